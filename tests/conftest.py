@@ -1,0 +1,81 @@
+"""Fixtures shared by all tests: a PostgreSQL server for the session and a fresh database for a test."""
+
+import contextlib
+import itertools
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+from psycopg2 import sql
+
+from local.postgres import HOST, ConnectionParameters, Postgres
+
+_numbers = itertools.count(1)
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind((HOST, 0))
+        return int(listener.getsockname()[1])
+
+
+def execute(parameters: ConnectionParameters, statement: str | sql.Composable) -> None:
+    """Run one statement outside a transaction block."""
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+@contextlib.contextmanager
+def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterator[ConnectionParameters]:
+    """Create a database from a template; drop it, its connections and its replication slots at the end."""
+    parameters = postgres.connection_parameters(f"test_{next(_numbers)}")
+    name = sql.Identifier(parameters["dbname"])
+    admin = postgres.connection_parameters()
+    execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template)))
+    try:
+        yield parameters
+    finally:
+        execute(
+            admin,
+            sql.SQL(
+                "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE database = {0} AND active"
+            ).format(sql.Literal(parameters["dbname"])),
+        )
+        execute(
+            admin,
+            sql.SQL("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = {0}").format(
+                sql.Literal(parameters["dbname"])
+            ),
+        )
+        execute(admin, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A running server for the whole session; it needn't survive a crash, so it doesn't wait for the disk."""
+    folder: Path = tmp_path_factory.mktemp("postgres")
+    server = Postgres(
+        folder / "data",
+        free_port(),
+        folder / "postgres.log",
+        secrets.token_urlsafe(12),
+        settings={"fsync": "off", "full_page_writes": "off", "max_replication_slots": "20"},
+    )
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    """Connection parameters of an empty database that exists for one test."""
+    with fresh_database(postgres) as parameters:
+        yield parameters
