@@ -27,7 +27,12 @@ class Dependency:
 
 
 def retrieve(
-    dependencies: Iterable[Dependency], *, into: Path, work: Path, on_wait: Callable[[Path], None], exclude: Iterable[str]
+    dependencies: Iterable[Dependency],
+    *,
+    into: Path,
+    work: Path,
+    on_wait: Callable[[Path], None],
+    exclude: Iterable[str],
 ) -> None:
     """Download `dependencies` into the folder `into`; `work` keeps Ivy's cache, so a second try goes on from it.
 
@@ -37,7 +42,7 @@ def retrieve(
     work.mkdir(parents=True, exist_ok=True)
     description, log, cache = work / "ivy.xml", work / "ivy.log", work / "cache"
     description.write_text(_ivy_xml(dependencies, exclude))
-    command = [
+    command: list[str | Path] = [
         java_binary(), *trust_store_flags(), "-jar", _ivy_jar(), "-ivy", description, "-cache", cache,
         "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", into / FILE_PATTERN,
     ]  # fmt: skip

@@ -65,7 +65,9 @@ def _counted(result: Result, report: Path) -> Result:
     """Add the counts of pytest's JUnit report, where the part has one."""
     if report.is_file():
         suite = next(ElementTree.parse(report).iter("testsuite"))
-        tests, failures, errors, skipped = (int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped"))
+        tests, failures, errors, skipped = (
+            int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")
+        )
         result.failed, result.skipped = failures + errors, skipped
         result.passed = tests - failures - errors - skipped
     return result

@@ -1,0 +1,64 @@
+"""Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
+
+from dataclasses import dataclass, field
+
+import pyarrow
+from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
+
+
+class LakeError(RuntimeError):
+    """The lake's table can't be read; the message is one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lake:
+    """One Hudi table: its base path (`s3://bucket/path` or a local folder) and how to reach the storage."""
+
+    base_uri: str
+    storage_options: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, columns: list[str] | None = None) -> pyarrow.Table:
+        """Return the current rows as an Arrow table, all columns or the named ones.
+
+        Raises LakeError when there is no table yet or it can't be read.
+        """
+        try:
+            table = self._table()
+            batches = table.read(HudiReadOptions(projection=columns))
+            return pyarrow.Table.from_batches(batches, schema=None if batches else self._schema(table, columns))
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+
+    def exists(self) -> bool:
+        """Tell whether the table has a commit to read."""
+        return self.last_commit() is not None
+
+    def last_commit(self) -> str | None:
+        """Return the time of the newest completed commit, `yyyyMMddHHmmssSSS`, or None while there is none."""
+        try:
+            return str(self._table().get_timeline().get_latest_commit_timestamp())
+        except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a table that isn't there)
+            return None
+
+    def _table(self) -> HudiTable:
+        return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
+
+    @staticmethod
+    def _schema(table: HudiTable, columns: list[str] | None) -> pyarrow.Schema:
+        schema = table.get_schema_with_meta_fields()
+        return schema if columns is None else pyarrow.schema([schema.field(name) for name in columns])
+
+
+def local_s3_options(endpoint: str) -> dict[str, str]:
+    """Return the storage options for an S3 endpoint on loopback that asks for no credentials."""
+    return {
+        "aws_endpoint": endpoint,
+        "aws_region": "us-east-1",
+        "aws_allow_http": "true",
+        "aws_skip_signature": "true",
+        "aws_virtual_hosted_style_request": "false",
+    }
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

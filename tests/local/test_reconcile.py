@@ -1,0 +1,121 @@
+"""Reconcile finds every kind of difference, and only differences."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from local import reconcile as module
+from local.lake import Lake
+from local.reconcile import Comparison, Snapshot, Source, by_key, canonical, compare, reconcile
+
+TYPES = {
+    "order_id": "integer",
+    "customer_id": "character",
+    "order_date": "date",
+    "order_items": "jsonb",
+    "updated_at": "timestamp with time zone",
+}
+ROW: dict[str, Any] = {
+    "order_id": 10248,
+    "customer_id": "VINET",
+    "order_date": date(1996, 7, 4),
+    "order_items": '[{"quantity": 12, "unit_price": 9.8}]',
+    "updated_at": datetime(2026, 11, 20, 23, 23, 11, 83659, tzinfo=UTC),
+}
+
+
+def source(*rows: dict[str, Any], lsn: str = "0/1A2B3C") -> Source:
+    return Source(lsn=lsn, types=TYPES, rows=by_key(rows, TYPES))
+
+
+def lake(*rows: dict[str, Any]) -> Snapshot:
+    return by_key(rows, TYPES)
+
+
+def test_equal_rows_are_equal() -> None:
+    comparison = compare(source(ROW), lake(ROW))
+    assert comparison.equal
+    assert (comparison.source_rows, comparison.lake_rows) == (1, 1)
+
+
+def test_a_missing_and_an_extra_row_are_found() -> None:
+    comparison = compare(source(ROW, {**ROW, "order_id": 1}), lake(ROW, {**ROW, "order_id": 2}))
+    assert (comparison.missing, comparison.extra, comparison.different) == (["1"], ["2"], {})
+    assert not comparison.equal
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("customer_id", "RICSU"),
+        ("customer_id", None),
+        ("order_date", date(1996, 7, 5)),
+        ("order_items", '[{"quantity": 13, "unit_price": 9.8}]'),
+        ("order_items", '[{"quantity": "12", "unit_price": 9.8}]'),
+        ("order_items", None),
+        ("updated_at", datetime(2026, 11, 20, 23, 23, 11, 83660, tzinfo=UTC)),
+    ],
+)
+def test_a_difference_in_any_column_is_found_and_named(column: str, value: Any) -> None:
+    assert compare(source(ROW), lake({**ROW, column: value})).different == {"10248": [column]}
+
+
+def test_a_column_that_the_lake_lacks_is_a_difference() -> None:
+    without = {name: value for name, value in ROW.items() if name != "order_items"}
+    assert compare(source(ROW), lake(without)).different == {"10248": ["order_items"]}
+
+
+def test_the_same_value_in_another_form_is_no_difference() -> None:
+    other = {
+        **ROW,
+        "order_items": '[{"unit_price":9.80,"quantity":12.0}]',
+        "updated_at": datetime(2026, 11, 20, 23, 23, 11, 83659),  # noqa: DTZ001  (what Arrow gives without a zone)
+    }
+    assert compare(source(ROW), lake(other)).equal
+
+
+def test_numbers_and_text_are_told_apart() -> None:
+    assert canonical("12", "jsonb") != canonical('"12"', "jsonb")
+    assert canonical("12345678901234567890", "jsonb") != canonical("12345678901234567891", "jsonb")
+
+
+def test_a_key_that_comes_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="order_id 10248 is there twice"):
+        lake(ROW, ROW)
+
+
+class Rounds:
+    """Source and lake as they are at each look, fed to `reconcile` in place of its two readers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: list[tuple[Source, Snapshot]]) -> None:
+        self.asked: list[list[str] | None] = []
+        self._looks: Iterator[tuple[Source, Snapshot]] = iter(looks)
+        self._last = looks[-1]
+        monkeypatch.setattr(module, "read_source", self._source)
+        monkeypatch.setattr(module, "read_lake", lambda _lake, _types: self._last[1])
+        monkeypatch.setattr(module, "WAIT_BETWEEN_ROUNDS_S", 0)
+        monkeypatch.setattr(Lake, "exists", lambda _self: True)
+
+    def _source(self, _parameters: Any, keys: list[str] | None = None) -> Source:
+        self.asked.append(keys)
+        self._last = next(self._looks, self._last)
+        return self._last[0]
+
+    def run(self, timeout_s: float) -> Comparison:
+        return reconcile({}, Lake(base_uri="unused"), timeout_s=timeout_s)
+
+
+def test_a_change_on_its_way_only_costs_another_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = Rounds(monkeypatch, [(source(ROW, lsn="0/1"), {}), (source(ROW, lsn="0/2"), lake(ROW))])
+    comparison = rounds.run(timeout_s=5)
+    assert comparison.equal
+    assert comparison.lsn == "0/1"
+    assert comparison.lake_rows == 1
+    assert rounds.asked == [None, ["10248"]]
+
+
+def test_what_stays_different_is_reported_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = Rounds(monkeypatch, [(source(ROW), lake({**ROW, "customer_id": "RICSU"}))]).run(timeout_s=0.05)
+    assert comparison.different == {"10248": ["customer_id"]}
