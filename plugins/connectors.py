@@ -1,0 +1,296 @@
+"""The configurations of the two connectors, written once: the local platform and MSK Connect take the same.
+
+Each is a function from an environment's settings to Kafka Connect's string-to-string configuration (without `name`,
+which is `settings.name`). Property names are those of Debezium 3.7 and of the Lenses S3 sink 11.7.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from plugins.kcql import Kcql, build
+from plugins.versions import load_versions
+
+SCHEMA = "datalake"
+EVENTS_TABLE = f"{SCHEMA}.cdc_events"
+HEARTBEAT_TABLE = f"{SCHEMA}.cdc_heartbeat"
+METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
+
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
+DAY_MS = 86_400_000
+LONGEST_TIMEOUT_MS = 300_000
+
+_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
+_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
+_SLOT = re.compile(r"[a-z0-9_]{1,63}\Z")
+_TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d\Z")
+_REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
+
+
+def events_topic(topic_prefix: str) -> str:
+    """Name the topic that the outbox table's events go to."""
+    return f"{topic_prefix}.{EVENTS_TABLE}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSettings:
+    """What an environment decides about the Debezium connector. Raises ValueError naming the field that is wrong.
+
+    `database_password` is a reference that a config provider of the worker resolves, such as
+    `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
+    configurations in a topic, so a password itself is refused. Intervals are in milliseconds.
+    """
+
+    name: str = "orders-source"
+    database_hostname: str
+    database_port: int = 5432
+    database_name: str = "devdb"
+    database_user: str = "cdc_connector"
+    database_password: str
+    database_sslmode: str = "require"
+    topic_prefix: str
+    publication_name: str = "cdc_publication"
+    slot_name: str = "cdc_orders"
+    snapshot_mode: str = "initial"
+    heartbeat_interval_ms: int = 10_000
+    poll_interval_ms: int = 500
+    retry_wait_ms: int = 10_000
+    topic_partitions: int = 1
+    topic_replication_factor: int = 2
+    topic_retention_ms: int = 7 * DAY_MS
+
+    def __post_init__(self) -> None:
+        _match(_NAME, "name", self.name)
+        _match(_HOST, "database_hostname", self.database_hostname)
+        _within("database_port", self.database_port, 1, 65_535)
+        _match(_IDENTIFIER, "database_name", self.database_name)
+        _match(_IDENTIFIER, "database_user", self.database_user)
+        if not _REFERENCE.match(self.database_password):
+            # The value isn't repeated: it may be a password.
+            raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
+        _one_of("database_sslmode", self.database_sslmode, SSL_MODES)
+        _match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
+        _match(_IDENTIFIER, "publication_name", self.publication_name)
+        _match(_SLOT, "slot_name", self.slot_name)
+        _one_of("snapshot_mode", self.snapshot_mode, SNAPSHOT_MODES)
+        _within("heartbeat_interval_ms", self.heartbeat_interval_ms, 100, DAY_MS)
+        _within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
+        _within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
+        _within("topic_partitions", self.topic_partitions, 1, 1_000)
+        _within("topic_replication_factor", self.topic_replication_factor, 1, 10)
+        _within("topic_retention_ms", self.topic_retention_ms, 60_000, 3_650 * DAY_MS)
+
+    @property
+    def topic(self) -> str:
+        """The topic that the outbox table's events go to."""
+        return events_topic(self.topic_prefix)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkSettings:
+    """What an environment decides about the S3 sink. Raises ValueError naming the field that is wrong.
+
+    Never change `name` of a sink that has run: its progress in the bucket and its consumer group are kept under it.
+    `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
+    `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
+    Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
+    """
+
+    name: str = "orders-sink"
+    topic: str
+    bucket: str
+    prefix: str = "cdc-events"
+    region: str
+    endpoint: str | None = None
+    flush_interval_seconds: int = 60
+    flush_count: int = 5_000
+    flush_bytes: int | None = None
+    partition_by: tuple[str, ...] = ()
+    tasks_max: int = 1
+    session_timeout_ms: int = 6_000
+    dead_letter_topic: str | None = None
+    dead_letter_replication_factor: int = 2
+    connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
+
+    def __post_init__(self) -> None:
+        _match(_NAME, "name", self.name)
+        _match(_REGION, "region", self.region)
+        if self.endpoint is not None:
+            _check_endpoint(self.endpoint)
+        _within("tasks_max", self.tasks_max, 1, 1_000)
+        _within("session_timeout_ms", self.session_timeout_ms, 6_000, LONGEST_TIMEOUT_MS)
+        if self.dead_letter_topic is not None:
+            _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
+        _within("dead_letter_replication_factor", self.dead_letter_replication_factor, 1, 10)
+        # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
+        build(self.kcql, version=self.connector_version)
+
+    @property
+    def kcql(self) -> Kcql:
+        """The statement that these settings make."""
+        return Kcql(
+            bucket=self.bucket,
+            prefix=self.prefix,
+            topic=self.topic,
+            flush_interval_seconds=self.flush_interval_seconds,
+            flush_count=self.flush_count,
+            flush_bytes=self.flush_bytes,
+            partition_by=self.partition_by,
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know before deploying these settings, one sentence each."""
+        return self.kcql.warnings
+
+
+def source_connector(settings: SourceSettings) -> dict[str, str]:
+    """Configure Debezium: the outbox table of one database, flattened to one JSON object per change."""
+    return {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": "1",
+        "database.hostname": settings.database_hostname,
+        "database.port": str(settings.database_port),
+        "database.dbname": settings.database_name,
+        "database.user": settings.database_user,
+        "database.password": settings.database_password,
+        "database.sslmode": settings.database_sslmode,
+        "topic.prefix": settings.topic_prefix,
+        "table.include.list": EVENTS_TABLE,
+        "snapshot.mode": settings.snapshot_mode,
+        "poll.interval.ms": str(settings.poll_interval_ms),
+        **_replication(settings),
+        **_values(),
+        **_topic_creation(settings),
+        **_converters(),
+    }
+
+
+def _replication(settings: SourceSettings) -> dict[str, str]:
+    return {
+        "plugin.name": "pgoutput",
+        "publication.name": settings.publication_name,
+        "publication.autocreate.mode": "disabled",
+        "slot.name": settings.slot_name,
+        "slot.drop.on.stop": "false",
+        # After a kill the old session may hold the slot until the server notices.
+        "slot.max.retries": "60",
+        "slot.retry.delay.ms": "1000",
+        # Without a change of our own the slot would hold back WAL that other tables fill.
+        "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
+        "heartbeat.action.query": f"UPDATE {HEARTBEAT_TABLE} SET beat_at = now() WHERE id = 1",  # noqa: S608 constant
+        # A database that is away is waited for, as long as it takes.
+        "errors.max.retries": "-1",
+        "retriable.restart.connector.wait.ms": str(settings.retry_wait_ms),
+        "errors.log.enable": "true",
+        "errors.log.include.messages": "false",
+    }
+
+
+def _values() -> dict[str, str]:
+    """How a row becomes JSON. Everything that the job relies on is written down, default or not."""
+    return {
+        "decimal.handling.mode": "string",
+        "time.precision.mode": "adaptive",
+        "interval.handling.mode": "string",
+        "hstore.handling.mode": "json",
+        "binary.handling.mode": "base64",
+        "unavailable.value.placeholder": "__debezium_unavailable_value",
+        # By default a value that can't be converted would be logged and arrive as null.
+        "event.converting.failure.handling.mode": "fail",
+        "event.processing.failure.handling.mode": "fail",
+        # A delete is an event of its own here (`__deleted`); a tombstone behind it would say nothing more.
+        "tombstones.on.delete": "false",
+        "transforms": "unwrap",
+        "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+        "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
+        "transforms.unwrap.add.fields": ",".join(METADATA_FIELDS),
+    }
+
+
+def _topic_creation(settings: SourceSettings) -> dict[str, str]:
+    return {
+        "topic.creation.default.partitions": str(settings.topic_partitions),
+        "topic.creation.default.replication.factor": str(settings.topic_replication_factor),
+        # Compaction would remove events between the sink's progress and the log's end.
+        "topic.creation.default.cleanup.policy": "delete",
+        "topic.creation.default.retention.ms": str(settings.topic_retention_ms),
+    }
+
+
+def sink_connector(settings: SinkSettings) -> dict[str, str]:
+    """Configure the Lenses S3 sink: the topic's values as JSON lines. Exactly-once stays on, which is its default."""
+    return {
+        "connector.class": "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector",
+        "tasks.max": str(settings.tasks_max),
+        "topics": settings.topic,
+        "connect.s3.kcql": build(settings.kcql, version=settings.connector_version),
+        "connect.s3.aws.region": settings.region,
+        "connect.s3.aws.auth.mode": "Default",
+        # A tombstone kills the task when there are partition folders.
+        "connect.s3.skip.null.values": "true",
+        # S3 that is away for an hour is waited for; the default stops the task at the first error.
+        "connect.s3.error.policy": "RETRY",
+        "connect.s3.retry.interval": "10000",
+        "connect.s3.max.retries": "360",
+        **_endpoint(settings.endpoint),
+        **_sink_errors(settings),
+        # A dead consumer holds its partitions for the session timeout.
+        "consumer.override.session.timeout.ms": str(settings.session_timeout_ms),
+        "consumer.override.heartbeat.interval.ms": str(settings.session_timeout_ms // 3),
+        **_converters(),
+    }
+
+
+def _endpoint(endpoint: str | None) -> dict[str, str]:
+    if endpoint is None:
+        return {}
+    return {"connect.s3.custom.endpoint": endpoint, "connect.s3.path.style.access": "true"}
+
+
+def _sink_errors(settings: SinkSettings) -> dict[str, str]:
+    # Messages hold customers' data: they stay out of the logs.
+    log = {"errors.log.enable": "true", "errors.log.include.messages": "false"}
+    if settings.dead_letter_topic is None:
+        return {"errors.tolerance": "none", **log}
+    return {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": settings.dead_letter_topic,
+        "errors.deadletterqueue.topic.replication.factor": str(settings.dead_letter_replication_factor),
+        "errors.deadletterqueue.context.headers.enable": "true",
+        **log,
+    }
+
+
+def _converters() -> dict[str, str]:
+    return {
+        "key.converter": _JSON_CONVERTER,
+        "key.converter.schemas.enable": "false",
+        "value.converter": _JSON_CONVERTER,
+        "value.converter.schemas.enable": "false",
+    }
+
+
+def _match(pattern: re.Pattern[str], name: str, value: str) -> None:
+    if not pattern.match(value):
+        raise ValueError(f"{name} isn't valid: {value!r}")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _within(name: str, value: int, low: int, high: int) -> None:
+    if isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
+
+
+def _check_endpoint(endpoint: str) -> None:
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+        raise ValueError(f"endpoint must be a URL such as http://127.0.0.1:9000, not {endpoint!r}")
