@@ -1,0 +1,144 @@
+"""A Kafka Connect worker in distributed mode: Debezium and, when the user has it, the Lenses S3 sink."""
+
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+from local.connect_api import ConnectApi
+from local.errors import PlatformError
+from local.jars import jar_folder
+from local.jvm import java_command, log4j_options
+from local.ports import HOST
+from local.processes import Command
+from local.properties import write
+from local.s3 import ENVIRONMENT
+from local.state import write_private
+
+HEAP_MB = 512
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+LENSES_JAR = "kafka-connect-aws-s3*.jar"
+
+
+class Connect:
+    """The worker whose files are in `folder`.
+
+    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None.
+    """
+
+    name = "connect"
+
+    def __init__(self, folder: Path, *, port: int, bootstrap_servers: str, lenses: Path | None) -> None:
+        self._folder = folder.resolve()
+        self._port = port
+        self._bootstrap_servers = bootstrap_servers
+        self._lenses = lenses
+        self.api = ConnectApi(self.url)
+
+    @property
+    def url(self) -> str:
+        """The REST interface's URL."""
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def _secrets(self) -> Path:
+        return self._folder / "secrets"
+
+    def password_reference(self, password: str) -> str:
+        """Keep a password where only the worker reads it; return what connector configurations name it by."""
+        if set(",:${}") & set(str(self._secrets)):
+            raise PlatformError(
+                f"Connect can't have , : $ {{ or }} in a path: move the platform away from {self._folder}"
+            )
+        path = self._secrets / "connector.properties"
+        write_private(path, f"password={password}\n")
+        return f"${{file:{path}:password}}"
+
+    def prepare(self) -> Command:
+        """Unpack the plugins, write the configuration and return how to start the worker."""
+        # The worker refuses to start without it.
+        self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        plugins = self._folder / "plugins"
+        _unpack_debezium(plugins)
+        _install_lenses(plugins / "lenses", self._lenses)
+        configuration = self._folder / "worker.properties"
+        write(configuration, self.properties(plugins))
+        argv = java_command(
+            jars="kafka",
+            main="org.apache.kafka.connect.cli.ConnectDistributed",
+            arguments=[str(configuration)],
+            heap_mb=HEAP_MB,
+            options=log4j_options(self._folder),
+        )
+        return Command(argv=argv, folder=self._folder, environment=ENVIRONMENT)
+
+    def ready(self) -> bool:
+        """Tell whether the worker takes requests."""
+        return self.api.ready()
+
+    def properties(self, plugins: Path) -> dict[str, str]:
+        """Return the worker's configuration."""
+        storage = {f"{name}.storage.topic": f"connect-{name}s" for name in ("config", "offset")}
+        return {
+            "bootstrap.servers": self._bootstrap_servers,
+            "group.id": "connect-cluster",
+            **storage,
+            "status.storage.topic": "connect-status",
+            **{f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")},
+            **{f"{name}.storage.partitions": "1" for name in ("offset", "status")},
+            "key.converter": JSON_CONVERTER,
+            "value.converter": JSON_CONVERTER,
+            "listeners": self.url,
+            "rest.advertised.host.name": HOST,
+            "rest.advertised.port": str(self._port),
+            "plugin.path": str(plugins),
+            # Quicker than looking into every class; Debezium brings the manifests, of Lenses's we can't be sure.
+            "plugin.discovery": "hybrid_warn" if self._lenses else "service_load",
+            "connector.client.config.override.policy": "All",
+            # After a kill the next worker takes over as soon as the dead one's session has ended.
+            "scheduled.rebalance.max.delay.ms": "0",
+            "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": "2000",
+            "consumer.session.timeout.ms": "6000",
+            # What Debezium sends again after a kill, and how far the slot's confirmed position stays behind.
+            "offset.flush.interval.ms": "1000",
+            "config.providers": "file",
+            "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+            "config.providers.file.param.allowed.paths": str(self._secrets),
+        }
+
+
+def _unpack_debezium(plugins: Path) -> None:
+    """Unpack the locked archive once; another version's folder goes away."""
+    archive = next(jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz"), None)
+    if archive is None:
+        raise PlatformError("Debezium's plugin archive is missing: run `make setup`")
+    target = plugins / archive.name.removesuffix(".tar.gz")
+    if target.exists():
+        return
+    for other in plugins.glob("debezium-*"):
+        shutil.rmtree(other)
+    unfinished = plugins.with_name("plugins.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(unfinished, filter="data")
+    plugins.mkdir(parents=True, exist_ok=True)
+    unfinished.rename(target)
+
+
+def _install_lenses(target: Path, release: Path | None) -> None:
+    """Put the release's jars into the plugin path, or take away an earlier start's."""
+    shutil.rmtree(target, ignore_errors=True)
+    if release is None:
+        return
+    try:
+        if release.is_dir():
+            shutil.copytree(release, target)
+        else:
+            with zipfile.ZipFile(release) as archive:
+                archive.extractall(target)  # noqa: S202  (zipfile keeps names inside the target)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive: {error}") from error
+    jars = list(target.glob(f"**/{LENSES_JAR}"))
+    if not jars:
+        raise PlatformError(f"LENSES_PLUGIN={release} holds no {LENSES_JAR}: is it the S3 connector's release?")

@@ -1,0 +1,115 @@
+"""Kafka Connect's REST interface."""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+
+from local.errors import PlatformError
+
+# Creating a connector validates it, and that connects to the database.
+TIMEOUT_S = 60
+RETRY_S = 60
+NOT_FOUND = 404
+REBALANCING = 409
+# The worker gives a request up after 90 s, or at once while it starts.
+TRANSIENT = {REBALANCING, 500, 503}
+
+
+class RequestError(PlatformError):
+    """The worker refused a request; `status` is HTTP's, 0 when there was no answer."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ConnectApi:
+    """A client for the worker at `url`; no proxy of the caller's environment comes in between."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def ready(self) -> bool:
+        """Tell whether the worker has started; that a connector's data flows is another question."""
+        try:
+            self._request("GET", "/health")
+        except RequestError:
+            return False
+        return True
+
+    def put_connector(self, name: str, config: Mapping[str, str]) -> None:
+        """Create a connector or give it this configuration. Raises RequestError with the worker's reason."""
+        for attempt in Retrying(
+            retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
+        ):
+            with attempt:
+                self._request("PUT", f"/connectors/{quote(name)}/config", dict(config))
+
+    def delete_connector(self, name: str) -> None:
+        """Delete a connector, unless there is none."""
+        for attempt in Retrying(
+            retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
+        ):
+            with attempt:
+                try:
+                    self._request("DELETE", f"/connectors/{quote(name)}")
+                except RequestError as error:
+                    if error.status != NOT_FOUND:
+                        raise
+
+    def restart_failed(self, name: str) -> None:
+        """Start the connector and its tasks again, those of them that have failed."""
+        self._request("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
+
+    def failure(self, name: str) -> str | None:
+        """Return the first line of why the connector or a task of it has failed, None when none has.
+
+        "Not failed" doesn't mean that it works: after a kill the status stays RUNNING though nothing runs.
+        """
+        try:
+            status = self._request("GET", f"/connectors/{quote(name)}/status")
+        except RequestError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+        for part in (status["connector"], *status["tasks"]):
+            if part["state"] == "FAILED":
+                return str(part.get("trace") or "no reason given").splitlines()[0]
+        return None
+
+    def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
+        request = urllib.request.Request(  # noqa: S310  (the URL is ours: http on loopback)
+            self._url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Accept": "application/json"},
+        )
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_S) as response:
+                answer = response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise RequestError(f"Connect refuses {method} {path}: {_reason(error)}", error.code) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise RequestError(f"Connect doesn't answer {method} {path}: {error}", 0) from error
+        return json.loads(answer) if answer else None
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, RequestError) and error.status in TRANSIENT
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    body = error.read().decode(errors="replace")
+    try:
+        message = str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        message = body or str(error)
+    return " ".join(message.split())

@@ -1,0 +1,12 @@
+"""The errors that end a command with one line for the user."""
+
+
+class PlatformError(RuntimeError):
+    """The platform can't do what was asked; the message is one line: what, where, what to do.
+
+    A service's death adds the last lines of its log below that line.
+    """
+
+
+class CancelledError(PlatformError):
+    """Work was given up because something else failed or the user interrupted."""

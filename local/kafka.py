@@ -1,0 +1,138 @@
+"""A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts."""
+
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from local.errors import PlatformError
+from local.jvm import java_command, log4j_options
+from local.ports import HOST, accepts_connections
+from local.processes import Command
+from local.properties import write
+
+HEAP_MB = 512
+FORMAT_TIMEOUT_S = 60
+REQUEST_TIMEOUT_S = 10.0
+
+
+class Kafka:
+    """The broker whose files are in `folder`."""
+
+    name = "kafka"
+
+    def __init__(self, folder: Path, *, port: int, controller_port: int) -> None:
+        self._folder = folder
+        self._port = port
+        self._controller_port = controller_port
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect."""
+        return f"{HOST}:{self._port}"
+
+    def prepare(self) -> Command:
+        """Write the configuration, format the data folder the first time, and return how to start the broker."""
+        configuration = self._folder / "server.properties"
+        data = self._folder / "data"
+        write(configuration, self.properties(data))
+        options = log4j_options(self._folder)
+        if not data.exists():
+            self._format(data)
+        argv = java_command(
+            jars="kafka", main="kafka.Kafka", arguments=[str(configuration)], heap_mb=HEAP_MB, options=options
+        )
+        return Command(argv=argv, folder=self._folder)
+
+    def ready(self) -> bool:
+        """Tell whether the broker answers a metadata request."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            return bool(self._admin().list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+    def properties(self, data: Path) -> dict[str, str]:
+        """Return the broker's configuration for a data folder."""
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
+            "listeners": f"PLAINTEXT://{HOST}:{self._port},CONTROLLER://{HOST}:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{self._port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(data),
+            # As on MSK: a topic is made on purpose, never by a misspelt name.
+            "auto.create.topics.enable": "false",
+            "num.partitions": "1",
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "log.cleaner.dedupe.buffer.size": "16777216",
+            # A platform that was down for a week goes on from where it was.
+            "log.retention.ms": "-1",
+            "offsets.retention.minutes": "525600",
+        }
+
+    def create_topics(self, names: Iterable[str]) -> None:
+        """Create the topics that aren't there yet, with one partition each. Raises PlatformError."""
+        admin = self._admin()  # its results are lost when it goes away first
+        for name, result in admin.create_topics([NewTopic(name, 1, 1) for name in names]).items():
+            try:
+                result.result(REQUEST_TIMEOUT_S)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise PlatformError(f"topic {name} can't be created: {error.args[0].str()}") from error
+
+    def committed_offset(self, group: str, topic: str) -> int | None:
+        """Return the offset that a consumer group goes on from in partition 0; None before its first commit.
+
+        Raises KafkaException when the broker doesn't answer.
+        """
+        request = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
+        admin = self._admin()
+        answer = admin.list_consumer_group_offsets([request])[group].result(REQUEST_TIMEOUT_S)
+        offset = int(answer.topic_partitions[0].offset)
+        return offset if offset >= 0 else None
+
+    def _admin(self) -> AdminClient:
+        # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
+        return AdminClient(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "socket.timeout.ms": 5000,
+                "log_level": 0,
+                "client.id": "local",
+            }
+        )
+
+    def _format(self, data: Path) -> None:
+        """Format a folder beside the final one; only a complete one gets the final name."""
+        unfinished = data.with_name("data.new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        configuration = self._folder / "format.properties"
+        write(configuration, self.properties(unfinished))
+        # The tool takes an id with a leading hyphen for an option.
+        cluster_id = "C" + secrets.token_urlsafe(16)[1:]
+        argv = java_command(
+            jars="kafka",
+            main="kafka.tools.StorageTool",
+            arguments=["format", "--cluster-id", cluster_id, "--config", str(configuration)],
+            heap_mb=HEAP_MB,
+            options=log4j_options(self._folder),
+        )
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_S, check=False)
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+            raise PlatformError(f"kafka's data folder {data} can't be formatted: {lines[-1]}")
+        unfinished.rename(data)

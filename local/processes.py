@@ -1,0 +1,211 @@
+"""Starts, finds and stops the processes of one platform.
+
+A service outlives the command that started it, so every command has to find it again. Each process carries the
+platform's folder and the service's name in its environment: unlike a recorded pid this survives a kill -9 of whoever
+started it, a reboot, a reused pid and a stepped clock (docs/decisions/0030).
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+from local.errors import CancelledError, PlatformError
+
+PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
+SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
+# Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, no PG*.
+INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "USER")
+POLL_S = 0.05
+DESCENDANTS_GRACE_S = 5
+KILL_TIMEOUT_S = 10
+ROTATE_BYTES = 5_000_000
+TAIL_LINES = 8
+TAIL_BYTES = 16_384
+STACK_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
+
+# The children of this Python process by pid: whoever starts a process has to take its exit status.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder."""
+
+    argv: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Processes:
+    """The processes of the platform whose state is in `folder`; one log file per service in `logs`."""
+
+    def __init__(self, folder: Path, logs: Path) -> None:
+        self.folder = folder.resolve()
+        self.logs = logs
+        self.cancelled = threading.Event()
+        self._handles: dict[str, psutil.Process] = {}
+
+    def start(self, name: str, command: Command) -> None:
+        """Start a service in a session of its own: Ctrl-C reaches whoever stops the services in order, not them.
+
+        Raises PlatformError when the program can't be run, CancelledError when the start was given up meanwhile.
+        """
+        if self.cancelled.is_set():
+            raise CancelledError(f"{name} not started")
+        environment = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        markers = {PLATFORM_VARIABLE: str(self.folder), SERVICE_VARIABLE: name}
+        try:
+            with _open_log(self.log_file(name)) as log:
+                child = subprocess.Popen(
+                    [str(part) for part in command.argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=command.folder,
+                    env={**environment, **command.environment, **markers},
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise PlatformError(f"{name} can't be started: {error}") from error
+        _children[child.pid] = child
+        self._handles[name] = psutil.Process(child.pid)
+
+    def wait_until(self, name: str, ready: Callable[[], bool], *, timeout_s: float) -> None:
+        """Wait until `ready` says yes.
+
+        Raises PlatformError with the end of its log when the service dies before, or after `timeout_s`.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not ready():
+            self.check_alive(name)
+            if time.monotonic() > deadline:
+                raise PlatformError(f"{name} isn't ready after {timeout_s:.0f} s: see {self.log_file(name)}")
+            self.pause(POLL_S)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep; CancelledError as soon as the start is given up."""
+        if self.cancelled.wait(seconds):
+            raise CancelledError("given up")
+
+    def check_alive(self, name: str) -> None:
+        """Raise PlatformError with the end of its log when the service doesn't run."""
+        if self.main(name) is None:
+            raise PlatformError(f"{name} has ended; the end of {self.log_file(name)}:\n{self.tail(name)}")
+
+    def main(self, name: str) -> psutil.Process | None:
+        """Return the service's first process, or None when it doesn't run."""
+        _reap()
+        handle = self._handles.get(name)
+        if handle is not None and _runs(handle):
+            return handle
+        found = _first_generation(self.find().get(name, []))
+        if found:
+            self._handles[name] = found[0]
+            return found[0]
+        return None
+
+    def find(self) -> dict[str, list[psutil.Process]]:
+        """Return all running processes of this platform by service, descendants included."""
+        _reap()
+        found: dict[str, list[psutil.Process]] = {}
+        for process in psutil.process_iter():
+            try:
+                environment = process.environ()
+            except (psutil.Error, OSError):  # someone else's, or gone
+                continue
+            if environment.get(PLATFORM_VARIABLE) == str(self.folder) and _runs(process):
+                found.setdefault(environment.get(SERVICE_VARIABLE, "?"), []).append(process)
+        return found
+
+    def stop(self, name: str, *, grace_s: float) -> None:
+        """Ask a service to end, wait for `grace_s`, then kill what is left of it. Nothing to do when it doesn't run.
+
+        Raises PlatformError when a process outlives even that.
+        """
+        processes = self.find().get(name, [])
+        first = _first_generation(processes)
+        _signal(first, signal.SIGTERM)
+        _wait_gone(first, grace_s)
+        _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
+        _wait_gone(left, DESCENDANTS_GRACE_S)
+        # Asked for again: a process may have started another one meanwhile.
+        _signal(left := self.find().get(name, []), signal.SIGKILL)
+        if not _wait_gone(left, KILL_TIMEOUT_S):
+            pids = ", ".join(str(process.pid) for process in left if _runs(process))
+            raise PlatformError(f"{name} (pid {pids}) can't be killed")
+        self._handles.pop(name, None)
+
+    def log_file(self, name: str) -> Path:
+        """Return where the service's output goes."""
+        return self.logs / f"{name}.log"
+
+    def tail(self, name: str) -> str:
+        """Return the last lines of the service's log, indented, without Java's stack frames."""
+        try:
+            with self.log_file(name).open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+                text = log.read().decode(errors="replace")
+        except FileNotFoundError:
+            text = ""
+        lines = [line for line in text.splitlines() if line.strip() and not STACK_FRAME.match(line)]
+        return "\n".join(f"    {line}" for line in lines[-TAIL_LINES:] or ["(empty)"])
+
+
+def _open_log(path: Path) -> BinaryIO:
+    """Open a log to append to; one that has grown large becomes `<name>.log.1` first, in place of the one before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > ROTATE_BYTES:
+        path.replace(path.with_name(path.name + ".1"))
+    return path.open("ab")
+
+
+def _reap() -> None:
+    """Take the exit status of children that have ended, or they stay in the process table as zombies."""
+    for pid, child in list(_children.items()):
+        if child.poll() is not None:
+            _children.pop(pid, None)
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _first_generation(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes whose parent isn't among them."""
+    pids = {process.pid for process in processes}
+    first = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.ppid() not in pids:
+                first.append(process)
+    return first
+
+
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+
+
+def _wait_gone(processes: Sequence[psutil.Process], timeout_s: float) -> bool:
+    """Wait until none of the processes runs; a zombie that its parent doesn't reap counts as gone."""
+    deadline = time.monotonic() + timeout_s
+    while any(_runs(process) for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+        _reap()
+    return True

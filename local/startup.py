@@ -1,0 +1,113 @@
+"""Runs the steps of a start side by side, each as soon as those that it needs are done."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+from local.errors import CancelledError
+
+WAIT_S = 0.2
+MAXIMUM_STEPS = 16
+
+
+class StepState(StrEnum):
+    """What a step of the start has come to."""
+
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """News of a step: its name, what became of it, a note such as a count, and its seconds so far."""
+
+    name: str
+    state: StepState
+    note: str = ""
+    seconds: float = 0.0
+
+
+# Called from several threads, one at a time.
+Progress = Callable[[Step], None]
+# A step's work returns a note for the user, or None.
+Work = Callable[[], str | None]
+
+
+def silent(_step: Step) -> None:
+    """Show nothing."""
+
+
+class Startup:
+    """A context in which steps run in threads; leaving it waits for all of them.
+
+    The first failure, or the user's interrupt, sets `cancelled`, upon which the other steps give up.
+    """
+
+    def __init__(self, cancelled: threading.Event, progress: Progress) -> None:
+        self._cancelled = cancelled
+        self._progress = progress
+        self._speaking = threading.Lock()
+        self._pool = ThreadPoolExecutor(MAXIMUM_STEPS, thread_name_prefix="start")
+        self._steps: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._wait()
+        except BaseException:
+            self._cancelled.set()
+            raise
+        finally:
+            if kind is not None:
+                self._cancelled.set()
+            self._pool.shutdown(wait=True)
+
+    def run(self, name: str, work: Work, *, after: Iterable[Future[None]] = ()) -> Future[None]:
+        """Run a step once those in `after` are done."""
+        step = self._pool.submit(self._run, name, work, list(after))
+        self._steps.append(step)
+        return step
+
+    def _run(self, name: str, work: Work, after: list[Future[None]]) -> None:
+        for step in after:
+            with contextlib.suppress(Exception):
+                step.result()  # its own failure is reported once, by itself
+            if step.exception() is not None or self._cancelled.is_set():
+                raise CancelledError(f"{name} not started")
+        started = time.monotonic()
+        self._say(Step(name=name, state=StepState.STARTED))
+        try:
+            note = work()
+        except CancelledError:
+            raise
+        except BaseException:
+            self._cancelled.set()
+            self._say(Step(name=name, state=StepState.FAILED, seconds=time.monotonic() - started))
+            raise
+        self._say(Step(name=name, state=StepState.DONE, note=note or "", seconds=time.monotonic() - started))
+
+    def _wait(self) -> None:
+        # In slices, so that an interrupt is seen at once wherever a long wait on a lock wouldn't let it through.
+        while wait(self._steps, timeout=WAIT_S, return_when=FIRST_EXCEPTION).not_done:
+            if self._cancelled.is_set():
+                break
+        wait(self._steps)
+        errors = [error for step in self._steps if (error := step.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
+            raise error
+
+    def _say(self, step: Step) -> None:
+        with self._speaking:
+            self._progress(step)

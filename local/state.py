@@ -1,0 +1,105 @@
+"""What a platform remembers in its folder: its ports, its passwords, and who is at work on it."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.errors import PlatformError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passwords:
+    """The database's passwords: random, made once per platform."""
+
+    superuser: str
+    connector: str
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step; only the owner may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mkstemp's mode is 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read_ports(path: Path) -> dict[str, int]:
+    """Return the ports of the last start by service; none when there was no start or its record can't be read."""
+    try:
+        ports = json.loads(path.read_text())["ports"]
+        return {str(name): int(port) for name, port in ports.items()}
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def write_ports(path: Path, ports: Mapping[str, int]) -> None:
+    """Record the ports of this start."""
+    write_private(path, json.dumps({"ports": dict(ports)}, indent=1) + "\n")
+
+
+def passwords(folder: Path) -> Passwords:
+    """Return the passwords kept in `folder` (mode 0700), made up the first time."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Passwords(superuser=_password(folder / "superuser"), connector=_password(folder / "connector"))
+
+
+class Lock:
+    """Lets one command at a time change a platform. The kernel takes it back from a command that is killed.
+
+    The same object may take it again inside: a demo holds it from its start to its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; PlatformError when another command has it."""
+        if self._depth:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise PlatformError(
+                    f"another command (pid {holder}) is at work on {self._path.parent}: wait for it or stop it"
+                ) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            self._depth = 1
+            try:
+                yield
+            finally:
+                self._depth = 0
+
+
+def _password(path: Path) -> str:
+    with contextlib.suppress(FileNotFoundError):
+        if password := path.read_text().strip():
+            return password
+    password = secrets.token_urlsafe(24)
+    write_private(path, password + "\n")
+    return password
