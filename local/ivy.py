@@ -1,5 +1,6 @@
 """Resolves Maven coordinates with the Ivy that comes inside PySpark, so that no Maven is needed."""
 
+import contextlib
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable
@@ -11,7 +12,15 @@ import pyspark
 from local.java import java_binary, trust_store_flags
 
 MAVEN_NAMESPACE = "http://ant.apache.org/ivy/maven"
-FILE_PATTERN = "[artifact]-[revision](-[classifier]).[ext]"
+FLAT = "[artifact]-[revision](-[classifier]).[ext]"
+BY_COORDINATE = "[organisation]/[module]/[revision]/([classifier]/)" + FLAT
+# Without POMs and without the registry's own checksums (a lock has better ones) a jar costs two requests and not ten.
+SETTINGS = """<ivysettings>
+  <settings defaultResolver="central"/>
+  <property name="ivy.checksums" value=""/>
+  <resolvers><ibiblio name="central" m2compatible="true" usepoms="{poms}"/></resolvers>
+</ivysettings>
+"""
 
 
 class IvyError(RuntimeError):
@@ -23,39 +32,45 @@ class Dependency:
     """One Maven artifact to bring: `group:name:version[:extension:classifier]`, with what it needs or alone."""
 
     coordinate: str
-    transitive: bool
+    transitive: bool = False
 
 
-def retrieve(
-    dependencies: Iterable[Dependency],
-    *,
-    into: Path,
-    work: Path,
-    on_wait: Callable[[Path], None],
-    exclude: Iterable[str],
-) -> None:
-    """Download `dependencies` into the folder `into`; `work` keeps Ivy's cache, so a second try goes on from it.
+def download(dependencies: Iterable[Dependency], *, into: Path, work: Path, on_wait: Callable[[Path], None]) -> None:
+    """Download exactly these artifacts into the folder `into`, unverified: the caller has their hashes.
 
-    `on_wait` is called about four times a second with the cache folder, to show progress.
-    Raises IvyError when something can't be resolved or downloaded.
+    `work` keeps Ivy's cache, so a second try goes on from it; `on_wait` is called about four times a second with the
+    cache folder, to show progress. Raises IvyError when something can't be downloaded.
     """
+    _run(_ivy_xml(dependencies), pattern=into / FLAT, work=work, on_wait=on_wait, poms=False)
+
+
+def resolve(dependencies: Iterable[Dependency], *, into: Path, work: Path, exclude: Iterable[str]) -> None:
+    """Download artifacts and what they need by their POMs, into `<group>/<module>/<version>/[<classifier>/]<file>`.
+
+    `exclude` names modules to leave out. Raises IvyError when something can't be resolved or downloaded.
+    """
+    _run(
+        _ivy_xml(dependencies, exclude), pattern=into / BY_COORDINATE, work=work, on_wait=lambda _cache: None, poms=True
+    )
+
+
+def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path], None], poms: bool) -> None:
     work.mkdir(parents=True, exist_ok=True)
-    description, log, cache = work / "ivy.xml", work / "ivy.log", work / "cache"
-    description.write_text(_ivy_xml(dependencies, exclude))
+    ivy_xml, settings, log, cache = (work / name for name in ("ivy.xml", "ivysettings.xml", "ivy.log", "cache"))
+    ivy_xml.write_text(description)
+    settings.write_text(SETTINGS.format(poms=str(poms).lower()))
     command: list[str | Path] = [
-        java_binary(), *trust_store_flags(), "-jar", _ivy_jar(), "-ivy", description, "-cache", cache,
-        "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", into / FILE_PATTERN,
+        java_binary(), *trust_store_flags(), "-jar", _ivy_jar(), "-settings", settings, "-ivy", ivy_xml,
+        "-cache", cache, "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", pattern,
     ]  # fmt: skip
     with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as ivy:
-        while True:
-            try:
-                code = ivy.wait(timeout=0.25)
-                break
-            except subprocess.TimeoutExpired:
-                on_wait(cache)
-    if code != 0:
+        while ivy.poll() is None:
+            on_wait(cache)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                ivy.wait(timeout=0.25)
+    if ivy.returncode != 0:
         reasons = [line.strip() for line in log.read_text().splitlines() if "not found" in line or "ERROR" in line]
-        raise IvyError(f"Ivy ended with {code}: {'; '.join(reasons[-3:]) or 'no reason given'}")
+        raise IvyError(f"Ivy ended with {ivy.returncode}: {'; '.join(reasons[-3:]) or 'no reason given'}")
 
 
 def _ivy_jar() -> Path:
@@ -63,7 +78,7 @@ def _ivy_jar() -> Path:
     return jar
 
 
-def _ivy_xml(dependencies: Iterable[Dependency], exclude: Iterable[str]) -> str:
+def _ivy_xml(dependencies: Iterable[Dependency], exclude: Iterable[str] = ()) -> str:
     """Describe the dependencies in Ivy's own terms: its `master` is the artifact, `runtime` what that needs."""
     ElementTree.register_namespace("m", MAVEN_NAMESPACE)
     module = ElementTree.Element("ivy-module", version="2.0")
@@ -79,13 +94,13 @@ def _ivy_xml(dependencies: Iterable[Dependency], exclude: Iterable[str]) -> str:
 
 def _add(listed: ElementTree.Element, dependency: Dependency) -> None:
     group, name, version, *special = dependency.coordinate.split(":")
-    wanted = "master,compile,runtime" if dependency.transitive else "master"
     element = ElementTree.SubElement(listed, "dependency", org=group, name=name, rev=version)
-    if not special:
-        element.set("conf", f"default->{wanted}")
+    if dependency.transitive:
+        element.set("conf", "default->master,compile,runtime")
         return
-    extension, classifier = special
     element.set("conf", "default->*")
     element.set("transitive", "false")
-    artifact = ElementTree.SubElement(element, "artifact", name=name, type=extension, ext=extension)
-    artifact.set(f"{{{MAVEN_NAMESPACE}}}classifier", classifier)
+    if special:
+        extension, classifier = special
+        artifact = ElementTree.SubElement(element, "artifact", name=name, type=extension, ext=extension)
+        artifact.set(f"{{{MAVEN_NAMESPACE}}}classifier", classifier)

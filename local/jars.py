@@ -9,7 +9,8 @@ import json
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
-from local.ivy import Dependency, IvyError, retrieve
+from local.ivy import Dependency, IvyError, download, resolve
 from plugins.versions import load_versions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,9 @@ JARS_TOML = Path(__file__).with_name("jars.toml")
 JARS_LOCK = Path(__file__).with_name("jars.lock")
 CACHE = ROOT / ".cache" / "jars"
 
-Lock = dict[str, dict[str, dict[str, str | int]]]
+# Set → file → its `coordinate` (see local.ivy.Dependency), `sha256` and `size` in bytes.
+Files = dict[str, dict[str, str | int]]
+Lock = dict[str, Files]
 app = typer.Typer(add_completion=False, help="Bring and verify the jars of the local platform.")
 
 
@@ -46,22 +49,26 @@ def fetch() -> None:
     """Download what is missing or damaged, verify everything against jars.lock."""
     locked: Lock = json.loads(JARS_LOCK.read_text())
     with _one_line_errors():
-        for name, files in locked.items():
-            if problems(CACHE / name, files):
-                _download(name, files)
+        wanted = {name: files for name, files in locked.items() if problems(CACHE / name, files)}
+        if wanted:
+            # The sets at the same time: a registry's answers take longer to wait for than to receive.
+            with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+                for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
+                    finished.result()
         typer.echo(f"{sum(len(files) for files in locked.values())} jars verified")
 
 
 @app.command()
 def lock() -> None:
-    """Resolve jars.toml and write jars.lock: file, size in bytes and SHA-256 of each jar."""
-    with _one_line_errors():
-        resolved = {name: _resolve(name) for name in [*_sets(), "debezium"]}
+    """Resolve jars.toml and write jars.lock: coordinate, size in bytes and SHA-256 of each file."""
+    with _one_line_errors(), ThreadPoolExecutor() as pool:
+        names = [*_sets(), "debezium"]
+        resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
     JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
     typer.echo(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
 
 
-def problems(folder: Path, files: dict[str, dict[str, str | int]]) -> list[str]:
+def problems(folder: Path, files: Files) -> list[str]:
     """Compare a folder with its lock: one line for each file that is missing, different or not locked."""
     if not folder.is_dir():
         return [f"{folder.name}: not there"]
@@ -75,59 +82,68 @@ def problems(folder: Path, files: dict[str, dict[str, str | int]]) -> list[str]:
     return sorted(wrong)
 
 
-def _download(name: str, files: dict[str, dict[str, str | int]]) -> None:
+def _download(name: str, files: Files, progress: Progress) -> None:
     """Bring a set into a folder beside its place and move it there only when every file is the locked one."""
     total = sum(int(entry["size"]) for entry in files.values())
-    staging = CACHE / f".{name}.partial"
-    with _progress() as progress:
-        task = progress.add_task(f"{name} ({len(files)} files)", total=total)
-        _retrieve(name, staging, lambda cache: progress.update(task, completed=min(total, _size_of_jars(cache))))
-        progress.update(task, completed=total)
-    if wrong := problems(staging, files):
-        shutil.rmtree(staging)
-        raise JarsError(f"{name}: the download isn't what {JARS_LOCK.name} names: {'; '.join(wrong[:3])}")
-    shutil.rmtree(CACHE / name, ignore_errors=True)
-    staging.rename(CACHE / name)
-    shutil.rmtree(_work(name))
-
-
-def _resolve(name: str) -> dict[str, dict[str, str | int]]:
-    staging = CACHE / f".{name}.lock"
-    _retrieve(name, staging, lambda _cache: None)
-    entries: dict[str, dict[str, str | int]] = {
-        path.name: {"sha256": _sha256(path), "size": path.stat().st_size} for path in sorted(staging.iterdir())
-    }
-    shutil.rmtree(staging)
-    shutil.rmtree(_work(name))
-    return entries
-
-
-def _retrieve(name: str, into: Path, on_wait: Callable[[Path], None]) -> None:
-    shutil.rmtree(into, ignore_errors=True)
-    into.mkdir(parents=True)
-    exclude = _sets().get(name, {}).get("provided", [])
+    staging, work = CACHE / f".{name}.partial", CACHE / f".{name}.ivy"
+    task = progress.add_task(f"{name} ({len(files)} files)", total=total)
+    dependencies = [Dependency(coordinate=str(entry["coordinate"])) for entry in files.values()]
     # A registry that doesn't answer for a moment is no reason to give up; Ivy goes on from its cache.
     for attempt in Retrying(
         retry=retry_if_exception_type(IvyError), stop=stop_after_attempt(3), wait=wait_fixed(5), reraise=True
     ):
         with attempt:
-            retrieve(_dependencies(name), into=into, work=_work(name), on_wait=on_wait, exclude=exclude)
+            _empty(staging)
+            download(
+                dependencies,
+                into=staging,
+                work=work,
+                on_wait=lambda cache: progress.update(task, completed=min(total, _size_of_jars(cache))),
+            )
+    progress.update(task, completed=total)
+    wrong = problems(staging, files)
+    shutil.rmtree(work)
+    if wrong:
+        shutil.rmtree(staging)
+        raise JarsError(f"{name}: the download isn't what {JARS_LOCK.name} names: {'; '.join(wrong[:3])}")
+    shutil.rmtree(CACHE / name, ignore_errors=True)
+    staging.rename(CACHE / name)
 
 
-def _dependencies(name: str) -> list[Dependency]:
+def _resolve(name: str) -> Files:
+    staging, work = CACHE / f".{name}.lock", CACHE / f".{name}.ivy"
+    _empty(staging)
     if name == "debezium":
-        return [Dependency(coordinate=load_versions().debezium.coordinate, transitive=False)]
-    entry = _sets()[name]
-    alone = [Dependency(coordinate=coordinate, transitive=False) for coordinate in entry.get("alone", [])]
-    return alone + [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry.get("transitive", [])]
+        coordinates = [load_versions().debezium.coordinate]
+        resolve([Dependency(coordinate=coordinates[0])], into=staging, work=work, exclude=[])
+    else:
+        entry = _sets()[name]
+        alone = [Dependency(coordinate=coordinate) for coordinate in entry.get("alone", [])]
+        transitive = [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry["transitive"]]
+        resolve([*alone, *transitive], into=staging, work=work, exclude=entry.get("provided", []))
+    files: Files = {
+        path.name: {"coordinate": _coordinate(path, staging), "sha256": _sha256(path), "size": path.stat().st_size}
+        for path in sorted(path for path in staging.rglob("*") if path.is_file())
+    }
+    shutil.rmtree(staging)
+    shutil.rmtree(work)
+    return files
+
+
+def _coordinate(path: Path, root: Path) -> str:
+    """Read the coordinate off the path `<group>/<module>/<version>/[<classifier>/]<file>` under `root`."""
+    group, module, version, *classifier, _ = path.relative_to(root).parts
+    extension = "tar.gz" if path.name.endswith(".tar.gz") else path.suffix.removeprefix(".")
+    return ":".join([group, module, version, *([extension, *classifier] if classifier else [])])
 
 
 def _sets() -> dict[str, dict[str, list[str]]]:
     return tomllib.loads(JARS_TOML.read_text())
 
 
-def _work(name: str) -> Path:
-    return CACHE / f".{name}.ivy"
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
 
 
 def _sha256(path: Path) -> str:
