@@ -1,0 +1,49 @@
+"""`python -m local.sink --config sink.json --bootstrap-servers HOST:PORT`: runs the stand-in until SIGTERM."""
+
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local.sink.dead_letters import DeadLetterQueue
+from local.sink.errors import SinkError
+from local.sink.member import Member
+from local.sink.settings import TaskSettings
+from local.sink.store import LandingStore, s3_client
+from local.sink.task import SinkTask
+
+LOG = logging.getLogger("sink")
+
+
+def main(
+    config: Annotated[Path, typer.Option(help='The connector as JSON: {"name": …, "config": {…}}.')],
+    bootstrap_servers: Annotated[str, typer.Option(help="The Kafka brokers, HOST:PORT.")],
+) -> None:
+    """Land a topic's records in a bucket as the Lenses S3 sink connector of that configuration would."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        settings = TaskSettings.read(config)
+        for warning in settings.kcql.warnings:
+            LOG.warning("%s", warning)
+        task = _task(settings, bootstrap_servers)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: task.stop())
+        task.run()
+    except SinkError as error:
+        LOG.critical("%s", error)
+        sys.exit(1)
+
+
+def _task(settings: TaskSettings, bootstrap_servers: str) -> SinkTask:
+    client = s3_client(region=settings.region, endpoint=settings.endpoint)
+    store = LandingStore(client, settings.kcql.bucket, settings.name)
+    letters = settings.dead_letters
+    queue = None if letters is None else DeadLetterQueue(bootstrap_servers, letters)
+    return SinkTask(settings, Member(bootstrap_servers, settings), store, queue)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,65 @@
+"""Where values go that can't be landed, when the configuration names a dead-letter queue."""
+
+import logging
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from local.sink.errors import UnavailableError
+from local.sink.settings import DeadLetters
+
+LOG = logging.getLogger("sink.kafka")
+DELIVERY_TIMEOUT_S = 10.0
+
+
+class DeadLetterQueue:
+    """A topic that keeps records as they came, with where they came from and why in Connect's own headers."""
+
+    def __init__(self, bootstrap_servers: str, settings: DeadLetters) -> None:
+        self._settings = settings
+        self._connection: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
+        self._producer: Producer | None = None
+
+    def send(self, message: Message, reason: str) -> None:
+        """Write a record and wait until it is there. Raises UnavailableError when it isn't."""
+        failures: list[KafkaError] = []
+        headers = {
+            "__connect.errors.topic": str(message.topic()),
+            "__connect.errors.partition": str(message.partition()),
+            "__connect.errors.offset": str(message.offset()),
+            "__connect.errors.exception.message": reason,
+        }
+        try:
+            producer = self._connected()
+            producer.produce(
+                self._settings.topic,
+                key=message.key(),
+                value=message.value(),
+                headers={name: value.encode() for name, value in headers.items()},
+                on_delivery=lambda error, _: failures.append(error) if error else None,
+            )
+            left = producer.flush(DELIVERY_TIMEOUT_S)
+        except KafkaException as error:
+            raise UnavailableError(f"{self._settings.topic}: {error.args[0].str()}") from error
+        if failures or left:
+            self._producer = None
+            raise UnavailableError(f"{self._settings.topic}: {failures[0].str() if failures else 'no answer'}")
+
+    def _connected(self) -> Producer:
+        """Make the topic and the producer at the first use: mostly there is none."""
+        if self._producer is None:
+            self._make_topic()
+            delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
+            self._producer = Producer({**self._connection, **delivery}, logger=LOG)
+        return self._producer
+
+    def _make_topic(self) -> None:
+        factor = self._settings.replication_factor
+        topic = NewTopic(self._settings.topic, num_partitions=1, replication_factor=factor)
+        admin = AdminClient(self._connection, logger=LOG)
+        try:
+            admin.create_topics([topic], request_timeout=DELIVERY_TIMEOUT_S)[self._settings.topic].result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise

@@ -1,0 +1,17 @@
+"""What can go wrong in the sink; each message is one line."""
+
+
+class SinkError(RuntimeError):
+    """The sink can't go on and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
+
+
+class UnavailableError(RuntimeError):
+    """S3 or Kafka doesn't answer, or not now: trying again helps."""
+
+
+class RevokedError(RuntimeError):
+    """The partition may belong to another member now: what is open of it is dropped, its owner reads it again."""
+
+
+class MalformedValueError(ValueError):
+    """A record's value can't be made a line, or has no folder."""

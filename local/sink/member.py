@@ -1,0 +1,153 @@
+"""The sink's membership in its consumer group: positions, commits and what Kafka says about the topic."""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from local.sink.errors import RevokedError, SinkError, UnavailableError
+from local.sink.progress import Progress
+from local.sink.settings import TaskSettings
+
+LOG = logging.getLogger("sink.kafka")
+REQUEST_TIMEOUT_S = 10.0
+PREFETCH_KILOBYTES = 16_384
+
+# The broker's answers to a commit of someone who isn't the partition's owner (any more).
+NOT_OWNER = frozenset(
+    {
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.FENCED_INSTANCE_ID,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError._ASSIGNMENT_LOST,
+    }
+)
+PASSING = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    }
+)
+
+
+class Member:
+    """One consumer of one topic.
+
+    Raises, from every method that asks the brokers: UnavailableError when trying again helps, RevokedError when the
+    partition has another owner, SinkError for the rest.
+    """
+
+    def __init__(self, bootstrap_servers: str, settings: TaskSettings) -> None:
+        connection: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap_servers,
+            "reconnect.backoff.max.ms": 1_000,
+        }
+        self._topic = settings.kcql.topic
+        self._admin = AdminClient(connection, logger=LOG)
+        self._consumer = Consumer(
+            {
+                **connection,
+                **settings.consumer,
+                "group.id": settings.group,
+                "client.id": settings.name,
+                "enable.auto.commit": False,
+                # Where to read from is decided by what is landed; a position that Kafka doesn't have is an error.
+                "auto.offset.reset": "error",
+                "partition.assignment.strategy": "range",
+                "queued.max.messages.kbytes": PREFETCH_KILOBYTES,
+                "socket.timeout.ms": int(REQUEST_TIMEOUT_S * 1000),
+                # Debezium makes the topic with the first event: it should be seen soon.
+                "topic.metadata.refresh.interval.ms": 1_000,
+                "error_cb": lambda error: LOG.warning("%s", error.str()),
+            },
+            logger=LOG,
+        )
+
+    def subscribe(self, *, assigned: Callable[[set[int]], None], revoked: Callable[[], None]) -> None:
+        """Join the group. Both callbacks come out of `poll`; reading begins with `read_from`."""
+
+        def on_assign(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            consumer.assign([])
+            assigned({partition.partition for partition in partitions})
+
+        def on_revoke(consumer: Consumer, _: list[TopicPartition]) -> None:
+            consumer.unassign()
+            revoked()
+
+        self._consumer.subscribe([self._topic], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke)
+
+    def poll(self, seconds: float) -> Message | None:
+        """Wait for a record or an error event; keeps the membership alive."""
+        return self._consumer.poll(seconds)
+
+    def read_from(self, positions: Mapping[int, int]) -> None:
+        """Read exactly these partitions from these offsets."""
+        self._consumer.assign([TopicPartition(self._topic, partition, at) for partition, at in positions.items()])
+
+    def pause(self) -> None:
+        """Take no records until `resume`."""
+        self._consumer.pause(self._consumer.assignment())
+
+    def resume(self) -> None:
+        """Take records again."""
+        self._consumer.resume(self._consumer.assignment())
+
+    def progress(self, partition: int) -> Progress | None:
+        """Return what is committed, None when nothing is."""
+        try:
+            [committed] = self._consumer.committed([TopicPartition(self._topic, partition)], timeout=REQUEST_TIMEOUT_S)
+        except KafkaException as error:
+            raise _translated(error.args[0]) from error
+        if committed.error is not None:
+            raise _translated(committed.error)
+        return None if committed.offset < 0 else Progress.of(committed.offset, committed.metadata)
+
+    def commit(self, partition: int, progress: Progress) -> None:
+        """Commit synchronously: the broker refuses it when the partition has got another owner."""
+        position = TopicPartition(self._topic, partition, progress.offset, metadata=progress.note())
+        try:
+            committed = self._consumer.commit(offsets=[position], asynchronous=False) or []
+        except KafkaException as error:
+            raise _translated(error.args[0]) from error
+        for result in committed:
+            if result.error is not None:
+                raise _translated(result.error)
+
+    def log_bounds(self, partition: int) -> tuple[int, int]:
+        """Return the log's first offset and the one behind its last."""
+        try:
+            bounds = self._consumer.get_watermark_offsets(
+                TopicPartition(self._topic, partition), timeout=REQUEST_TIMEOUT_S, cached=False
+            )
+        except KafkaException as error:
+            raise _translated(error.args[0]) from error
+        if bounds is None:
+            raise UnavailableError(f"{self._topic}[{partition}]: no answer about the log's bounds")
+        return int(bounds[0]), int(bounds[1])
+
+    def topic_id(self) -> str:
+        """Return the topic's id, which a topic made again under the same name doesn't share."""
+        answer = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=REQUEST_TIMEOUT_S)
+        try:
+            return str(answer[self._topic].result().topic_id)
+        except KafkaException as error:
+            raise _translated(error.args[0]) from error
+
+    def close(self) -> None:
+        """Leave the group, so that others take over at once."""
+        self._consumer.close()
+
+
+def _translated(error: KafkaError) -> Exception:
+    if error.code() in NOT_OWNER:
+        return RevokedError(error.str())
+    if error.code() in PASSING or error.retriable():
+        return UnavailableError(error.str())
+    return SinkError(f"Kafka: {error.str()}")
