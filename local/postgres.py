@@ -18,6 +18,8 @@ from typing import TypedDict
 import psutil
 import psycopg2
 
+from local.errors import PlatformError
+
 HOST = "127.0.0.1"
 SUPERUSER = "postgres"
 START_TIMEOUT_S = 120
@@ -36,7 +38,7 @@ SERVER_SETTINGS = {
 }
 
 
-class PostgresError(RuntimeError):
+class PostgresError(PlatformError):
     """The server cannot be set up, started or stopped; the message says why and where its log is."""
 
 

@@ -1,0 +1,304 @@
+"""Reads the rows of the Northwind tables out of a plain-text SQL dump. Nothing of the dump is ever executed."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from db.errors import LoadError
+from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
+
+# Ours hold what is derived from the others; a dump of a loaded database brings them along.
+DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat", "outbox_gate", "outbox_pending"})
+_HEADER = "-- PostgreSQL database dump\n"
+_FOOTER = "-- PostgreSQL database dump complete"
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+|--[^\n]*)
+    | (?P<comment>/\*)
+    | (?P<escaped>[eE]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*')
+    | (?P<string>'[^']*(?:''[^']*)*')
+    | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$)
+    | (?P<quoted>"[^"]*(?:""[^"]*)*")
+    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
+    | (?P<word>[^\W\d][\w$]*)
+    | (?P<cast>::)
+    | (?P<symbol>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPE_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_END = "end"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Token:
+    """One lexical unit: its kind (a group of the token pattern, or `end`), its text, and where it begins."""
+
+    kind: str
+    text: str
+    position: int
+
+    def is_word(self, *words: str) -> bool:
+        """Tell whether this is one of the given keywords, whatever its case."""
+        return self.kind == "word" and self.text.upper() in words
+
+
+class _Tokens:
+    """A cursor over the dump's tokens, blanks and comments left out."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+        self.position = 0
+
+    def fail(self, reason: str, position: int | None = None) -> LoadError:
+        """Return the error for this place of the dump."""
+        line = self._text.count("\n", 0, self.position if position is None else position) + 1
+        return LoadError(f"{self._path}, line {line}: {reason}")
+
+    def next(self) -> Token:
+        """Return the next token and go past it."""
+        while match := _TOKEN.match(self._text, self.position):
+            kind, start = str(match.lastgroup), self.position
+            self.position = match.end()
+            if kind == "comment":
+                self._skip_comment(start)
+            elif kind == "dollar":
+                return self._dollar_string(match.group(), start)
+            elif kind == "symbol" and match.group() in "'\"":
+                raise self.fail("a quoted text doesn't end: the dump is truncated", start)
+            elif kind != "blank":
+                return Token(kind, match.group(), start)
+        return Token(_END, "", self.position)
+
+    def peek(self) -> Token:
+        """Return the next token and stay before it."""
+        before = self.position
+        token = self.next()
+        self.position = before
+        return token
+
+    def expect(self, symbol: str) -> None:
+        """Go past this symbol."""
+        token = self.next()
+        if token.text != symbol:
+            raise self.unexpected(token, f"'{symbol}'")
+
+    def unexpected(self, token: Token, wanted: str) -> LoadError:
+        """Return the error for a token that isn't the wanted one."""
+        if token.kind == _END:
+            return self.fail(f"the dump ends where {wanted} should follow: it is truncated")
+        return self.fail(f"{token.text[:40]!r} found where {wanted} should be", token.position)
+
+    def rest_of_line(self) -> str | None:
+        """Return the text up to the line's end and go past it; None at the end of the dump."""
+        if self.position >= len(self._text):
+            return None
+        end = self._text.find("\n", self.position)
+        end = len(self._text) if end < 0 else end
+        line = self._text[self.position : end]
+        self.position = end + 1
+        return line.removesuffix("\r")
+
+    def _skip_comment(self, start: int) -> None:
+        depth = 1
+        while depth:
+            edge = _COMMENT_EDGE.search(self._text, self.position)
+            if edge is None:
+                raise self.fail("a comment doesn't end: the dump is truncated", start)
+            depth += 1 if edge.group() == "/*" else -1
+            self.position = edge.end()
+
+    def _dollar_string(self, tag: str, start: int) -> Token:
+        end = self._text.find(tag, self.position)
+        if end < 0:
+            raise self.fail(f"the text after {tag} doesn't end: the dump is truncated", start)
+        token = Token("dollar", self._text[self.position : end], start)
+        self.position = end + len(tag)
+        return token
+
+
+def read_dump(path: Path) -> dict[str, list[Row]]:
+    """Return each table's rows, columns in the order of TABLES, without the walk-through's order.
+
+    Understands what pg_dump writes: INSERT (with or without column names) and COPY ... FROM stdin. Other statements are
+    skipped. Raises LoadError with file, line and reason when the dump can't be read or isn't whole.
+    """
+    tokens = _Tokens(path, _text(path))
+    rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+    while (token := tokens.next()).kind != _END:
+        if token.text == "\\":  # a command of psql, such as \connect
+            tokens.rest_of_line()
+        elif token.is_word("INSERT"):
+            _read_insert(tokens, rows)
+        elif token.is_word("COPY"):
+            _read_copy(tokens, rows)
+        elif token.text != ";":
+            _skip_statement(tokens)
+    if not rows["orders"]:
+        raise LoadError(f"{path} holds no rows of the table orders: is it a dump of Northwind's data?")
+    for table in ("orders", "order_details"):
+        rows[table] = [row for row in rows[table] if row[0] != str(WALK_THROUGH_ORDER)]
+    return rows
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LoadError(f"{path} isn't UTF-8 text (byte {error.start}): write it with `pg_dump -E UTF8`") from error
+    except OSError as error:
+        raise LoadError(f"cannot read {path}: {error.strerror}") from error
+    if "\0" in text:
+        raise LoadError(f"{path} isn't a plain-text dump: write it with `pg_dump --format=plain`")
+    if _HEADER in text[:2000] and _FOOTER not in text[-2000:]:
+        raise LoadError(f"{path} is truncated: the line {_FOOTER!r} is missing at its end")
+    return text
+
+
+def _skip_statement(tokens: _Tokens) -> None:
+    while (token := tokens.next()).text != ";" or token.kind != "symbol":
+        if token.kind == _END:
+            raise tokens.unexpected(token, "';'")
+
+
+def _read_insert(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
+    token = tokens.next()
+    if not token.is_word("INTO"):
+        raise tokens.unexpected(token, "INTO")
+    table, columns = _read_target(tokens)
+    token = tokens.next()
+    if not token.is_word("VALUES"):
+        raise tokens.unexpected(token, "VALUES")
+    while True:
+        start = tokens.position
+        values = tuple(_read_list(tokens, _read_value))
+        if table is not None:
+            rows[table].append(_arranged(tokens, table, columns, values, start))
+        token = tokens.next()
+        if token.text == ";":
+            return
+        if token.is_word("ON"):
+            _skip_statement(tokens)
+            return
+        if token.text != ",":
+            raise tokens.unexpected(token, "',' or ';'")
+
+
+def _read_copy(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
+    table, columns = _read_target(tokens)
+    for word in ("FROM", "STDIN"):
+        token = tokens.next()
+        if not token.is_word(word):
+            raise tokens.unexpected(token, word)
+    tokens.expect(";")
+    tokens.rest_of_line()
+    while True:
+        start = tokens.position
+        line = tokens.rest_of_line()
+        if line is None:
+            raise tokens.fail("the data of COPY doesn't end with '\\.': the dump is truncated")
+        if line == "\\.":
+            return
+        if table is not None:
+            values = tuple(None if field == "\\N" else _unescape(field) for field in line.split("\t"))
+            rows[table].append(_arranged(tokens, table, columns, values, start))
+
+
+def _read_target(tokens: _Tokens) -> tuple[str | None, tuple[str, ...] | None]:
+    """Read a table and its column names; None for a derived table, None for no column names."""
+    start = tokens.peek().position
+    table = _read_name(tokens)
+    while tokens.peek().text == ".":
+        tokens.next()
+        table = _read_name(tokens)
+    columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().text == "(" else None
+    if table in DERIVED_TABLES:
+        return None, columns
+    if table not in TABLES:
+        raise tokens.fail(f"the table {table} isn't one of Northwind's {len(TABLES)}", start)
+    if unknown := [column for column in columns or () if column not in TABLES[table]]:
+        raise tokens.fail(f"the table {table} has no column {unknown[0]}", start)
+    return table, columns
+
+
+def _read_list(tokens: _Tokens, read: Callable[[_Tokens], Item]) -> Iterator[Item]:
+    """Read a list in parentheses, separated by commas."""
+    tokens.expect("(")
+    while True:
+        yield read(tokens)
+        token = tokens.next()
+        if token.text == ")" and token.kind == "symbol":
+            return
+        if token.text != "," or token.kind != "symbol":
+            raise tokens.unexpected(token, "',' or ')'")
+
+
+def _read_name(tokens: _Tokens) -> str:
+    token = tokens.next()
+    if token.kind == "quoted":
+        return token.text[1:-1].replace('""', '"')
+    if token.kind != "word":
+        raise tokens.unexpected(token, "a name")
+    return token.text.lower()
+
+
+def _read_value(tokens: _Tokens) -> Cell:
+    """Read a literal, with or without a cast. It stays text: PostgreSQL gives it its column's type."""
+    token = tokens.next()
+    if token.is_word("NULL"):
+        value = None
+    elif token.kind == "number" or token.is_word("TRUE", "FALSE"):
+        value = token.text
+    elif token.kind == "string":
+        value = token.text[1:-1].replace("''", "'")
+    elif token.kind == "escaped":
+        value = _unescape(token.text[2:-1].replace("''", "'"))
+    elif token.kind == "dollar":
+        value = token.text
+    else:
+        raise tokens.unexpected(token, "a value")
+    if tokens.peek().kind == "cast":
+        tokens.next()
+        _skip_type(tokens)
+    return value
+
+
+def _skip_type(tokens: _Tokens) -> None:
+    _read_name(tokens)
+    while tokens.peek().kind in ("word", "quoted") or tokens.peek().text == ".":
+        tokens.next()
+    if tokens.peek().text == "(":
+        list(_read_list(tokens, _read_value))
+
+
+def _unescape(text: str) -> str:
+    """Resolve backslash escapes, which COPY and E'...' share."""
+    return _ESCAPE.sub(_escaped_character, text) if "\\" in text else text
+
+
+def _escaped_character(match: re.Match[str]) -> str:
+    code = match.group(1)
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _ESCAPE_LETTERS.get(code, code)
+
+
+def _arranged(tokens: _Tokens, table: str, columns: tuple[str, ...] | None, values: Row, start: int) -> Row:
+    """Put a row's values into the order of our columns; a column that the dump doesn't name is NULL."""
+    named = columns or TABLES[table]
+    if len(values) != len(named):
+        raise tokens.fail(f"{len(values)} values for the {len(named)} columns of {table}", start)
+    if named == TABLES[table]:
+        return values
+    by_name = dict(zip(named, values, strict=True))
+    return tuple(by_name.get(column) for column in TABLES[table])

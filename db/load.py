@@ -1,0 +1,114 @@
+"""Command line of the loader: `python -m db.load --host ... --dbname ...`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from db.errors import LoadError
+from db.loading import LoadOptions, LoadReport, load
+from db.preflight import CONNECTOR_ROLE
+from db.tables import SCHEMA
+
+# Tracebacks that show local variables would show passwords.
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(
+    *,
+    host: Annotated[str, typer.Option(help="Server's host name or address.")] = "localhost",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Server's port.")] = 5432,
+    dbname: Annotated[str, typer.Option(help="Database to load; it must exist.")] = "devdb",
+    user: Annotated[str, typer.Option(help="User that may create schemas, publications and roles.")] = "postgres",
+    mode: Annotated[
+        Literal["transaction", "statement"],
+        typer.Option(help="When the outbox is written: one event per order and transaction, or one per statement."),
+    ] = "transaction",
+    scale: Annotated[int, typer.Option(min=1, help="So many times the 829 generated orders.")] = 1,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Plain-text Northwind dump, in place of generated rows."),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
+) -> None:
+    """Load the source database: Northwind tables, outbox with its triggers, publication, connector role.
+
+    One transaction: everything or nothing. Passwords come from PGPASSWORD and CDC_CONNECTOR_PASSWORD, or are asked for.
+    """
+    try:
+        if not yes:
+            _confirm(f"{dbname} at {host}:{port}", replace=replace)
+        parameters: dict[str, str | int] = {
+            "host": host,
+            "port": port,
+            "dbname": dbname,
+            "user": user,
+            "password": _password("PGPASSWORD", f"Password of {user}", confirm=False),
+        }
+        options = LoadOptions(
+            connector_password=_password(
+                "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
+            ),
+            mode=mode,
+            scale=scale,
+            dump=from_,
+            replace=replace,
+        )
+        report = _load_showing_progress(parameters, options)
+    except LoadError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("error: interrupted, nothing was loaded", err=True)
+        raise typer.Exit(130) from None
+    rows = sum(report.rows.values())
+    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
+
+
+def _confirm(target: str, *, replace: bool) -> None:
+    _need_terminal("confirm with --yes")
+    action = f"Drop the schema {SCHEMA} and load it anew" if replace else f"Create the schema {SCHEMA}"
+    if not typer.confirm(f"{action} in {target}?"):
+        raise LoadError("not confirmed, nothing was loaded")
+
+
+def _password(variable: str, prompt: str, *, confirm: bool) -> str:
+    """Take a password from the environment or ask for it, hidden."""
+    if password := os.environ.get(variable):
+        return password
+    _need_terminal(f"set {variable}")
+    return str(typer.prompt(prompt, hide_input=True, confirmation_prompt=confirm))
+
+
+def _need_terminal(instead: str) -> None:
+    if not sys.stdin.isatty():
+        raise LoadError(f"there is no terminal to ask at: {instead}")
+
+
+def _load_showing_progress(parameters: dict[str, str | int], options: LoadOptions) -> LoadReport:
+    tasks: dict[str, TaskID] = {}
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+
+        def show(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = display.add_task(step, total=total)
+            display.update(tasks[step], completed=done)
+
+        return load(parameters, options, show)
+
+
+if __name__ == "__main__":
+    app()

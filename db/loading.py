@@ -1,0 +1,206 @@
+"""Loads the source database in one transaction: tables, rows, outbox, triggers, publication, connector role."""
+
+import contextlib
+import io
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg2
+from psycopg2 import sql
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import encrypt_password
+
+from db import preflight
+from db.connecting import connect
+from db.dump import read_dump
+from db.errors import LoadError
+from db.sample import DEFAULT_SEED, generate, row_counts
+from db.tables import SCHEMA, TABLES, Chunk, copy_lines
+
+SQL_FOLDER = Path(__file__).resolve().parent / "sql"
+COPY_ROWS = 20_000
+
+Mode = Literal["transaction", "statement"]
+# Called with the step's name, the rows done and all rows of it (1 of 1 for a step without rows).
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """What to load and how.
+
+    `mode` decides when the outbox is written; `scale` multiplies the generated orders; `dump` is a plain-text dump to
+    load instead of generated rows; `replace` drops what an earlier load left. `connector_password` is for the role that
+    the connector logs in with; only its SCRAM verifier is sent. Raises LoadError when they contradict one another.
+    """
+
+    connector_password: str = field(repr=False)
+    mode: Mode = "transaction"
+    scale: int = 1
+    dump: Path | None = None
+    replace: bool = False
+    seed: int = DEFAULT_SEED
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("transaction", "statement"):
+            raise LoadError(f"the mode {self.mode!r} isn't known: transaction or statement")
+        if self.scale < 1:
+            raise LoadError(f"--scale {self.scale}: must be 1 or more")
+        if self.dump is not None and self.scale != 1:
+            raise LoadError("--scale multiplies generated orders and doesn't go with --from")
+        if not self.connector_password:
+            raise LoadError(f"the password of {preflight.CONNECTOR_ROLE} is empty: set CDC_CONNECTOR_PASSWORD")
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a load did: rows by table, rows in the outbox, and how long it took in seconds."""
+
+    rows: Mapping[str, int]
+    events: int
+    seconds: float
+
+
+def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
+    """Load the database, everything or nothing. Raises LoadError with one line; the database is then as it was."""
+    started = time.monotonic()
+    chunks, totals = _source(options, progress)
+    with contextlib.closing(connect(connection_parameters)) as connection:
+        try:
+            # Leaving the block commits, an exception rolls back.
+            with connection, connection.cursor() as cursor:
+                preflight.check(cursor, replace=options.replace)
+                _create_tables(cursor)
+                _copy(cursor, chunks, totals, progress)
+                _create_outbox(cursor, options, progress)
+                cursor.execute("SELECT count(*) FROM datalake.cdc_events")
+                (events,) = cursor.fetchone() or (0,)
+        except psycopg2.Error as error:
+            raise LoadError(_explain(error)) from error
+    return LoadReport(totals, events, time.monotonic() - started)
+
+
+def _source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
+    """Return the rows to load and how many there are of each table; a dump is read to its end before anything else."""
+    if options.dump is None:
+        return generate(options.scale, options.seed), row_counts(options.scale)
+    step = f"read {options.dump.name}"
+    progress(step, 0, 1)
+    rows = read_dump(options.dump)
+    progress(step, 1, 1)
+    return rows.items(), {table: len(table_rows) for table, table_rows in rows.items()}
+
+
+def _create_tables(cursor: Cursor) -> None:
+    """Make room, then create the tables. The publication is never away: a slot that outlives us decodes this, too."""
+    if preflight.has_schema(cursor):
+        if preflight.has_slot(cursor) and _has_outbox(cursor):
+            # So that the lake hears that these orders are gone.
+            cursor.execute("DELETE FROM datalake.cdc_events")
+        cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
+    if not preflight.has_publication(cursor):
+        cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(preflight.PUBLICATION)))
+    _run(cursor, "01_tables.sql")
+
+
+def _has_outbox(cursor: Cursor) -> bool:
+    cursor.execute("SELECT to_regclass('datalake.cdc_events') IS NOT NULL")
+    return cursor.fetchone() == (True,)
+
+
+def _copy(cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], progress: Progress) -> None:
+    done = dict.fromkeys(TABLES, 0)
+    for table, rows in chunks:
+        target = sql.Identifier(SCHEMA, table)
+        columns = sql.SQL(", ").join(map(sql.Identifier, TABLES[table]))
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(target, columns)
+        for batch in _batches(rows):
+            cursor.copy_expert(statement, io.StringIO("".join(copy_lines(batch))))
+            done[table] += len(batch)
+            progress(f"load {table}", done[table], totals[table])
+
+
+def _batches(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    iterator = iter(rows)
+    while batch := list(itertools.islice(iterator, COPY_ROWS)):
+        yield batch
+
+
+def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> None:
+    """Add keys, outbox, role and publication; fill the outbox; only then let the triggers watch."""
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("add keys and indexes", lambda: _run(cursor, "02_keys.sql")),
+        ("gather statistics", lambda: _analyze(cursor)),
+        ("create outbox", lambda: _run_outbox_files(cursor, options.mode)),
+        ("create connector role", lambda: _create_role(cursor, options.connector_password)),
+        ("publish outbox and heartbeat", lambda: _run(cursor, "07_replication.sql")),
+        ("fill outbox", lambda: cursor.execute("CALL datalake.usp_init_order_events()")),
+        ("add triggers", lambda: _run(cursor, "06_outbox_triggers.sql")),
+        ("set search path", lambda: _set_search_path(cursor)),
+    ]
+    for name, step in steps:
+        progress(name, 0, 1)
+        step()
+        progress(name, 1, 1)
+
+
+def _run(cursor: Cursor, name: str) -> None:
+    cursor.execute((SQL_FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _analyze(cursor: Cursor) -> None:
+    for table in TABLES:
+        cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(SCHEMA, table)))
+
+
+def _run_outbox_files(cursor: Cursor, mode: Mode) -> None:
+    for name in ("03_outbox.sql", "04_outbox_functions.sql", f"05_outbox_{mode}.sql"):
+        _run(cursor, name)
+
+
+def _create_role(cursor: Cursor, password: str) -> None:
+    """Create the connector's role, or keep the one that other databases use and renew its password."""
+    role = sql.Identifier(preflight.CONNECTOR_ROLE)
+    cursor.execute(
+        "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s), EXISTS (SELECT FROM pg_roles WHERE rolname = %s)",
+        (preflight.CONNECTOR_ROLE, "rds_replication"),
+    )
+    known, on_rds = cursor.fetchone() or (False, False)
+    # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
+    verifier = encrypt_password(password, preflight.CONNECTOR_ROLE, cursor, "scram-sha-256")
+    cursor.execute(
+        sql.SQL("{} ROLE {} LOGIN {} PASSWORD {}").format(
+            sql.SQL("ALTER" if known else "CREATE"),
+            role,
+            sql.SQL("" if on_rds else "REPLICATION"),
+            sql.Literal(verifier),
+        )
+    )
+    if on_rds:
+        cursor.execute(sql.SQL("GRANT rds_replication TO {}").format(role))
+    cursor.execute("SELECT current_database()")
+    (name,) = cursor.fetchone() or ("",)
+    cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), role))
+
+
+def _set_search_path(cursor: Cursor) -> None:
+    cursor.execute("SELECT current_database()")
+    (name,) = cursor.fetchone() or ("",)
+    cursor.execute(
+        sql.SQL("ALTER DATABASE {} SET search_path = {}, public").format(sql.Identifier(name), sql.Identifier(SCHEMA))
+    )
+
+
+def _explain(error: psycopg2.Error) -> str:
+    """Say in one line what PostgreSQL refused."""
+    diagnosis = error.diag
+    if diagnosis.message_primary is None:
+        return f"the connection broke: {' '.join(str(error).split())} (nothing was loaded)"
+    parts = [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
+    where = next((line for line in (diagnosis.context or "").splitlines() if line.startswith("COPY ")), None)
+    text = "; ".join(" ".join(part.split()) for part in (*parts, where) if part)
+    return f"PostgreSQL refused: {text} (nothing was loaded)"
