@@ -1,0 +1,142 @@
+"""Keeps the Glue catalogue up to date with Hudi's own sync tool, beside the ingestion and never in its way."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import first_line
+from spark_jobs.settings import SyncSettings, TableSettings
+from spark_jobs.table import Commit
+
+Log = Callable[[str], None]
+_RETRY_SECONDS = 30.0
+_EXTRACTORS = "org.apache.hudi.hive."
+# Without it Athena reads the table by the old connector, which doesn't know Hudi 0.15.
+_ATHENA = "athena_enable_native_hudi_connector_implementation"
+
+
+class Catalogue:
+    """Decides when a sync is due and runs it in a thread of its own, so that a slow Glue holds nothing up.
+
+    A sync is pending from the start (the last run may have ended before its own), after each commit with a new schema
+    or partition, and until one has succeeded that began after the last such commit.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: SyncSettings,
+        table: TableSettings,
+        log: Log,
+        *,
+        sync: Callable[[], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._table = table
+        self._log = log
+        self._sync = sync or (lambda: sync_to_glue(spark, settings, table))
+        self._clock = clock
+        self._pending = True
+        self._table_exists = False
+        self._schema: str | None = None
+        self._partitions: set[str] = set()
+        self._not_before = float("-inf")
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+
+    def table_found(self) -> None:
+        """Say that there is a table to sync."""
+        self._table_exists = True
+
+    def committed(self, commit: Commit) -> None:
+        """Note a commit, and sync when it changed the schema or the partitions and the interval allows it."""
+        self._table_exists = True
+        changed = commit.schema != self._schema or not commit.partitions <= self._partitions
+        self._pending = self._pending or changed
+        self._schema = commit.schema
+        self._partitions |= commit.partitions
+        self.run_if_due()
+
+    def run_if_due(self) -> None:
+        """Take note of a finished sync, and start one that is pending and due."""
+        if not self._finished() or not (self._pending and self._table_exists) or self._clock() < self._not_before:
+            return
+        self._pending = False
+        self._not_before = self._clock() + self._settings.min_interval_seconds
+        self._thread = threading.Thread(target=self._run, name="catalogue-sync", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for a running sync and try a pending one once, each for the settings' time at most."""
+        self._wait()
+        if self._pending and self._table_exists and self._thread is None:
+            self._not_before = float("-inf")
+            self.run_if_due()
+            self._wait()
+
+    @property
+    def pending(self) -> bool:
+        """Tell whether the catalogue may lack something."""
+        return self._pending
+
+    def _run(self) -> None:
+        try:
+            self._sync()
+        except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
+            self._error = error
+
+    def _finished(self) -> bool:
+        if self._thread is None:
+            return True
+        if self._thread.is_alive():
+            return False
+        self._thread = None
+        if self._error is not None:
+            self._pending = True
+            self._not_before = self._clock() + max(_RETRY_SECONDS, self._settings.min_interval_seconds)
+            self._log(f"catalogue sync failed, is tried again: {first_line(self._error)}")
+            self._error = None
+        else:
+            self._log(f"catalogue sync done: {self._settings.database}.{self._settings.table}")
+        return True
+
+    def _wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join(self._settings.timeout_seconds)
+        if not self._finished():
+            self._log("catalogue sync still runs; the next start syncs again")
+
+
+def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str, str]:
+    """Return the sync tool's properties; those of the settings win but for what identifies table and catalogue."""
+    extractor = "MultiPartKeysValueExtractor" if settings.partition_fields else "NonPartitionedExtractor"
+    given = dict(settings.properties)
+    table_properties = given.pop("hoodie.datasource.hive_sync.table_properties", "")
+    return {
+        "hoodie.datasource.hive_sync.partition_extractor_class": _EXTRACTORS + extractor,
+        **given,
+        "hoodie.datasource.hive_sync.table_properties": "\n".join(filter(None, [table_properties, f"{_ATHENA}=true"])),
+        "hoodie.datasource.meta.sync.base.path": table.base_path,
+        "hoodie.datasource.hive_sync.database": settings.database,
+        "hoodie.datasource.hive_sync.table": settings.table,
+        "hoodie.datasource.hive_sync.partition_fields": ",".join(settings.partition_fields),
+        "hoodie.datasource.write.hive_style_partitioning": str(table.hive_style).lower(),
+    }
+
+
+def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettings) -> None:
+    """Run Hudi's AwsGlueCatalogSyncTool once; AWS's own environment variables give region, credentials, endpoint."""
+    jvm: Any = spark._jvm
+    properties = jvm.java.util.Properties()
+    for key, value in sync_properties(settings, table).items():
+        properties.setProperty(key, value)
+    configuration = spark._jsc.hadoopConfiguration()
+    tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, configuration)
+    try:
+        tool.syncHoodieTable()
+    finally:
+        tool.close()

@@ -1,0 +1,175 @@
+"""Turns lines of text into typed rows, or into a reason why a line doesn't fit: no I/O, no Python functions.
+
+`from_json` alone would lose data silently: it gives null for a value of the wrong type, and ignores whatever follows
+the first JSON value of a line. Every null that it gives is therefore compared with what the line says.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.schema import Column, Encoding
+
+# What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
+LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
+PLACEHOLDER = "__debezium_unavailable_value"
+OPERATIONS = ("r", "c", "u", "d")
+_CORRUPT = "_corrupt_line"
+_STRICT = {"columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+_TIMESTAMP = r"^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
+# A new field's name must be usable as a column in Hudi, Glue and Athena, and must not be one of Hudi's own.
+_COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def decode(lines: DataFrame, columns: Sequence[Column], *, required: Sequence[str]) -> DataFrame:
+    """Decode `lines` (LINE_COLUMNS) by `columns`; the `required` fields must not be null.
+
+    Returns origin, block, number, tie; `reason` (null when the line fits); `line`, kept only where it may go to
+    quarantine; `unknown`, the names of
+    fields with values that `columns` lacks; `placeholders`, the names of columns that came as a TOAST placeholder;
+    `deleted`; and `row`, the stored columns.
+    """
+    known = [column.name for column in columns]
+    wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
+    parsed = lines.select(
+        "*",
+        _is_one_json_value(F.col("line")).alias("_whole"),
+        F.from_json("line", wire, _STRICT).alias("_wire"),
+        F.array_except(F.json_object_keys("line"), F.array(*map(F.lit, known))).alias("_others"),
+    )
+    # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
+    needs_text = (F.size("_others") > 0) | F.col(f"_wire.{_CORRUPT}").isNotNull()
+    text = F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT))
+    parsed = parsed.select("*", text.alias("_text"))
+    converted = parsed.select("*", F.struct(*(_stored(column) for column in columns)).alias("row"))
+    unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
+    reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _missing(required), _bad_operation(known)]
+    reason = F.coalesce(*reasons, _unusable_names(unknown, known))
+    placeholders = _names_where({column.name: _is_placeholder(column) for column in columns if _is_text(column)})
+    return converted.select(
+        *("origin", "block", "number", "tie"),
+        reason.alias("reason"),
+        F.when(reason.isNotNull() | (F.size(placeholders) > 0), F.col("line")).alias("line"),
+        F.coalesce(unknown, _no_names()).alias("unknown"),
+        placeholders.alias("placeholders"),
+        _is_delete(known).alias("deleted"),
+        "row",
+    )
+
+
+def _corrupt_field() -> T.StructField:
+    return T.StructField(_CORRUPT, T.StringType())
+
+
+def _no_names() -> Expression:
+    return F.array().cast("array<string>")
+
+
+def _is_one_json_value(text: Expression) -> Expression:
+    """True for text that is exactly one JSON value, with nothing after it."""
+    followed_by_another = F.concat(F.lit("["), text, F.lit(",0]"))
+    return F.coalesce(F.json_array_length(followed_by_another) == 2, F.lit(False))
+
+
+def _stored(column: Column) -> Expression:
+    """Convert one field from the wire to its stored type; null when it can't be."""
+    value = F.col(f"_wire.{column.name}")
+    match column.encoding:
+        case Encoding.DAYS:
+            value = F.expr(f"date_from_unix_date(`_wire`.`{column.name}`)")
+        case Encoding.MILLIS:
+            value = F.expr(f"timestamp_millis(`_wire`.`{column.name}`)")
+        case Encoding.MICROS:
+            value = F.expr(f"timestamp_micros(`_wire`.`{column.name}`)")
+        case Encoding.ISO_TIMESTAMP:
+            value = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
+        case Encoding.JSON:
+            value = F.when(_is_placeholder(column) | _is_one_json_value(value), value)
+        case Encoding.PLAIN:
+            pass
+    return value.alias(column.name)
+
+
+def _is_text(column: Column) -> bool:
+    return isinstance(column.wire, T.StringType)
+
+
+def _is_placeholder(column: Column) -> Expression:
+    return F.coalesce(F.col(f"_wire.{column.name}") == PLACEHOLDER, F.lit(False))
+
+
+def _names_where(conditions: dict[str, Expression]) -> Expression:
+    """Return an array of the names whose condition holds."""
+    named = [F.when(condition, F.lit(name)) for name, condition in conditions.items()]
+    return F.array_compact(F.array(*named)) if named else _no_names()
+
+
+def _listed(prefix: str, conditions: dict[str, Expression]) -> Expression:
+    """Return `prefix` and the names whose condition holds; null when none does."""
+    names = _names_where(conditions)
+    return F.when(F.size(names) > 0, F.concat(F.lit(prefix), F.concat_ws(", ", names)))
+
+
+def _broken() -> Expression:
+    is_object = F.ltrim("line").startswith("{")
+    return F.when(~F.col("_whole"), F.lit("not one JSON value")).when(~is_object, F.lit("not a JSON object"))
+
+
+def _wrong_types(columns: Sequence[Column]) -> Expression:
+    """Name the fields whose value has another JSON type than their column, or doesn't fit into it."""
+    wrong = {
+        f"{column.name} (not {column.wire.simpleString()})": F.col(f"_wire.{column.name}").isNull()
+        & F.col("_text")[column.name].isNotNull()
+        for column in columns
+        if not _is_text(column)
+    }
+    corrupt = F.col(f"_wire.{_CORRUPT}").isNotNull()
+    # A number or true/false where text belongs would be taken as text. In a JSON line a quote inside of a text is
+    # escaped, so this pattern meets field names only; JSON columns may also come as objects.
+    plain = "|".join(re.escape(c.name) for c in columns if _is_text(c) and c.encoding is not Encoding.JSON)
+    not_text = F.regexp_extract("line", rf'"({plain})"\s*:\s*[^"n\s]', 1)
+    return F.coalesce(
+        _listed("type: ", wrong),
+        F.when(corrupt, F.lit("type: a value doesn't fit its field")),
+        F.when(not_text != "", F.concat(F.lit("type: "), not_text, F.lit(" (not string)"))) if plain else F.lit(None),
+    )
+
+
+def _bad_values(columns: Sequence[Column]) -> Expression:
+    converted = {
+        f"{column.name} (not {column.encoding.value})": F.col(f"_wire.{column.name}").isNotNull()
+        & F.col(f"row.{column.name}").isNull()
+        for column in columns
+        if column.encoding is not Encoding.PLAIN
+    }
+    # A placeholder can be restored later in any text column but one with a type of its own.
+    return _listed("value: ", converted)
+
+
+def _missing(required: Sequence[str]) -> Expression:
+    empty = {name: F.col(f"row.{name}").isNull() | (F.col(f"row.{name}").cast("string") == "") for name in required}
+    return _listed("missing: ", empty)
+
+
+def _bad_operation(known: Sequence[str]) -> Expression:
+    if "__op" not in known:
+        return F.lit(None).cast("string")
+    operation = F.col("row.__op")
+    return F.when(~operation.isin(*OPERATIONS), F.concat(F.lit("operation: __op is "), operation))
+
+
+def _unusable_names(unknown: Expression, known: Sequence[str]) -> Expression:
+    taken = [name.lower() for name in known]
+    unusable = F.filter(unknown, lambda name: ~name.rlike(_COLUMN_NAME) | F.lower(name).isin(*taken))
+    return F.when(F.size(unusable) > 0, F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", unusable)))
+
+
+def _is_delete(known: Sequence[str]) -> Expression:
+    flags = [F.col("row.__deleted") == "true"] if "__deleted" in known else []
+    flags += [F.col("row.__op") == "d"] if "__op" in known else []
+    return reduce(lambda one, other: one | other, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))

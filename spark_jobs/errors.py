@@ -1,0 +1,30 @@
+"""The job's own errors: each message is one line that says what, where and what to do."""
+
+
+class JobError(RuntimeError):
+    """The job can't go on, and trying again would end the same way: exit 1 with this one line."""
+
+
+class SettingsError(JobError):
+    """An option or a property is missing, unknown, unsupported or contradicts another."""
+
+
+class QuarantineLimitError(JobError):
+    """More events were malformed in one batch than the quarantine may take."""
+
+
+class ConcurrentWriterError(JobError):
+    """Another writer has committed to the table since this job read its progress."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says in one line; for an exception from the JVM its root cause's message."""
+    java = getattr(error, "java_exception", None)
+    if java is None:
+        lines = str(error).strip().splitlines()
+        return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    for _ in range(20):
+        if java.getCause() is None:
+            break
+        java = java.getCause()
+    return str(java.toString()).splitlines()[0]

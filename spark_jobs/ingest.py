@@ -1,0 +1,225 @@
+"""One batch: read, decode, set aside what doesn't fit, keep the newest per key, write, with progress in the commit."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs import checkpoint, fold, tombstones
+from spark_jobs.checkpoint import Checkpoint
+from spark_jobs.decode import decode
+from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
+from spark_jobs.evolution import infer_columns
+from spark_jobs.quarantine import COLUMNS, Quarantine
+from spark_jobs.report import CommitReport
+from spark_jobs.schema import Column, extend
+from spark_jobs.settings import KafkaSettings, Settings
+from spark_jobs.sources import Batch, Source
+from spark_jobs.summary import Summary, summarise
+from spark_jobs.table import Commit, HudiTable
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class _Decoded:
+    """A decoded batch, cached, with the counts of its first pass."""
+
+    events: DataFrame
+    summary: Summary
+
+
+class Ingest:
+    """Brings a source's batches into the table; holds the progress between two commits."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        columns: Sequence[Column],
+        *,
+        table: HudiTable,
+        source: Source,
+        quarantine: Quarantine,
+        log: Log,
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._declared = tuple(columns)
+        self._columns = self._declared
+        self._table = table
+        self._source = source
+        self._quarantine = quarantine
+        self._log = log
+        self._checkpoint = Checkpoint()
+        self._last_instant: str | None = None
+        self.last_commit: Commit | None = None
+        self._check_fields()
+
+    def load(self) -> None:
+        """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
+        self._source.reset()
+        self._columns = self._declared
+        if self._table.clear_half_created():
+            self._log("removed what an interrupted creation of the table had left")
+        stored = Checkpoint()
+        if self._table.exists():
+            self._table.check_layout()
+            stored = checkpoint.from_metadata(self._table.progress())
+            if (schema := self._table.schema()) is not None:
+                self._columns = extend(self._declared, schema)
+        self._last_instant = self._table.last_instant()
+        settings = self._settings
+        self._checkpoint = checkpoint.starting_from(
+            stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
+        )
+
+    def run_batch(self) -> CommitReport | None:
+        """Commit the next batch; None when there is nothing new.
+
+        Raises QuarantineLimitError and ConcurrentWriterError before anything is written to the table.
+        """
+        started = time.monotonic()
+        batch = self._source.next_batch(self._checkpoint.source)
+        while batch is not None and not batch.has_lines:
+            self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
+            batch = self._source.next_batch(self._checkpoint.source)
+        if batch is None:
+            return None
+        decoded = self._decode(batch)
+        try:
+            return self._commit(batch, decoded, started)
+        finally:
+            decoded.events.unpersist()
+
+    def _check_fields(self) -> None:
+        known = {column.name for column in self._declared}
+        table = self._settings.table
+        for name in (*table.key_fields, table.ordering_field, *table.partition_fields):
+            if name not in known:
+                raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
+
+    def _required(self) -> tuple[str, ...]:
+        table = self._settings.table
+        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields)))
+
+    def _decode(self, batch: Batch) -> _Decoded:
+        """Decode a batch by the table's columns, and once more when it brings new ones."""
+        lines = batch.lines()
+        decoded = self._decode_with(lines, self._columns)
+        if not decoded.summary.unknown:
+            return decoded
+        added = infer_columns(self._spark, lines, decoded.summary.unknown)
+        if not added.fields:
+            return decoded
+        decoded.events.unpersist()
+        self._columns = extend(self._columns, added)
+        for field in added.fields:
+            self._log(
+                f"new column {field.name} {field.dataType.simpleString()}, as in the events; older rows have null"
+            )
+        return self._decode_with(lines, self._columns)
+
+    def _decode_with(self, lines: DataFrame, columns: Sequence[Column]) -> _Decoded:
+        events = decode(lines, columns, required=self._required()).persist()
+        return _Decoded(events, summarise(events, has_source_time=any(c.name == "__source_ts_ms" for c in columns)))
+
+    def _commit(self, batch: Batch, decoded: _Decoded, started: float) -> CommitReport:
+        summary = decoded.summary
+        events, unrestored = self._restore(decoded)
+        bad = decoded.events.filter("reason IS NOT NULL").select(*COLUMNS)
+        quarantined = summary.bad
+        if unrestored is not None:
+            bad = bad.unionByName(unrestored)
+            quarantined += unrestored.count()
+        self._set_aside(batch, summary, bad, quarantined)
+        findings = batch.check(summary.lines_of_origin)
+        for note in findings.notes:
+            self._log(note)
+        commit, fitting = self._write(batch, events, summary), summary.events - quarantined
+        now = time.time()
+        return CommitReport(
+            commit=commit.instant,
+            files=batch.files,
+            events=summary.events,
+            upserts=commit.inserts + commit.updates,
+            deletes=commit.deletes,
+            quarantined=quarantined,
+            folded=max(fitting - commit.inserts - commit.updates - commit.deletes, 0),
+            seconds=time.monotonic() - started,
+            lag_seconds=None if summary.newest_ms is None else max(now - summary.newest_ms / 1000, 0),
+            missing_offsets=findings.missing_offsets,
+            late_files=findings.late_files,
+        )
+
+    def _restore(self, decoded: _Decoded) -> tuple[DataFrame, DataFrame | None]:
+        """Return the events with TOAST placeholders replaced, and those for which no value was found."""
+        events = fold.with_key(decoded.events, self._settings.table.key_fields)
+        names = decoded.summary.placeholders
+        if not names:
+            return events, None
+        types = {column.name: column.stored for column in self._columns if column.name in names}
+        restored = fold.restore_placeholders(
+            events, self._stored(types), types, ordering=self._settings.table.ordering_field
+        )
+        reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
+        unrestored = restored.filter(F.size("placeholders") > 0).withColumn("reason", reason).select(*COLUMNS)
+        return restored.filter(F.size("placeholders") == 0), unrestored
+
+    def _stored(self, types: dict[str, T.DataType]) -> DataFrame | None:
+        schema = self._table.schema()
+        if schema is None:
+            return None
+        rows = self._table.rows()
+        key = F.to_json(F.array(*(F.col(name).cast("string") for name in self._settings.table.key_fields)))
+        values = [F.col(name) if name in schema.names else F.lit(None).cast(kind) for name, kind in types.items()]
+        named = [value.alias(name) for value, name in zip(values, types, strict=True)]
+        return rows.select(key.alias(fold.KEY), *named)
+
+    def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
+        if not count:
+            return
+        limit = self._settings.quarantine_limit
+        if count > limit:
+            first = bad.select("origin", "reason").first()
+            example = "" if first is None else f", such as {batch.name_of(first['origin'])}: {first['reason']}"
+            raise QuarantineLimitError(
+                f"{count} of {summary.events} events don't fit{example}; the limit is {limit}; nothing was committed"
+            )
+        kafka = isinstance(self._settings.source, KafkaSettings)
+        self._quarantine.write(bad, name_of=batch.name_of, lines=summary.positions, kafka=kafka)
+
+    def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
+        ordering = self._settings.table.ordering_field
+        register = self._checkpoint.deleted
+        if register:
+            remembered = tombstones.as_frame(self._spark, register)
+            events = fold.without_deleted_before(events, remembered, ordering=ordering)
+        newest = fold.keep_newest(events, ordering=ordering)
+        operation = self._settings.table.operation
+        if summary.deletes:
+            deleted = {row[fold.KEY]: row["deleted_at"] for row in fold.deletes(newest, ordering=ordering).collect()}
+            register, dropped = tombstones.merge(register, deleted, limit=self._settings.tombstones_limit)
+            if dropped:
+                self._log(f"{dropped} oldest deletes are no longer remembered against older events")
+            if operation != "upsert":
+                self._log(f"{operation} can't delete: this batch has deletes and is written by upsert")
+                operation = "upsert"
+        following = replace(self._checkpoint, source=batch.checkpoint, deleted=register)
+        self._refuse_other_writers()
+        commit = self._table.write(fold.table_rows(newest), following.to_metadata(), operation=operation)
+        self._checkpoint = following
+        self._last_instant = self._table.last_instant()
+        self.last_commit = commit
+        return commit
+
+    def _refuse_other_writers(self) -> None:
+        found = self._table.last_instant()
+        if found != self._last_instant:
+            raise ConcurrentWriterError(
+                f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
+                "which this job knows; run one job per table"
+            )

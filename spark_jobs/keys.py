@@ -1,0 +1,125 @@
+"""The property keys this job knows, each with its meaning, its default and how it is treated."""
+
+from dataclasses import dataclass
+
+RECORD_KEY = "hoodie.datasource.write.recordkey.field"
+PARTITION_PATH = "hoodie.datasource.write.partitionpath.field"
+KEY_GENERATOR = "hoodie.datasource.write.keygenerator.class"
+KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
+HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
+INDEX_TYPE = "hoodie.index.type"
+SYNC_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.meta.sync.")
+SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
+SYNC_TABLE = "hoodie.datasource.hive_sync.table"
+SYNC_PARTITIONS = "hoodie.datasource.hive_sync.partition_fields"
+SYNC_ENABLE = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable")
+
+FILES_ROOT = "hoodie.streamer.source.dfs.root"
+FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"
+FILES_SWEEP = "hoodie.streamer.source.dfs.sweep.interval.seconds"
+KAFKA_TOPIC = "hoodie.streamer.source.kafka.topic"
+KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
+KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
+KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
+SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
+TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
+QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
+QUARANTINE_LIMIT = "hoodie.streamer.quarantine.max.records"
+TOMBSTONES_LIMIT = "hoodie.streamer.tombstones.max.keys"
+POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
+SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Property:
+    """One `hoodie.streamer.*` property: `own` says that it is this job's, not HoodieStreamer's."""
+
+    default: str | None
+    meaning: str
+    own: bool = False
+
+
+STREAMER_PROPERTIES = {
+    FILES_ROOT: Property(default=None, meaning="JsonDFSSource: the folder with the JSON files"),
+    FILES_REMEMBERED: Property(
+        default="5000",
+        own=True,
+        meaning="consumed files whose names the checkpoint remembers; older ones by their time",
+    ),
+    FILES_SWEEP: Property(
+        default="300", own=True, meaning="seconds between two full listings that look for late or rewritten files"
+    ),
+    KAFKA_TOPIC: Property(default=None, meaning="JsonKafkaSource: the topic"),
+    KAFKA_RESET: Property(default="EARLIEST", meaning="where a topic without a checkpoint starts: EARLIEST or LATEST"),
+    KAFKA_MAX_EVENTS: Property(default="5000000", meaning="events that one commit may take without --source-limit"),
+    KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
+    SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
+    TARGET_SCHEMA_FILE: Property(default=None, meaning="accepted when it is the same file as the source's"),
+    QUARANTINE_PATH: Property(
+        default="_quarantine/<table> beside the table", own=True, meaning="folder for the events that don't fit"
+    ),
+    QUARANTINE_LIMIT: Property(
+        default="1000", own=True, meaning="events one batch may put into quarantine; one more stops the job"
+    ),
+    TOMBSTONES_LIMIT: Property(
+        default="20000", own=True, meaning="deleted keys the table's commits remember against older events"
+    ),
+    POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
+    SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
+}
+
+_NO_PLUG_INS = "Java classes of hudi-utilities can't be plugged into this job"
+UNSUPPORTED_PREFIXES = {
+    "hoodie.streamer.transformer.": _NO_PLUG_INS,
+    "hoodie.streamer.schemaprovider.registry.": "the schema comes from an Avro file",
+    "hoodie.streamer.schemaprovider.": f"only {SCHEMA_FILE} is supported",
+    "hoodie.streamer.source.dfs.": "files are selected by this job's own rules",
+    "hoodie.streamer.source.kafka.": "offsets and values are handled by this job's own rules",
+    "hoodie.streamer.source.hoodieincr.": "only JSON files and Kafka are supported",
+    "hoodie.streamer.source.s3incr.": "only JSON files and Kafka are supported",
+    "hoodie.streamer.s3.source.": "only JSON files and Kafka are supported",
+    "hoodie.streamer.jdbc.": "only JSON files and Kafka are supported",
+    "hoodie.streamer.ingestion.": "this job has no tables of its own",
+    "hoodie.streamer.checkpoint.": "give a start with --checkpoint",
+}
+# What HoodieStreamer knows under these prefixes; anything else there is a slip of the pen.
+UNSUPPORTED = {
+    "hoodie.streamer.source.dfs.datepartitioned.selector.depth",
+    "hoodie.streamer.source.dfs.datepartitioned.selector.lookback.days",
+    "hoodie.streamer.source.dfs.datepartitioned.selector.currentdate",
+    "hoodie.streamer.source.input.selector",
+    "hoodie.streamer.source.kafka.value.deserializer.class",
+    "hoodie.streamer.source.kafka.value.deserializer.schema",
+    "hoodie.streamer.source.kafka.checkpoint.type",
+    "hoodie.streamer.source.kafka.enable.commit.offset",
+    "hoodie.streamer.source.kafka.fetch_partition.time.out",
+    "hoodie.streamer.source.kafka.append.offsets",
+    "hoodie.streamer.source.kafka.minPartitions",
+    "hoodie.streamer.source.kafka.proto.value.deserializer.class",
+    "hoodie.streamer.source.sanitize.invalid.schema.field.names",
+    "hoodie.streamer.source.sanitize.invalid.char.mask",
+    "hoodie.streamer.row.throw.explicit.exceptions",
+    "hoodie.streamer.sync.force.refresh.from.table",
+    "hoodie.streamer.write.error.table",
+}
+# Options decide these; a property that contradicts its option is refused.
+DECIDED_BY_OPTION = {
+    "hoodie.datasource.write.operation": "--op",
+    "hoodie.datasource.write.table.type": "--table-type",
+    "hoodie.table.type": "--table-type",
+    "hoodie.datasource.write.precombine.field": "--source-ordering-field",
+    "hoodie.payload.ordering.field": "--source-ordering-field",
+    "hoodie.table.name": "--target-table",
+    "hoodie.datasource.write.table.name": "--target-table",
+    "hoodie.datasource.write.payload.class": "--payload-class",
+    "hoodie.write.record.merge.mode": "--merge-mode",
+    "hoodie.datasource.write.commitmeta.key.prefix": "the job (progress is in the commit)",
+}
+# Accepted so that a file written for HoodieStreamer works unchanged, and logged: Glue's sync has no use for them.
+NOT_USED = {
+    "hoodie.datasource.hive_sync.jdbcurl": "the Glue catalogue is reached without a Hive server",
+    "hoodie.datasource.hive_sync.username": "the Glue catalogue is reached without a Hive server",
+    "hoodie.datasource.hive_sync.use_jdbc": "the Glue catalogue is reached without a Hive server",
+    "hoodie.datasource.hive_sync.mode": "the Glue catalogue is reached without a Hive server",
+    "hoodie.datasource.hive_sync.metastore.uris": "the Glue catalogue is reached without a Hive metastore",
+}

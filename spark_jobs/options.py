@@ -1,0 +1,212 @@
+"""The command line: HoodieStreamer's own option names, each of them supported or refused by name."""
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from spark_jobs.errors import SettingsError
+
+FILE_SOURCES = ("JsonDFSSource", "org.apache.hudi.utilities.sources.JsonDFSSource")
+KAFKA_SOURCES = ("JsonKafkaSource", "org.apache.hudi.utilities.sources.JsonKafkaSource")
+SCHEMA_PROVIDERS = ("FilebasedSchemaProvider", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider")
+PAYLOADS = ("DefaultHoodieRecordPayload", "org.apache.hudi.common.model.DefaultHoodieRecordPayload")
+SYNC_TOOLS = ("AwsGlueCatalogSyncTool", "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool")
+TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+OPERATIONS = ("UPSERT", "INSERT", "BULK_INSERT")
+
+_INLINE = "table services run inside the commit here, one at a time"
+_NOT_JAVA = "Java classes of hudi-utilities can't be plugged into this job"
+UNSUPPORTED = {
+    "--allow-commit-on-no-checkpoint-change": "a batch without data makes no commit",
+    "--bootstrap-index-class": "an existing Parquet table can't be bootstrapped by this job",
+    "--bootstrap-overwrite": "an existing Parquet table can't be bootstrapped by this job",
+    "--cluster-scheduling-minshare": _INLINE,
+    "--cluster-scheduling-weight": _INLINE,
+    "--commit-on-errors": "events that don't fit go to quarantine; after any other error a commit would lose data",
+    "--compact-scheduling-minshare": _INLINE,
+    "--compact-scheduling-weight": _INLINE,
+    "--config-hot-update-strategy-class": _NOT_JAVA,
+    "--delta-sync-scheduling-minshare": _INLINE,
+    "--delta-sync-scheduling-weight": _INLINE,
+    "--enable-hive-support": "the catalogue is Glue, reached by --enable-sync",
+    "--filter-dupes": "each batch already keeps the newest event of a key; use --op UPSERT",
+    "--force-empty-sync": "the catalogue changes only with the schema or the partitions",
+    "--ingestion-metrics-class": _NOT_JAVA,
+    "--initial-checkpoint-provider": f"{_NOT_JAVA}; give the start with --checkpoint",
+    "--max-pending-clustering": _INLINE,
+    "--max-pending-compactions": _INLINE,
+    "--merge-impl-classes": "only event-time ordering is supported",
+    "--merge-strategy-id": "only event-time ordering is supported",
+    "--post-write-termination-strategy-class": f"{_NOT_JAVA}; stop the job with SIGTERM",
+    "--record-merge-custom-implementation-classes": "only event-time ordering is supported",
+    "--record-merge-strategy-id": "only event-time ordering is supported",
+    "--retry-last-pending-inline-clustering": _INLINE,
+    "--retry-last-pending-inline-compaction": _INLINE,
+    "--run-bootstrap": "an existing Parquet table can't be bootstrapped by this job",
+    "--transformer-class": _NOT_JAVA,
+    "-rc": _INLINE,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The command line's values, checked one by one; what they mean together `settings` decides."""
+
+    target_base_path: str
+    target_table: str
+    table_type: str
+    operation: str
+    source_class: str
+    ordering_field: str
+    props: str | None
+    hoodie_conf: tuple[str, ...]
+    enable_sync: bool
+    min_sync_interval_seconds: int
+    continuous: bool
+    source_limit: int | None
+    checkpoint: str | None
+    ignore_checkpoint: str | None
+    disable_compaction: bool
+    retry_interval_seconds: int
+    max_retry_count: int
+    spark_master: str | None
+    spark_app_name: str | None
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one-line errors that are raised instead of printed."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingsError(message)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all supported options; the README's table is checked against it."""
+    parser = _Parser(
+        prog="streamer.py",
+        allow_abbrev=False,
+        description="Keep a Hudi table equal to what Debezium's change events say.",
+    )
+    _add_table_options(parser)
+    _add_source_options(parser)
+    _add_run_options(parser)
+    return parser
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Parse a command line.
+
+    Raises SettingsError, naming the option, for one that is unknown, unsupported, missing or wrong.
+    """
+    for argument in arguments:
+        name = argument.partition("=")[0]
+        if name in UNSUPPORTED:
+            raise SettingsError(f"{name} isn't supported: {UNSUPPORTED[name]}")
+    parser = build_parser()
+    values, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        raise SettingsError(_unknown_option(parser, unknown[0]))
+    return Options(
+        target_base_path=values.target_base_path.rstrip("/"),
+        target_table=values.target_table,
+        table_type=values.table_type,
+        operation=values.op.lower(),
+        source_class=values.source_class,
+        ordering_field=values.source_ordering_field,
+        props=values.props,
+        hoodie_conf=tuple(values.hoodie_conf),
+        enable_sync=values.enable_sync,
+        min_sync_interval_seconds=values.min_sync_interval_seconds,
+        continuous=values.continuous,
+        source_limit=values.source_limit,
+        checkpoint=values.checkpoint,
+        ignore_checkpoint=values.ignore_checkpoint,
+        disable_compaction=values.disable_compaction,
+        retry_interval_seconds=values.retry_interval_seconds,
+        max_retry_count=values.max_retry_count,
+        spark_master=values.spark_master,
+        spark_app_name=values.spark_app_name,
+    )
+
+
+def _add_table_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("table").add_argument
+    add("--target-base-path", required=True, help="the table's base path (local, s3://, s3a://, hdfs://)")
+    add("--target-table", required=True, help="the table's name, `database.table` or `table`")
+    add("--table-type", required=True, type=str.upper, choices=TABLE_TYPES, help="how the table stores updates")
+    add("--op", default="UPSERT", type=str.upper, choices=OPERATIONS, help="the write operation")
+    add("--base-file-format", default="PARQUET", type=str.upper, choices=("PARQUET",), help="only PARQUET")
+    add("--payload-class", default=PAYLOADS[1], choices=PAYLOADS, help="only the payload that honours the ordering")
+    add(
+        "--merge-mode",
+        "--record-merge-mode",
+        default="EVENT_TIME_ORDERING",
+        choices=("EVENT_TIME_ORDERING",),
+        help="only event-time ordering",
+    )
+    add("--disable-compaction", action="store_true", help="merge-on-read: no compaction within this job")
+    add("--enable-sync", "--enable-hive-sync", action="store_true", help="keep the Glue catalogue up to date")
+    add("--sync-tool-classes", default=SYNC_TOOLS[1], choices=SYNC_TOOLS, help="only Hudi's own Glue sync")
+    add("--min-sync-interval-seconds", type=_count, default=0, help="seconds between two catalogue syncs, at least")
+
+
+def _add_source_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("source").add_argument
+    add("--props", help="a .properties file (local, s3://, s3a://, hdfs://)")
+    add("--hoodie-conf", action="append", default=[], metavar="KEY=VALUE", help="overrides a property; repeatable")
+    add(
+        "--source-class",
+        default=FILE_SOURCES[1],
+        choices=(*FILE_SOURCES, *KAFKA_SOURCES),
+        help="where events come from",
+    )
+    add(
+        "--source-ordering-field",
+        "--source-ordering-fields",
+        type=_one_field,
+        default="__lsn",
+        help="the field whose higher value is the newer event",
+    )
+    add("--schemaprovider-class", default=SCHEMA_PROVIDERS[1], choices=SCHEMA_PROVIDERS, help="only an Avro file")
+    add("--source-limit", type=_positive, help="bytes (files) or events (Kafka) that one commit may take")
+    add("--checkpoint", help="start here instead of at the table's progress; applied once per value")
+    add("--ignore-checkpoint", help="a unique value: forget the table's progress once and start at the beginning")
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("run").add_argument
+    add("--continuous", action="store_true", help="go on until SIGTERM instead of ending when all is read")
+    add("--retry-on-source-failures", action="store_true", help="accepted; failures are always tried again")
+    add("--retry-interval-seconds", type=_positive, default=30, help="the longest pause between two attempts")
+    add("--max-retry-count", type=_count, default=5, help="attempts after a failure before the job gives up")
+    add("--spark-master", help="the Spark master, when spark-submit doesn't give one")
+    add("--spark-app-name", help="the application's name; streamer-<table> when not given")
+
+
+def _unknown_option(parser: argparse.ArgumentParser, argument: str) -> str:
+    name = argument.partition("=")[0]
+    known = [option for action in parser._actions for option in action.option_strings]
+    close = difflib.get_close_matches(name, [*known, *UNSUPPORTED], n=1)
+    return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return number
+
+
+def _one_field(text: str) -> str:
+    if "," in text or not text.strip():
+        raise argparse.ArgumentTypeError("name exactly one field")
+    return text.strip()

@@ -1,0 +1,34 @@
+"""One line per commit, `key=value` separated by blanks; other programs read it, so its keys never change."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitReport:
+    """What one commit took in.
+
+    `upserts` and `deletes` are rows, `folded` the events that a newer one of their key (in the batch, or a remembered
+    delete) made superfluous; `lag_seconds` is the time from the newest event's change in the source to this commit.
+    """
+
+    commit: str
+    files: int
+    events: int
+    upserts: int
+    deletes: int
+    quarantined: int
+    folded: int
+    seconds: float
+    lag_seconds: float | None
+    missing_offsets: int
+    late_files: int
+
+    def line(self) -> str:
+        """Return the line for standard output."""
+        lag = "-" if self.lag_seconds is None else f"{self.lag_seconds:.1f}"
+        return (
+            f"commit={self.commit} files={self.files} events={self.events} upserts={self.upserts}"
+            f" deletes={self.deletes} quarantined={self.quarantined} folded={self.folded}"
+            f" seconds={self.seconds:.1f} lag_seconds={lag}"
+            f" missing_offsets={self.missing_offsets} late_files={self.late_files}"
+        )

@@ -1,0 +1,51 @@
+"""Where events come from: each source knows what is new, and how far the table's progress has come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a source noticed about a batch: offsets that are missing, and files that came late or again."""
+
+    missing_offsets: int = 0
+    late_files: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Batch(Protocol):
+    """Some new events, and the progress that holds when they are committed."""
+
+    @property
+    def files(self) -> int:
+        """How many files (or topic partitions) the batch comes from."""
+
+    @property
+    def has_lines(self) -> bool:
+        """False when there is progress but nothing to read, as with empty objects."""
+
+    @property
+    def checkpoint(self) -> str:
+        """The progress to store with the commit."""
+
+    def lines(self) -> DataFrame:
+        """Return the batch's lines with the columns `decode.LINE_COLUMNS`."""
+
+    def name_of(self, origin: str) -> str:
+        """Return what an origin is called relative to its source, as a path for the quarantine."""
+
+    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
+        """Compare how many lines each origin had with how many its name or range says."""
+
+
+class Source(Protocol):
+    """A source of batches; `checkpoint` is the progress of the table, None for a table without any."""
+
+    def next_batch(self, checkpoint: str | None) -> Batch | None:
+        """Return the next batch after `checkpoint`; None when there is nothing new now."""
+
+    def reset(self) -> None:
+        """Forget what was listed but not committed, after a failure."""

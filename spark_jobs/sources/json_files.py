@@ -1,0 +1,156 @@
+"""JsonDFSSource: JSON lines in files below a folder, in either landing layout or any other."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.settings import FileSettings
+from spark_jobs.sources import Findings
+from spark_jobs.sources.listing import Lister
+from spark_jobs.sources.progress import FileProgress, SourceFile, read_progress
+
+# One listing request returns this many objects: below it a full listing is cheaper than one by partition.
+_PAGE = 1000
+# The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.
+_OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
+
+
+def normalised_root(root: str) -> str:
+    """Return a root without scheme, absolute: the same folder however it is written."""
+    without_scheme = re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:/+", "/", root)
+    return Path(without_scheme).absolute().as_posix().strip("/")
+
+
+@dataclass(frozen=True)
+class FileBatch:
+    """Some files to consume in one commit."""
+
+    spark: SparkSession
+    consumed: Sequence[SourceFile]
+    before: FileProgress
+    progress: FileProgress
+
+    @property
+    def files(self) -> int:
+        """How many files the batch has."""
+        return len(self.consumed)
+
+    @property
+    def has_lines(self) -> bool:
+        """False when all files are empty."""
+        return any(file.size for file in self.consumed)
+
+    @property
+    def checkpoint(self) -> str:
+        """The progress to store with the commit."""
+        return self.progress.to_text()
+
+    def lines(self) -> DataFrame:
+        """Return the lines that aren't blank, `number` ascending in the order of their file."""
+        paths = [file.path for file in self.consumed if file.size]
+        # Folder names like `customer_id=[missing]` are neither patterns nor partitions.
+        text = self.spark.read.options(recursiveFileLookup="true", __globPaths__="false").text(paths)
+        path = F.col("_metadata.file_path")
+        offset = F.regexp_extract(path, _OFFSET_IN_NAME, 1).cast("long")
+        return text.select(
+            F.col("value").alias("line"),
+            path.alias("origin"),
+            F.col("_metadata.file_block_start").alias("block"),
+            F.monotonically_increasing_id().alias("number"),
+            F.struct(offset.alias("offset"), F.col("_metadata.file_modification_time").alias("time"), path).alias(
+                "tie"
+            ),
+        ).filter(F.trim("line") != "")
+
+    def name_of(self, origin: str) -> str:
+        """Return the name, relative to the root, of a path as Spark gives it."""
+        return normalised_root(unquote(origin)).removeprefix(self.before.root).lstrip("/")
+
+    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
+        """Compare line counts with the offsets in the names of the ordered layout."""
+        lines_of_name = {self.name_of(origin): count for origin, count in lines_of_origin.items()}
+        missing = self.before.missing_offsets(self.consumed, lines_of_name)
+        late = [file.name for file in self.consumed if self.before.is_late(file)]
+        notes = [f"{count} offsets of {folder} are in no file" for folder, count in sorted(missing.items())]
+        if late:
+            notes.append(f"{len(late)} files came late or again, the first is {late[0]}")
+        return Findings(sum(missing.values()), len(late), tuple(notes))
+
+
+class JsonFiles:
+    """Finds new files, oldest first; lists little between two full sweeps where the layout allows it."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: FileSettings,
+        lister: Lister,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._lister = lister
+        self._clock = clock
+        self._root = normalised_root(settings.root)
+        self._waiting: list[SourceFile] = []
+        self._swept_at: float | None = None
+        self._can_list_after = False
+
+    def next_batch(self, checkpoint: str | None) -> FileBatch | None:
+        """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
+        progress = read_progress(checkpoint, self._root)
+        if not self._waiting:
+            self._waiting = in_order(file for file in self._list(progress) if progress.is_new(file))
+        if not self._waiting:
+            return None
+        count = _within(self._waiting, self._settings.max_bytes)
+        consumed, self._waiting = self._waiting[:count], self._waiting[count:]
+        after = progress.after(consumed, self._waiting, remembered=self._settings.remembered_files)
+        return FileBatch(self._spark, consumed, progress, after)
+
+    def reset(self) -> None:
+        """List everything anew."""
+        self._waiting = []
+        self._swept_at = None
+
+    def _list(self, progress: FileProgress) -> list[SourceFile]:
+        now = self._clock()
+        due = self._swept_at is None or now - self._swept_at >= self._settings.sweep_seconds
+        if self._can_list_after and not due:
+            return self._lister.after(progress.watermarks)
+        files = self._lister.all()
+        self._swept_at = now
+        self._can_list_after = len(files) > _PAGE and all(file.folder is not None for file in files)
+        return files
+
+
+def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:
+    """Sort files oldest first, but those of one topic partition always by offset."""
+    listed = sorted(files, key=lambda file: file.name)
+    latest: dict[str, int] = {}
+    positions = {}
+    for file in listed:
+        folder = file.folder
+        if folder is None:
+            positions[file.name] = file.changed_ms
+            continue
+        latest[folder] = max(latest.get(folder, 0), file.changed_ms)
+        positions[file.name] = latest[folder]
+    return sorted(listed, key=lambda file: (positions[file.name], file.name))
+
+
+def _within(files: Sequence[SourceFile], max_bytes: int | None) -> int:
+    if max_bytes is None:
+        return len(files)
+    total = 0
+    for count, file in enumerate(files):
+        total += file.size
+        if total > max_bytes:
+            return max(count, 1)
+    return len(files)

@@ -1,0 +1,156 @@
+"""Lists the files under a folder: local, on S3 by its own API, or through Hadoop for everything else."""
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.sources.progress import SourceFile
+
+
+class Lister(Protocol):
+    """Lists SourceFiles under its root, bookkeeping left out; a root that isn't there yet has none."""
+
+    def all(self) -> list[SourceFile]:
+        """Return every file."""
+
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
+        """Return at least every file after the watermark of its folder, and those of folders without one."""
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Tell whether a path has a part that starts with `.` or `_`, as `.indexes/`, `.temp-upload/`, `_SUCCESS` do."""
+    return any(part.startswith((".", "_")) for part in name.split("/"))
+
+
+class LocalLister:
+    """Files of this machine. A file moved here keeps its modification time, so its change time counts too."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+
+    def all(self) -> list[SourceFile]:
+        """Return every file."""
+        return list(self._walk(self._root, ""))
+
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:  # noqa: ARG002  (a full walk costs little)
+        """Return every file, as `all` does."""
+        return self.all()
+
+    def _walk(self, folder: Path, prefix: str) -> Iterator[SourceFile]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        for entry in entries:
+            if is_bookkeeping(entry.name):
+                continue
+            if entry.is_dir():
+                yield from self._walk(Path(entry.path), f"{prefix}{entry.name}/")
+                continue
+            try:
+                status = entry.stat()
+            except FileNotFoundError:
+                continue
+            changed_ms = max(status.st_mtime_ns, status.st_ctime_ns) // 1_000_000
+            path = Path(entry.path).as_posix()
+            yield SourceFile(f"file://{path}", prefix + entry.name, status.st_size, changed_ms, str(status.st_mtime_ns))
+
+
+class S3Lister:
+    """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2 with StartAfter."""
+
+    def __init__(self, root: str, client: Any) -> None:
+        self._client = client
+        self._scheme, _, rest = root.partition("://")
+        self._bucket, _, prefix = rest.partition("/")
+        self._prefix = f"{prefix}/" if prefix else ""
+
+    def all(self) -> list[SourceFile]:
+        """Return every object."""
+        return list(self._list(""))
+
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
+        """Return the objects after each folder's watermark, and all of folders that have appeared since."""
+        found: dict[str, SourceFile] = {}
+        for folder, last in watermarks.items():
+            found.update((file.name, file) for file in self._list(f"{folder}/", start_after=last))
+        topics = {posixpath.dirname(folder) + "/" for folder in watermarks}
+        for parent in ["", *sorted(topics)]:
+            known = topics if parent == "" else {f"{folder}/" for folder in watermarks}
+            files, folders = self._level(parent)
+            found.update((file.name, file) for file in files)
+            for folder in folders:
+                if folder not in known:
+                    found.update((file.name, file) for file in self._list(folder))
+        return list(found.values())
+
+    def _list(self, folder: str, start_after: str = "") -> Iterator[SourceFile]:
+        arguments = {"StartAfter": self._prefix + start_after} if start_after else {}
+        for page in self._pages(folder, **arguments):
+            yield from self._files(page)
+
+    def _level(self, folder: str) -> tuple[list[SourceFile], list[str]]:
+        files: list[SourceFile] = []
+        folders: list[str] = []
+        for page in self._pages(folder, Delimiter="/"):
+            files += self._files(page)
+            names = [entry["Prefix"].removeprefix(self._prefix) for entry in page.get("CommonPrefixes", [])]
+            folders += [name for name in names if not is_bookkeeping(name.rstrip("/"))]
+        return files, folders
+
+    def _pages(self, folder: str, **arguments: str) -> Iterator[dict[str, Any]]:
+        paginator = self._client.get_paginator("list_objects_v2")
+        yield from paginator.paginate(Bucket=self._bucket, Prefix=self._prefix + folder, **arguments)
+
+    def _files(self, page: dict[str, Any]) -> Iterator[SourceFile]:
+        for entry in page.get("Contents", []):
+            name = entry["Key"].removeprefix(self._prefix)
+            if not name or name.endswith("/") or is_bookkeeping(name):
+                continue
+            changed_ms = int(entry["LastModified"].timestamp() * 1000)
+            path = f"{self._scheme}://{self._bucket}/{entry['Key']}"
+            yield SourceFile(path, name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
+
+
+class HadoopLister:
+    """Files of any file system that Hadoop knows; lists everything each time."""
+
+    def __init__(self, root: str, hadoop: Hadoop) -> None:
+        self._root = root
+        self._hadoop = hadoop
+
+    def all(self) -> list[SourceFile]:
+        """Return every file."""
+        files = []
+        for path, size, changed_ms, etag in self._hadoop.files_below(self._root):
+            name = _below(path, self._root)
+            if not is_bookkeeping(name):
+                files.append(SourceFile(path, name, size, changed_ms, etag or str(changed_ms)))
+        return files
+
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:  # noqa: ARG002  (Hadoop can't start in the middle)
+        """Return every file, as `all` does."""
+        return self.all()
+
+
+def _below(path: str, root: str) -> str:
+    plain = path.partition(":")[2].lstrip("/") if ":" in path else path.lstrip("/")
+    plain_root = root.partition(":")[2].lstrip("/") if ":" in root else root.lstrip("/")
+    return plain.removeprefix(plain_root).lstrip("/")
+
+
+def lister_for(root: str, hadoop: Hadoop) -> tuple[Lister, str | None]:
+    """Return the lister for a root, and a line to log when it isn't the best one that there could be."""
+    scheme = root.partition("://")[0] if "://" in root else ""
+    if scheme in ("", "file"):
+        return LocalLister(root.removeprefix("file://")), None
+    if scheme not in ("s3", "s3a"):
+        return HadoopLister(root, hadoop), None
+    try:
+        import boto3  # shipped with the job, but no part of EMR's Python
+    except ModuleNotFoundError:
+        return HadoopLister(root, hadoop), f"boto3 is missing: {root} is listed whole each time, through Hadoop"
+    return S3Lister(root, boto3.client("s3", **hadoop.s3_client_arguments())), None

@@ -1,0 +1,156 @@
+"""Which files have been consumed: bounded, without ever skipping one whose time equals the checkpoint's.
+
+Progress is a horizon (a change time in ms) and a memory of consumed files (name, size and ETag or modification time, as
+8-byte digests). A file is new unless it is in the memory or changed before the horizon. The memory keeps the newest
+`remembered` files; the horizon is the time of the oldest one kept, 0 while all are. Watermarks, the last name consumed
+per topic partition, serve only to list less and to see missing offsets.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from spark_jobs.errors import SettingsError
+
+_VERSION = 1
+_DIGEST_BYTES = 8
+# prefix/topic/<partition>/<last offset>_<earliest ms>_<latest ms>.json, relative to the prefix
+_ORDERED = re.compile(r"(?P<folder>[^/]+/\d+)/(?P<last>\d{12,})_\d+_\d+\.json")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One listed file: `path` for Spark, `name` relative to the root, bytes, change time in ms, content mark."""
+
+    path: str
+    name: str
+    size: int
+    changed_ms: int
+    mark: str
+
+    @property
+    def digest(self) -> bytes:
+        """Identify the file and its content."""
+        identity = f"{self.name}\n{self.size}\n{self.mark}"
+        return hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).digest()
+
+    @property
+    def folder(self) -> str | None:
+        """Return `topic/partition` for a name of the ordered landing layout, else None."""
+        found = _ORDERED.fullmatch(self.name)
+        return found["folder"] if found else None
+
+    @property
+    def last_offset(self) -> int:
+        """Return the offset of the last event, in the ordered layout only."""
+        found = _ORDERED.fullmatch(self.name)
+        if found is None:
+            raise ValueError(f"{self.name} has no offset")
+        return int(found["last"])
+
+
+@dataclass(frozen=True)
+class FileProgress:
+    """What has been consumed under `root`; immutable, `after` gives the progress with more files consumed."""
+
+    root: str
+    horizon_ms: int = 0
+    memory: Mapping[bytes, int] = field(default_factory=dict)
+    watermarks: Mapping[str, str] = field(default_factory=dict)
+
+    def is_new(self, file: SourceFile) -> bool:
+        """Tell whether a listed file, with its present content, still has to be consumed."""
+        return file.changed_ms >= self.horizon_ms and file.digest not in self.memory
+
+    def is_late(self, file: SourceFile) -> bool:
+        """Tell whether a new file lies below its partition's watermark: late, or written again."""
+        return file.folder is not None and file.name <= self.watermarks.get(file.folder, "")
+
+    def after(
+        self, consumed: Iterable[SourceFile], waiting: Iterable[SourceFile], *, remembered: int
+    ) -> "FileProgress":
+        """Return the progress with `consumed` added while the files `waiting` are listed but not consumed."""
+        consumed, waiting = list(consumed), list(waiting)
+        memory = dict(self.memory) | {file.digest: file.changed_ms for file in consumed}
+        horizon = self.horizon_ms
+        if len(memory) > remembered:
+            times = sorted(memory.values(), reverse=True)
+            # Files of the very time of the horizon stay in memory: their time alone can't tell them apart.
+            horizon = max(horizon, min([times[max(remembered, 1) - 1], *(file.changed_ms for file in waiting)]))
+            memory = {digest: changed for digest, changed in memory.items() if changed >= horizon}
+        return FileProgress(self.root, horizon, memory, self._watermarks_after(consumed, waiting))
+
+    def _watermarks_after(self, consumed: list[SourceFile], waiting: list[SourceFile]) -> dict[str, str]:
+        first_waiting: dict[str, str] = {}
+        for file in waiting:
+            if file.folder:
+                first_waiting[file.folder] = min(file.name, first_waiting.get(file.folder, file.name))
+        watermarks = dict(self.watermarks)
+        for file in consumed:
+            folder = file.folder
+            if folder and (folder not in first_waiting or file.name < first_waiting[folder]):
+                watermarks[folder] = max(file.name, watermarks.get(folder, ""))
+        return watermarks
+
+    def missing_offsets(self, consumed: Iterable[SourceFile], lines_of_name: Mapping[str, int]) -> dict[str, int]:
+        """Return, per topic partition, how many offsets are in no file between the watermark and `consumed`.
+
+        A file's name tells its last offset, its number of lines the first.
+        """
+        missing: dict[str, int] = {}
+        last_of = {folder: SourceFile("", name, 0, 0, "").last_offset for folder, name in self.watermarks.items()}
+        for file in sorted(consumed, key=lambda file: file.name):
+            if file.folder is None or self.is_late(file):
+                continue
+            gap = file.last_offset - last_of.get(file.folder, -1) - lines_of_name.get(file.name, 0)
+            if gap > 0:
+                missing[file.folder] = missing.get(file.folder, 0) + gap
+            last_of[file.folder] = file.last_offset
+        return missing
+
+    def to_text(self) -> str:
+        """Return the progress as JSON text for the commit."""
+        by_time = sorted(self.memory.items(), key=lambda item: item[1])
+        times = struct.pack(f">{len(by_time)}Q", *(changed for _, changed in by_time))
+        packed = zlib.compress(times + b"".join(digest for digest, _ in by_time), 9)
+        document = {
+            "version": _VERSION,
+            "root": self.root,
+            "horizon_ms": self.horizon_ms,
+            "watermarks": dict(self.watermarks),
+            "memory": base64.b64encode(packed).decode("ascii"),
+        }
+        return json.dumps(document, separators=(",", ":"))
+
+
+def read_progress(text: str | None, root: str) -> FileProgress:
+    """Return the progress that a checkpoint says; all is new under another root.
+
+    A plain number, HoodieStreamer's own checkpoint, is a modification time in ms: files of that time or later are new.
+    Raises SettingsError for anything else.
+    """
+    if text is None:
+        return FileProgress(root)
+    if text.isdecimal():
+        return FileProgress(root, horizon_ms=int(text))
+    try:
+        document = json.loads(text)
+        if document["version"] != _VERSION:
+            raise SettingsError(f"checkpoint of version {document['version']}: this job knows version {_VERSION} only")
+        if document["root"] != root:
+            return FileProgress(root)
+        packed = zlib.decompress(base64.b64decode(document["memory"]))
+        count = len(packed) // (8 + _DIGEST_BYTES)
+        times = struct.unpack(f">{count}Q", packed[: count * 8])
+        digests = [packed[start : start + _DIGEST_BYTES] for start in range(count * 8, len(packed), _DIGEST_BYTES)]
+        memory = dict(zip(digests, times, strict=True))
+        return FileProgress(root, document["horizon_ms"], memory, document["watermarks"])
+    except (ValueError, KeyError, TypeError, zlib.error, struct.error) as error:
+        raise SettingsError(
+            f"checkpoint {text[:60]!r} isn't one of JSON files: start with --checkpoint <ms> or --ignore-checkpoint"
+        ) from error

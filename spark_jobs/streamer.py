@@ -1,0 +1,106 @@
+"""Keeps a Hudi table equal to what Debezium's change events say: HoodieDeltaStreamer's equivalent in PySpark.
+
+Run it by spark-submit with HoodieStreamer's own options (spark_jobs/README.md).
+"""
+
+import sys
+import threading
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from spark_jobs import options, properties, schema, session, settings
+from spark_jobs.catalogue import Catalogue
+from spark_jobs.errors import JobError
+from spark_jobs.hadoop import Hadoop, read_text
+from spark_jobs.ingest import Ingest
+from spark_jobs.loop import Loop
+from spark_jobs.quarantine import Quarantine
+from spark_jobs.report import CommitReport
+from spark_jobs.settings import FileSettings, Settings
+from spark_jobs.signals import stop_on_signals
+from spark_jobs.sources import Source
+from spark_jobs.sources.json_files import JsonFiles
+from spark_jobs.sources.json_kafka import JsonKafka
+from spark_jobs.sources.listing import lister_for
+from spark_jobs.table import HudiTable
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the job; return the exit code: 0, or 1 after one line on standard error."""
+    try:
+        given = options.parse(arguments)
+        stop = threading.Event()
+        spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
+        stop_on_signals(spark, stop)
+        run(spark, read_settings(given, spark), stop)
+    except JobError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def read_settings(given: options.Options, spark: SparkSession) -> Settings:
+    """Read the properties that the options name and decide the settings."""
+    pairs = properties.load(given.props, lambda path: read_text(path, spark)) if given.props else []
+    return settings.decide(given, properties.combine(pairs, properties.parse_overrides(given.hoodie_conf)), log)
+
+
+def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
+    """Bring the source's events into the table, and the table into the catalogue."""
+    columns = schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
+    table = HudiTable(spark, decided.table)
+    hadoop = Hadoop(spark)
+    ingest = Ingest(
+        spark,
+        decided,
+        columns,
+        table=table,
+        source=_source(spark, decided, hadoop),
+        quarantine=Quarantine(hadoop, decided.quarantine_path),
+        log=log,
+    )
+    catalogue = Catalogue(spark, decided.sync, decided.table, log) if decided.sync else None
+
+    def committed(report: CommitReport) -> None:
+        print(report.line(), flush=True)
+        if catalogue and ingest.last_commit:
+            catalogue.committed(ingest.last_commit)
+
+    def idle() -> None:
+        hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
+        if catalogue:
+            catalogue.run_if_due()
+
+    loop = Loop(
+        ingest,
+        stop=stop,
+        committed=committed,
+        idle=idle,
+        log=log,
+        max_retries=decided.max_retries,
+        retry_seconds=decided.retry_seconds,
+    )
+    try:
+        loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
+    finally:
+        if catalogue:
+            catalogue.finish()
+
+
+def log(message: str) -> None:
+    """Write a line for whoever watches; commits alone go to standard output."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def _source(spark: SparkSession, decided: Settings, hadoop: Hadoop) -> Source:
+    if not isinstance(decided.source, FileSettings):
+        return JsonKafka(spark, decided.source)
+    lister, note = lister_for(decided.source.root, hadoop)
+    if note:
+        log(note)
+    return JsonFiles(spark, decided.source, lister)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

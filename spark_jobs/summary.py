@@ -1,0 +1,63 @@
+"""Counts everything a batch needs to know about its decoded events in one pass over them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from spark_jobs.quarantine import OriginLines
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time."""
+
+    events: int
+    bad: int
+    deletes: int
+    newest_ms: int | None
+    unknown: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    lines_of_origin: Mapping[str, int]
+    positions: Mapping[str, OriginLines]
+
+
+def summarise(events: DataFrame, *, has_source_time: bool) -> Summary:
+    """Count decoded events, per origin and block of a file."""
+    source_time = F.max("row.__source_ts_ms") if has_source_time else F.lit(None)
+    counted = events.groupBy("origin", "block").agg(
+        F.count("*").alias("events"),
+        F.count("reason").alias("bad"),
+        F.count_if(F.col("deleted") & F.col("reason").isNull()).alias("deletes"),
+        F.min("number").alias("first"),
+        F.max("number").alias("last"),
+        source_time.alias("newest_ms"),
+        F.array_distinct(F.flatten(F.collect_set("unknown"))).alias("unknown"),
+        F.array_distinct(F.flatten(F.collect_set("placeholders"))).alias("placeholders"),
+    )
+    return _total(counted.collect())
+
+
+def _total(rows: list[Row]) -> Summary:
+    lines: dict[str, int] = {}
+    first: dict[str, dict[int, int]] = {}
+    before: dict[str, dict[int, int]] = {}
+    spans: dict[str, int] = {}
+    for row in sorted(rows, key=lambda row: (row["origin"], row["block"])):
+        origin = row["origin"]
+        lines[origin] = lines.get(origin, 0) + row["events"]
+        first.setdefault(origin, {})[row["block"]] = row["first"]
+        before.setdefault(origin, {})[row["block"]] = spans.get(origin, 0)
+        spans[origin] = spans.get(origin, 0) + row["last"] - row["first"] + 1
+    times = [row["newest_ms"] for row in rows if row["newest_ms"] is not None]
+    return Summary(
+        events=sum(row["events"] for row in rows),
+        bad=sum(row["bad"] for row in rows),
+        deletes=sum(row["deletes"] for row in rows),
+        newest_ms=max(times, default=None),
+        unknown=tuple(sorted({name for row in rows for name in row["unknown"]})),
+        placeholders=tuple(sorted({name for row in rows for name in row["placeholders"]})),
+        lines_of_origin=lines,
+        positions={origin: OriginLines(first[origin], before[origin]) for origin in lines},
+    )

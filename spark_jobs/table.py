@@ -1,0 +1,204 @@
+"""The Hudi table: what its timeline says, and one commit. Works with Hudi 0.15 and 1.0 on table version 6."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from spark_jobs import checkpoint, keys
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.settings import TableSettings
+
+# Athena reads up to this table version; Hudi 1.x would write a newer one.
+TABLE_VERSION = 6
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A completed commit: its instant, rows inserted, updated and deleted, the partitions and schema it wrote."""
+
+    instant: str
+    inserts: int
+    updates: int
+    deletes: int
+    partitions: frozenset[str]
+    schema: str
+
+
+class HudiTable:
+    """One Hudi table, which may not exist yet."""
+
+    def __init__(self, spark: SparkSession, settings: TableSettings) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._hadoop = Hadoop(spark)
+        self._path = settings.base_path
+        self._newest_version = self._hudi_table_version()
+
+    def exists(self) -> bool:
+        """Tell whether the table has been created."""
+        return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
+
+    def clear_half_created(self) -> bool:
+        """Remove what a crash during the table's creation left, so that it can be created again; True if there was.
+
+        Only a folder without a single instant is removed: such a table has never held a row.
+        """
+        names = self._hadoop.names_in(f"{self._path}/.hoodie")
+        if not names or any(name[:1].isdigit() for name in names):
+            return False
+        if "hoodie.properties" in names and "hoodie.table.checksum" in self._properties_text():
+            return False
+        self._hadoop.delete(f"{self._path}/.hoodie")
+        return True
+
+    def check_layout(self) -> None:
+        """Raise SettingsError when the existing table has another type, key, partitioning or ordering field."""
+        config = self._meta_client().getTableConfig()
+        stored = config.getProps()
+        wanted = {
+            "hoodie.table.type": self._settings.table_type,
+            "hoodie.table.recordkey.fields": ",".join(self._settings.key_fields),
+            "hoodie.table.partition.fields": ",".join(self._settings.partition_fields),
+            "hoodie.table.precombine.field": self._settings.ordering_field,
+            "hoodie.table.keygenerator.class": self._settings.key_generator,
+        }
+        for key, value in wanted.items():
+            found = stored.getProperty(key)
+            if found is not None and found != value:
+                raise SettingsError(f"{self._path} exists with {key}={found}, the settings say {value}")
+        version = config.getTableVersion().versionCode()
+        if version > TABLE_VERSION:
+            raise SettingsError(f"{self._path} has table version {version}; Athena and this job need {TABLE_VERSION}")
+
+    def last_instant(self) -> str | None:
+        """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
+        if not self.exists():
+            return None
+        timeline = self._meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        last = timeline.lastInstant()
+        return self._time_of(last.get()) if last.isPresent() else None
+
+    def progress(self) -> dict[str, str]:
+        """Return the metadata of the newest commit that has a checkpoint; empty when none has.
+
+        Commits without (compactions, other writers) are passed over, and the archived timeline is read after the
+        active one.
+        """
+        if not self.exists():
+            return {}
+        client = self._meta_client()
+        for metadata in self._newest_first(client):
+            entries: dict[str, str] = metadata.get("extraMetadata") or {}
+            if checkpoint.SOURCE_KEY in entries:
+                return entries
+        return {}
+
+    def schema(self) -> T.StructType | None:
+        """Return the table's columns without Hudi's own; None before the first commit."""
+        if self.last_instant() is None:
+            return None
+        jvm = self._hadoop.jvm
+        avro = jvm.org.apache.hudi.common.table.TableSchemaResolver(self._meta_client()).getTableAvroSchema(False)
+        struct = jvm.org.apache.hudi.AvroConversionUtils.convertAvroSchemaToStructType(avro)
+        return T.StructType.fromJson(json.loads(struct.json()))
+
+    def rows(self) -> DataFrame:
+        """Return the table's current rows."""
+        return self._spark.read.format("hudi").load(self._path)
+
+    def write(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
+        """Write rows, deletes flagged by `_hoodie_is_deleted`, and `metadata` (progress) as one commit.
+
+        Raises JobError when Hudi reports success but no commit with this progress is there.
+        """
+        options = {**self.write_options(operation), **metadata}
+        rows.write.format("hudi").options(**options).mode("append").save(self._path)
+        client = self._meta_client()
+        for instant, details in self._instants(client.getActiveTimeline()):
+            found = json.loads(details)
+            entries = found.get("extraMetadata") or {}
+            if entries.get(checkpoint.SOURCE_KEY) == metadata[checkpoint.SOURCE_KEY]:
+                return _commit(instant, found)
+        raise JobError(f"{self._path}: the commit isn't in the timeline though Hudi reported success")
+
+    def write_options(self, operation: str) -> dict[str, str]:
+        """Return the options of a write; what the properties say passes, what keeps the promises is fixed."""
+        settings = self._settings
+        defaults = {
+            "hoodie.combine.before.upsert": "false",
+            "hoodie.combine.before.insert": "false",
+        }
+        if settings.table_type == "MERGE_ON_READ":
+            defaults["hoodie.compact.inline"] = str(settings.compaction).lower()
+        fixed = {
+            "hoodie.table.name": settings.name,
+            "hoodie.database.name": settings.database,
+            "hoodie.datasource.write.table.type": settings.table_type,
+            "hoodie.datasource.write.operation": operation,
+            keys.RECORD_KEY: ",".join(settings.key_fields),
+            keys.PARTITION_PATH: ",".join(settings.partition_fields),
+            keys.KEY_GENERATOR: settings.key_generator,
+            keys.HIVE_STYLE: str(settings.hive_style).lower(),
+            "hoodie.datasource.write.precombine.field": settings.ordering_field,
+            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+            "hoodie.payload.ordering.field": settings.ordering_field,
+            "hoodie.payload.event.time.field": settings.ordering_field,
+            "hoodie.datasource.write.commitmeta.key.prefix": checkpoint.PREFIX,
+        }
+        if self._newest_version > TABLE_VERSION:
+            fixed["hoodie.write.table.version"] = str(TABLE_VERSION)
+            fixed["hoodie.write.auto.upgrade"] = "false"
+            fixed["hoodie.write.record.merge.mode"] = "EVENT_TIME_ORDERING"
+        return {**defaults, **settings.write_options, **fixed}
+
+    def _hudi_table_version(self) -> int:
+        versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion
+        try:
+            return int(versions.current().versionCode())
+        except TypeError as error:  # py4j's answer for a class that isn't there
+            raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
+
+    def _properties_text(self) -> str:
+        return self._hadoop.read_text(f"{self._path}/.hoodie/hoodie.properties")
+
+    def _meta_client(self) -> Any:
+        jvm = self._hadoop.jvm
+        configuration = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop.configuration)
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        return builder.setConf(configuration).setBasePath(self._path).build()
+
+    def _newest_first(self, client: Any) -> Iterator[dict[str, Any]]:
+        for _, details in self._instants(client.getActiveTimeline()):
+            yield json.loads(details)
+        archived = client.getArchivedTimeline()
+        archived.loadCompletedInstantDetailsInMemory()
+        for _, details in self._instants(archived):
+            yield json.loads(details)
+
+    def _instants(self, timeline: Any) -> Iterator[tuple[str, bytes]]:
+        completed = timeline.getCommitsTimeline().filterCompletedInstants()
+        for instant in completed.getReverseOrderedInstants().toArray():
+            details = completed.getInstantDetails(instant)
+            if details.isPresent():
+                yield self._time_of(instant), bytes(details.get())
+
+    def _time_of(self, instant: Any) -> str:
+        return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())
+
+
+def _commit(instant: str, metadata: Mapping[str, Any]) -> Commit:
+    by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
+    stats = [stat for partition in by_partition.values() for stat in partition]
+    return Commit(
+        instant=instant,
+        inserts=sum(int(stat["numInserts"]) for stat in stats),
+        updates=sum(int(stat["numUpdateWrites"]) for stat in stats),
+        deletes=sum(int(stat["numDeletes"]) for stat in stats),
+        partitions=frozenset(by_partition),
+        schema=str((metadata.get("extraMetadata") or {}).get("schema", "")),
+    )
