@@ -38,6 +38,7 @@ class Comparison:
     """What differs between source and lake at the WAL position `lsn`; keys are the outbox's primary key as text."""
 
     lsn: str
+    columns: int
     source_rows: int
     lake_rows: int
     missing: list[str]
@@ -130,6 +131,7 @@ def compare(source: Source, lake: Snapshot) -> Comparison:
     """Compare a snapshot of the source with the lake's rows, by key and by the hash of all columns."""
     return Comparison(
         lsn=source.lsn,
+        columns=len(source.types),
         source_rows=len(source.rows),
         lake_rows=len(lake),
         missing=sorted(source.rows.keys() - lake.keys()),

@@ -1,8 +1,9 @@
 """Makes a change on the source and waits until the lake shows it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg2
@@ -32,12 +33,29 @@ class Arrival:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Watch:
     """The three places where a change is looked at: the source database, the topic and the lake's table."""
 
     parameters: Mapping[str, Any]
     topic: Topic
     lake: Lake
+
+    def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
+        """Wait until the lake has every row of the source; return the rows and the seconds since the rows were made.
+
+        Raises NotArrivedError after `timeout_s`.
+        """
+        source = read_source(self.parameters)
+        loaded = max(datetime.fromisoformat(row["updated_at"] or "") for row in source.rows.values())
+        deadline = time.monotonic() + timeout_s
+        while True:
+            rows = read_lake(self.lake, source.types) if self.lake.exists() else {}
+            on_count(f"{len(rows):,} of {len(source.rows):,} rows in the lake")
+            if compare(source, rows).equal:
+                return len(rows), (datetime.now(UTC) - loaded).total_seconds()
+            if time.monotonic() > deadline:
+                raise NotArrivedError(f"initial load: {len(rows)} of {len(source.rows)} rows after {timeout_s:.0f} s")
+            time.sleep(POLL_S)
 
     def make(self, change: Change, *, timeout_s: float) -> Arrival:
         """Commit the change, wait until the lake's rows equal the source's, and return what each place shows.

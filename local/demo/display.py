@@ -10,6 +10,7 @@ from rich.table import Table
 from local.demo.arrival import Arrival
 from local.demo.changes import Change, show
 from local.reconcile import Comparison
+from local.startup import Step, StepState
 
 EVENTS_SHOWN = 4
 
@@ -27,6 +28,7 @@ class Display:
             console=console,
             transient=True,
         )
+        self._running: dict[str, TaskID] = {}
 
     @contextmanager
     def live(self) -> Iterator["Display"]:
@@ -35,16 +37,26 @@ class Display:
             yield self
 
     @contextmanager
-    def step(self, name: str) -> Iterator["Step"]:
+    def step(self, name: str) -> Iterator["LiveStep"]:
         """Show a step while it runs; print it with its note and seconds when it is done."""
         task = self._progress.add_task(name, note="", total=None)
-        step = Step(self._progress, task)
+        step = LiveStep(self._progress, task)
         try:
             yield step
         finally:
             seconds = self._progress.tasks[self._progress.task_ids.index(task)].elapsed or 0.0
             self._progress.remove_task(task)
         self.done(name, step.text, seconds)
+
+    def progress(self, step: Step) -> None:
+        """Show a step of the platform's start or stop: live while it runs, printed when it is done."""
+        if step.state is StepState.STARTED:
+            self._running[step.name] = self._progress.add_task(step.name, note="", total=None)
+            return
+        if (task := self._running.pop(step.name, None)) is not None:
+            self._progress.remove_task(task)
+        if step.state is StepState.DONE:
+            self.done(step.name, step.note, step.seconds)
 
     def done(self, name: str, note: str, seconds: float) -> None:
         """Print one finished step."""
@@ -66,12 +78,8 @@ class Display:
         table.add_row("lake", f"commit {commit}", show(arrival.lake, change.shows))
         self.console.print(table, highlight=False)
 
-    def comparison(self, comparison: Comparison, columns: int) -> None:
-        """Print what reconcile found."""
-        print_comparison(self.console, comparison, columns)
 
-
-class Step:
+class LiveStep:
     """A running step: its note can be changed while it runs."""
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
@@ -85,7 +93,7 @@ class Step:
         self._progress.update(self._task, note=text)
 
 
-def print_comparison(console: Console, comparison: Comparison, columns: int) -> None:
+def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print rows compared, missing, extra and different, and the first keys of each difference."""
     table = Table(title=f"reconcile at LSN {comparison.lsn}", title_justify="left")
     for name in ("source rows", "lake rows", "columns", "missing", "extra", "different"):
@@ -93,7 +101,7 @@ def print_comparison(console: Console, comparison: Comparison, columns: int) -> 
     counts: Sequence[int] = (
         comparison.source_rows,
         comparison.lake_rows,
-        columns,
+        comparison.columns,
         len(comparison.missing),
         len(comparison.extra),
         len(comparison.different),

@@ -1,0 +1,81 @@
+"""The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from local.platform import Platform
+from local.quarantine import count_quarantined
+from local.reconcile import reconcile
+from tests.e2e.writer import Writer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
+
+RECONCILE_TIMEOUT_S = 120
+
+
+def kill(platform: Platform, name: str) -> None:
+    """kill -9 of a service and of every process that it started."""
+    pid = platform.pid(name)
+    assert pid is not None, f"{name} doesn't run"
+    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    for process in family:
+        os.kill(process.pid, signal.SIGKILL)
+    psutil.wait_procs(family, timeout=10)
+    assert platform.pid(name) is None
+
+
+def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> None:
+    source = platform.endpoints.source
+    with Writer(source, transactions=600, rate=12, first_order=900_000) as writer:
+        for made, victim in ((60, "connect"), (200, "sink"), (340, "job")):
+            writer.wait_for(made)
+            kill(platform, victim)
+            assert writer.made < 600, "the writer must still be at work when things break"
+            platform.up()
+    assert writer.error is None
+    assert writer.made == 600
+    comparison = reconcile(source, platform.lake, timeout_s=RECONCILE_TIMEOUT_S)
+    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    assert comparison.source_rows > 829
+    assert comparison.lake_rows == comparison.source_rows
+    assert count_quarantined(platform.services.s3.client()) == 0
+
+
+def test_reconcile_finds_what_a_faulty_sink_has_lost(platform: Platform) -> None:
+    """Stop the job, make a change, take its object out of the landing bucket: only reconcile can tell."""
+    os.kill(platform.pid("job") or 0, signal.SIGTERM)
+    while platform.pid("job"):
+        time.sleep(0.1)
+    client = platform.services.s3.client()
+    before = landed(platform)
+    with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
+        pass
+    while not (lost := landed(platform) - before):
+        time.sleep(0.1)
+    for key in lost:
+        client.delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
+    platform.up()
+    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=10)
+    assert not comparison.equal
+    assert comparison.open_keys
+
+
+def landed(platform: Platform) -> set[str]:
+    pages = (
+        platform.services.s3.client()
+        .get_paginator("list_objects_v2")
+        .paginate(Bucket=platform.endpoints.landing_bucket)
+    )
+    return {entry["Key"] for page in pages for entry in page.get("Contents", []) if "/." not in f"/{entry['Key']}"}
+
+
+def test_down_leaves_nothing_running(platform: Platform) -> None:
+    pids = [platform.pid(name) for name in platform.running()]
+    platform.down()
+    assert platform.running() == set()
+    assert pids
+    assert not [pid for pid in pids if pid and psutil.pid_exists(pid)]

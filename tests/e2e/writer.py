@@ -1,0 +1,95 @@
+"""A business that goes on while things break: random orders, changes and deletions, always the same."""
+
+import random
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg2
+
+
+class Writer:
+    """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one."""
+
+    def __init__(self, parameters: Mapping[str, Any], *, transactions: int, rate: float, first_order: int) -> None:
+        self._parameters = parameters
+        self._transactions = transactions
+        self._pause_s = 1 / rate
+        self._random = random.Random(first_order)
+        self._thread = threading.Thread(target=self._run, name="writer")
+        self._next_order = first_order
+        self._ours: list[int] = []
+        self.made = 0
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.join()
+
+    def wait_for(self, transactions: int) -> None:
+        """Wait until so many have been made."""
+        while self.made < transactions and self._thread.is_alive():
+            time.sleep(0.05)
+        if self.error:
+            raise self.error
+
+    def _run(self) -> None:
+        connection = psycopg2.connect(**self._parameters)
+        try:
+            for _ in range(self._transactions):
+                with connection, connection.cursor() as cursor:
+                    self._choose()(cursor)
+                self.made += 1
+                time.sleep(self._pause_s)
+        except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
+            self.error = error
+        finally:
+            connection.close()
+
+    def _choose(self) -> Any:
+        chance = self._random.random()
+        if chance < 0.45 or len(self._ours) < 5:
+            return self._insert
+        if chance < 0.7:
+            return self._update
+        if chance < 0.9:
+            return self._delete
+        return self._rename
+
+    def _insert(self, cursor: Any) -> None:
+        order, self._next_order = self._next_order, self._next_order + 1
+        cursor.execute(
+            "INSERT INTO datalake.orders (order_id, customer_id, employee_id, order_date, ship_via, freight)"
+            " SELECT %s, customer_id, %s, '1998-05-06', %s, %s FROM datalake.customers"
+            " ORDER BY customer_id LIMIT 1 OFFSET %s",
+            (order, *(self._random.randint(1, most) for most in (9, 3, 500, 90))),
+        )
+        for product in self._random.sample(range(1, 78), 3):
+            cursor.execute(
+                "INSERT INTO datalake.order_details VALUES (%s, %s, 9.5, %s, 0)",
+                (order, product, self._random.randint(1, 40)),
+            )
+        self._ours.append(order)
+
+    def _update(self, cursor: Any) -> None:
+        cursor.execute(
+            "UPDATE datalake.order_details SET quantity = quantity + 1 WHERE order_id = %s",
+            (self._random.choice(self._ours),),
+        )
+
+    def _delete(self, cursor: Any) -> None:
+        order = self._ours.pop(self._random.randrange(len(self._ours)))
+        cursor.execute("DELETE FROM datalake.order_details WHERE order_id = %s", (order,))
+        cursor.execute("DELETE FROM datalake.orders WHERE order_id = %s", (order,))
+
+    def _rename(self, cursor: Any) -> None:
+        cursor.execute(
+            "UPDATE datalake.customers SET contact_name = %s WHERE customer_id = 'VINET'", (f"Contact {self.made}",)
+        )
