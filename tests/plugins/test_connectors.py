@@ -1,0 +1,171 @@
+from dataclasses import replace
+
+import pytest
+
+from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
+from plugins.kcql import parse
+
+SOURCE = SourceSettings(
+    database_hostname="127.0.0.1",
+    database_password="${file:/run/platform/connect.secrets:password}",
+    topic_prefix="demo",
+)
+SINK = SinkSettings(topic="demo.datalake.cdc_events", bucket="landing", region="us-east-1")
+
+
+def test_the_source_reads_the_outbox_through_what_the_database_prepared() -> None:
+    config = source_connector(SOURCE)
+    assert config["table.include.list"] == "datalake.cdc_events"
+    assert config["publication.name"] == "cdc_publication"
+    assert config["publication.autocreate.mode"] == "disabled"
+    assert config["slot.name"] == "cdc_orders"
+    assert config["slot.drop.on.stop"] == "false"
+    assert config["plugin.name"] == "pgoutput"
+    assert SOURCE.topic == "demo.datalake.cdc_events"
+
+
+def test_the_source_flattens_events_with_the_property_names_of_debezium_3() -> None:
+    config = source_connector(SOURCE)
+    assert config["transforms.unwrap.delete.tombstone.handling.mode"] == "rewrite"
+    assert config["transforms.unwrap.add.fields"] == "op,db,table,schema,lsn,source.ts_ms"
+    assert config["tombstones.on.delete"] == "false"
+    assert not {"transforms.unwrap.drop.tombstones", "transforms.unwrap.delete.handling.mode"} & config.keys()
+    assert config["value.converter.schemas.enable"] == "false"
+
+
+def test_the_source_never_turns_a_value_into_null_and_never_gives_up_on_the_database() -> None:
+    config = source_connector(SOURCE)
+    assert config["event.converting.failure.handling.mode"] == "fail"
+    assert config["event.processing.failure.handling.mode"] == "fail"
+    assert config["errors.max.retries"] == "-1"
+
+
+def test_the_heartbeat_writes_to_the_heartbeat_table() -> None:
+    config = source_connector(replace(SOURCE, heartbeat_interval_ms=1_000))
+    assert config["heartbeat.interval.ms"] == "1000"
+    assert config["heartbeat.action.query"].startswith("UPDATE datalake.cdc_heartbeat SET beat_at = now()")
+
+
+def test_what_an_environment_decides_arrives_in_the_source() -> None:
+    settings = replace(
+        SOURCE, database_sslmode="verify-full", poll_interval_ms=50, topic_replication_factor=1, snapshot_mode="no_data"
+    )
+    config = source_connector(settings)
+    assert config["database.sslmode"] == "verify-full"
+    assert config["poll.interval.ms"] == "50"
+    assert config["topic.creation.default.replication.factor"] == "1"
+    assert config["snapshot.mode"] == "no_data"
+
+
+@pytest.mark.parametrize("connector", [source_connector(SOURCE), sink_connector(SINK)])
+def test_configurations_are_strings_without_a_name(connector: dict[str, object]) -> None:
+    assert "name" not in connector
+    assert all(isinstance(value, str) for value in connector.values())
+
+
+@pytest.mark.parametrize(
+    "reference", ["${file:/a/b.secrets:key}", "${secretManager:orders:password}", "${env:PASSWORD}"]
+)
+def test_a_reference_to_a_password_is_taken(reference: str) -> None:
+    assert source_connector(replace(SOURCE, database_password=reference))["database.password"] == reference
+
+
+@pytest.mark.parametrize("password", ["secret", "", "${}", "${file}", "x${file:/a:b}", "${file:/a:b}x", "${a:${b:c}}"])
+def test_a_password_itself_is_refused_and_not_repeated(password: str) -> None:
+    with pytest.raises(ValueError, match=r"^database_password must be a config provider's reference") as refusal:
+        replace(SOURCE, database_password=password)
+    assert not password or password not in str(refusal.value).split("such as")[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("name", ["", "a b", "a/b", "-a"]),
+        ("database_hostname", ["", "a b", "a;b", "host?x=1"]),
+        ("database_port", [0, 65_536]),
+        ("database_name", ["", "a-b", "a;drop"]),
+        ("database_user", ["", "a b"]),
+        ("database_sslmode", ["on", ""]),
+        ("topic_prefix", ["", ".", "a b", "a,b"]),
+        ("publication_name", ["Publication", ""]),
+        ("slot_name", ["Slot", "a-b", ""]),
+        ("snapshot_mode", ["never"]),
+        ("heartbeat_interval_ms", [0]),
+        ("poll_interval_ms", [0, 5_001]),
+        ("retry_wait_ms", [0]),
+        ("topic_partitions", [0]),
+        ("topic_replication_factor", [0]),
+        ("topic_retention_ms", [0]),
+    ],
+)
+def test_each_field_of_the_source_is_checked_and_named(field: str, values: list[object]) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{field} "):
+            replace(SOURCE, **{field: value})  # type: ignore[arg-type]
+
+
+def test_the_sink_lands_json_without_partition_folders_and_leaves_exactly_once_on() -> None:
+    config = sink_connector(SINK)
+    kcql = parse(config["connect.s3.kcql"], version=SINK.connector_version)
+    assert kcql == SINK.kcql
+    assert kcql.partition_by == ()
+    assert config["topics"] == "demo.datalake.cdc_events"
+    assert config["connect.s3.skip.null.values"] == "true"
+    assert config.get("connect.s3.exactly.once.enable", "true") == "true"
+    assert not [name for name in config if name.startswith("aws.")]
+    assert SINK.warnings == ()
+
+
+def test_only_a_server_other_than_aws_gets_an_endpoint() -> None:
+    assert not [name for name in sink_connector(SINK) if "endpoint" in name or "path.style" in name]
+    config = sink_connector(replace(SINK, endpoint="http://127.0.0.1:9000"))
+    assert config["connect.s3.custom.endpoint"] == "http://127.0.0.1:9000"
+    assert config["connect.s3.path.style.access"] == "true"
+
+
+def test_the_texts_layout_is_an_option_with_a_warning() -> None:
+    settings = replace(SINK, partition_by=("customer_id", "order_id"))
+    assert "PARTITIONBY customer_id,order_id" in sink_connector(settings)["connect.s3.kcql"]
+    assert len(settings.warnings) == 1
+
+
+def test_an_unreadable_value_stops_the_sink_unless_there_is_a_dead_letter_topic() -> None:
+    assert sink_connector(SINK)["errors.tolerance"] == "none"
+    config = sink_connector(replace(SINK, dead_letter_topic="demo.dead", dead_letter_replication_factor=1))
+    assert config["errors.tolerance"] == "all"
+    assert config["errors.deadletterqueue.topic.name"] == "demo.dead"
+    assert config["errors.deadletterqueue.topic.replication.factor"] == "1"
+    assert config["errors.log.include.messages"] == "false"
+
+
+def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
+    config = sink_connector(replace(SINK, session_timeout_ms=9_000))
+    assert config["consumer.override.session.timeout.ms"] == "9000"
+    assert config["consumer.override.heartbeat.interval.ms"] == "3000"
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("name", ["", "a b"]),
+        ("topic", ["", "a b"]),
+        ("bucket", ["ab", "Bucket"]),
+        ("prefix", ["/a", ""]),
+        ("region", ["", "us_east_1", "us-east"]),
+        ("endpoint", ["", "127.0.0.1:9000", "ftp://a", "http://", "http://user:x@host"]),
+        ("flush_interval_seconds", [0]),
+        ("flush_count", [0]),
+        ("flush_bytes", [0]),
+        ("partition_by", [("a b",)]),
+        ("tasks_max", [0]),
+        ("session_timeout_ms", [5_999]),
+        ("dead_letter_topic", ["a b"]),
+        ("dead_letter_replication_factor", [0]),
+        ("connector_version", ["latest"]),
+    ],
+)
+def test_each_field_of_the_sink_is_checked_and_named(field: str, values: list[object]) -> None:
+    named = "version" if field == "connector_version" else field
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{named} "):
+            replace(SINK, **{field: value})  # type: ignore[arg-type]

@@ -1,0 +1,146 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from plugins.kcql import Kcql, build, parse
+
+CURRENT, OLD = "11.7.2", "6.3.0"
+PLAIN = Kcql(
+    bucket="landing", prefix="cdc-events", topic="demo.datalake.cdc_events", flush_interval_seconds=60, flush_count=50
+)
+FOLDERS = replace(PLAIN, partition_by=("customer_id", "order_id"))
+TAIL = "STOREAS `JSON` PROPERTIES('flush.interval'=60,'flush.count'=50)"
+
+
+def test_a_current_connector_gets_properties() -> None:
+    assert build(PLAIN, version=CURRENT) == (
+        "INSERT INTO landing:cdc-events SELECT * FROM demo.datalake.cdc_events STOREAS `JSON`"
+        " PROPERTIES('flush.interval'=60,'flush.count'=50)"
+    )
+
+
+def test_an_old_connector_gets_flush_clauses_in_the_order_of_its_grammar() -> None:
+    assert build(replace(FOLDERS, flush_bytes=1000), version=OLD) == (
+        "INSERT INTO landing:cdc-events SELECT * FROM demo.datalake.cdc_events PARTITIONBY customer_id,order_id"
+        " STOREAS `JSON` WITH_FLUSH_SIZE = 1000 WITH_FLUSH_INTERVAL = 60 WITH_FLUSH_COUNT = 50"
+    )
+
+
+@pytest.mark.parametrize("version", [CURRENT, "7.0.0", OLD])
+@pytest.mark.parametrize(
+    "kcql",
+    [
+        PLAIN,
+        FOLDERS,
+        replace(PLAIN, flush_bytes=5_000_000),
+        replace(PLAIN, prefix="a/b.c/year=2026", topic="orders.batch.2026"),
+        replace(PLAIN, bucket="my.bucket-1", topic="into"),
+    ],
+)
+def test_what_is_built_is_parsed_again(kcql: Kcql, version: str) -> None:
+    assert parse(build(kcql, version=version), version=version) == kcql
+
+
+@pytest.mark.parametrize(
+    ("topic", "written"),
+    [
+        ("demo.datalake.cdc_events", "demo.datalake.cdc_events"),
+        ("demo-2.orders", "demo-2.orders"),
+        ("demo.Batch.orders", "demo.Batch.orders"),
+        ("demo.batch.orders", "`demo.batch.orders`"),
+        ("LIMIT", "`LIMIT`"),
+        ("2026", "`2026`"),
+        ("demo.7", "`demo.7`"),
+    ],
+)
+def test_names_that_the_lexer_would_take_for_its_own_words_are_quoted(topic: str, written: str) -> None:
+    assert f" FROM {written} STOREAS" in build(replace(PLAIN, topic=topic), version=CURRENT)
+
+
+def test_the_texts_own_statement_is_refused_with_the_reason() -> None:
+    text = (
+        "INSERT INTO data-lake-demo:cdc-events SELECT * FROM msk.datalake.cdc_events PARTITIONBY customer_id,order_id "
+        "STOREAS `json` WITH_FLUSH_INTERVAL = 60 WITH_FLUSH_COUNT = 50"
+    )
+    with pytest.raises(ValueError, match=r"WITH_FLUSH_.* is gone since 7\.0\.0"):
+        parse(text, version=CURRENT)
+    assert parse(text, version=OLD).partition_by == ("customer_id", "order_id")
+
+
+def test_spelling_that_the_connector_takes_is_taken() -> None:
+    statement = (
+        "insert into `landing:cdc-events`  select * from `t.x` partitionby a , b storeas JSON"
+        " properties ( 'flush.count' = 5 , 'flush.interval'='7' ) ;"
+    )
+    expected = Kcql(
+        bucket="landing",
+        prefix="cdc-events",
+        topic="t.x",
+        flush_interval_seconds=7,
+        flush_count=5,
+        partition_by=("a", "b"),
+    )
+    assert parse(statement, version=CURRENT) == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ("'flush.interval'=1,'flush.counts'=5", "'flush.counts' isn't one of"),
+        ("'flush.interval'=1", "flush.count is missing"),
+        ("'flush.count'=5", "flush.interval is missing"),
+        ("'flush.interval'=1,'flush.count'=5,'flush.count'=6", "given twice"),
+        ("'flush.interval'=soon,'flush.count'=5", "must be a whole number, not 'soon'"),
+        ("flush.interval=1,'flush.count'=5", "isn't 'name'=value"),
+        ("'flush.interval'=0,'flush.count'=5", "flush_interval_seconds must be from 1"),
+    ],
+)
+def test_properties_that_the_connector_would_ignore_or_fail_on_are_named(properties: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse(f"INSERT INTO landing:p SELECT * FROM t STOREAS `JSON` PROPERTIES({properties})", version=CURRENT)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("INSERT INTO landing:p SELECT a FROM t " + TAIL, "not of the form"),
+        ("UPSERT INTO landing:p SELECT * FROM t " + TAIL, "not of the form"),
+        ("INSERT INTO landing:p SELECT * FROM t LIMIT 5 " + TAIL, "not of the form"),
+        ("INSERT INTO landing SELECT * FROM t " + TAIL, "prefix must be"),
+        ("INSERT INTO landing:p SELECT * FROM t " + TAIL.replace("JSON", "AVRO"), "STOREAS must be JSON"),
+    ],
+)
+def test_other_statements_are_refused(statement: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse(statement, version=CURRENT)
+
+
+def test_properties_on_an_old_connector_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"came with 7\.0\.0"):
+        parse(build(PLAIN, version=CURRENT), version=OLD)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("bucket", ["ab", "Landing", "-landing", "landing-", "land_ing", "a" * 64, "lan..ding", "landing/x"]),
+        ("prefix", ["", "/a", "a/", "a//b", "a b", "a`b", "../a"]),
+        ("topic", ["", ".", "a b", "a`", "ü", "a" * 250]),
+        ("partition_by", [("a b",), ("a`",), ("a", "a"), ("",)]),
+        ("flush_interval_seconds", [0, -1, 86_401, True]),
+        ("flush_count", [0, 1_000_001]),
+        ("flush_bytes", [0, 5_000_000_001]),
+    ],
+)
+def test_each_field_is_checked_and_named(field: str, values: list[object]) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=rf"^{field}\b"):
+            replace(PLAIN, **{field: value})  # type: ignore[arg-type]
+
+
+def test_partition_folders_come_with_a_warning_that_tells_the_measured_loss() -> None:
+    assert PLAIN.warnings == ()
+    [warning] = FOLDERS.warnings
+    assert "46 and 25 of 1,802 records" in warning
+    assert "customer_id,order_id" in warning
