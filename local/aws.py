@@ -53,6 +53,15 @@ class Aws:
         if name not in {database["Name"] for database in self.glue().get_databases()["DatabaseList"]}:
             self.glue().create_database(DatabaseInput={"Name": name})
 
+    def has_table(self, database: str, name: str) -> bool:
+        """Tell whether the catalogue has a table."""
+        client = self.glue()
+        try:
+            client.get_table(DatabaseName=database, Name=name)
+        except client.exceptions.EntityNotFoundException:
+            return False
+        return True
+
     def put_secret(self, name: str, parameters: "ConnectionParameters") -> None:
         """Keep a database user's secret in the shape that RDS gives its own."""
         client = self.secrets()

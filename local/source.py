@@ -43,11 +43,6 @@ class SourceDatabase:
         """Count the outbox's rows."""
         return int(self._value("SELECT count(*) FROM datalake.cdc_events"))
 
-    def set_connector_password(self, role: str, password: str) -> None:
-        """Give the connector's role the password that Connect is told."""
-        with _cursor(self._postgres, self._name) as cursor:
-            cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD %s").format(sql.Identifier(role)), (password,))
-
     def wal_position(self) -> str:
         """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))

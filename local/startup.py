@@ -1,9 +1,10 @@
 """Runs the steps of a start side by side, each as soon as those that it needs are done."""
 
 import contextlib
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,6 +45,21 @@ def silent(_step: Step) -> None:
     """Show nothing."""
 
 
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore the signals that would end us while we tidy up: another Ctrl-C would leave processes behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ends}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class Startup:
     """A context in which steps run in threads; leaving it waits for all of them.
 
@@ -72,7 +88,8 @@ class Startup:
         finally:
             if kind is not None:
                 self._cancelled.set()
-            self._pool.shutdown(wait=True)
+            with uninterrupted():
+                self._pool.shutdown(wait=True)
 
     def run(self, name: str, work: Work, *, after: Iterable[Future[None]] = ()) -> Future[None]:
         """Run a step once those in `after` are done."""

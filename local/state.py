@@ -63,7 +63,7 @@ class Lock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._depth = 0
 
     @contextlib.contextmanager
@@ -76,15 +76,15 @@ class Lock:
             finally:
                 self._depth -= 1
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a+") as file:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
                 holder = file.read().strip() or "unknown"
                 raise PlatformError(
-                    f"another command (pid {holder}) is at work on {self._path.parent}: wait for it or stop it"
+                    f"another command (pid {holder}) is at work on {self.path.parent}: wait for it or stop it"
                 ) from None
             file.truncate(0)
             file.write(f"{os.getpid()}\n")

@@ -21,6 +21,15 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RawEvent:
+    """An event as the topic has it: JSON in bytes."""
+
+    offset: int
+    key: bytes
+    value: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Topic:
     """A topic of one partition on a broker."""
 
@@ -39,12 +48,19 @@ class Topic:
 
     def events(self, start: int) -> list[Event]:
         """Read the events from the offset `start` to the present end."""
+        return [
+            Event(offset=raw.offset, key=json.loads(raw.key), value=json.loads(raw.value) if raw.value else None)
+            for raw in self.raw_events(start)
+        ]
+
+    def raw_events(self, start: int) -> list[RawEvent]:
+        """Read the events from the offset `start` to the present end as the bytes that they are."""
         with self._consumer() as consumer:
             _, end = self._bounds(consumer)
             consumer.assign([TopicPartition(self.name, 0, start)])
             return list(self._until(consumer, end)) if start < end else []
 
-    def _until(self, consumer: Consumer, end: int) -> Iterator[Event]:
+    def _until(self, consumer: Consumer, end: int) -> Iterator[RawEvent]:
         offset = -1
         while offset + 1 < end:
             message = consumer.poll(TIMEOUT_S)
@@ -53,7 +69,7 @@ class Topic:
             if message.error():
                 raise KafkaException(message.error())
             offset, key, value = message.offset() or 0, message.key(), message.value()
-            yield Event(offset=offset, key=json.loads(key or "{}"), value=json.loads(value) if value else None)
+            yield RawEvent(offset=offset, key=bytes(key or b"{}"), value=bytes(value) if value else None)
 
     def _bounds(self, consumer: Consumer) -> tuple[int, int]:
         first, end = consumer.get_watermark_offsets(TopicPartition(self.name, 0, OFFSET_INVALID), timeout=TIMEOUT_S)

@@ -1,0 +1,212 @@
+"""What moves the data through the services: the source connector, the S3 sink and the streaming job."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from db.loading import LoadOptions, load
+from local.errors import PlatformError
+from local.job import spark_submit
+from local.ports import HOST
+from local.processes import Command, Processes
+from local.s3 import ENVIRONMENT, REGION
+from local.services import (
+    GLUE_DATABASE,
+    GLUE_TABLE,
+    LAKE_BUCKET,
+    LAKE_PATH,
+    LANDING_BUCKET,
+    LANDING_PREFIX,
+    SECRET,
+    TOPIC,
+    Services,
+)
+from local.state import Passwords, write_private
+from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA_TIMEOUT_S = 600
+# What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
+JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
+POLL_S = 0.2
+# How long a connector that had failed before may go on saying so after it was told to start again.
+RESTART_S = 10
+
+
+class Flow:
+    """The moving parts of the platform in `folder`."""
+
+    def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
+        self._folder = folder
+        self._services = services
+        self._passwords = passwords
+        self._processes = processes
+        self._source = SourceSettings(
+            database_hostname=HOST,
+            database_port=services.ports["postgres"],
+            database_name=services.options.database,
+            database_password=services.connect.password_reference(passwords.connector),
+            database_sslmode="disable",
+            topic_prefix=TOPIC.split(".", 1)[0],
+            heartbeat_interval_ms=1_000,
+            poll_interval_ms=50,
+            retry_wait_ms=1_000,
+            topic_replication_factor=1,
+        )
+        self._sink = SinkSettings(
+            topic=TOPIC,
+            bucket=LANDING_BUCKET,
+            prefix=LANDING_PREFIX,
+            region=REGION,
+            endpoint=services.s3.endpoint,
+            flush_interval_seconds=1,
+        )
+
+    def load_source(self) -> str:
+        """Create and load the source database, unless an earlier start has."""
+        database = self._services.database
+        database.create_if_missing()
+        if database.is_loaded():
+            return f"{database.outbox_rows():,} orders kept"
+        options = self._services.options
+        wanted = LoadOptions(
+            connector_password=self._passwords.connector, mode=options.mode, scale=options.scale, dump=options.dump
+        )
+        report = load(self._services.postgres.connection_parameters(options.database), wanted, lambda *_step: None)
+        return f"{report.events:,} orders loaded"
+
+    def fill_aws(self) -> None:
+        """Create what moto has forgotten: the Glue database and the connector's secret."""
+        parameters = self._services.connector_parameters(self._source.database_user, self._passwords.connector)
+        self._services.aws.create_database(GLUE_DATABASE)
+        self._services.aws.put_secret(SECRET, parameters)
+
+    def create_topic(self) -> None:
+        """Create the topic of the change events ahead of Debezium, so that the sink finds it."""
+        self._services.kafka.create_topics([TOPIC])
+
+    def create_buckets(self) -> None:
+        """Create the buckets of landing and lake."""
+        self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])
+
+    def start_source(self) -> str:
+        """Configure the source connector and wait until what was committed so far is in the topic."""
+        api = self._services.connect.api
+        name = self._source.name
+        failed_before = api.failure(name) is not None
+        api.put_connector(name, source_connector(self._source))
+        if failed_before:
+            api.restart_failed(name)
+        self._wait_for(self._delivery(), failing=name, patience_s=RESTART_S if failed_before else 0, what="snapshot")
+        return f"{self._services.topic.count():,} events"
+
+    def start_sink(self) -> None:
+        """Start the stand-in of the S3 sink, or configure the real one on the worker."""
+        configuration = {"name": self._sink.name, "config": sink_connector(self._sink)}
+        if self._services.options.lenses:
+            self._services.connect.api.put_connector(self._sink.name, sink_connector(self._sink))
+            return
+        # An earlier start may have had the real one, and both would share the consumer group.
+        self._services.connect.api.delete_connector(self._sink.name)
+        if self._processes.main("sink") is None:
+            path = self._folder / "sink" / "sink.json"
+            write_private(path, json.dumps(configuration, indent=1) + "\n")
+            argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
+            argv += ["--bootstrap-servers", self._services.kafka.bootstrap_servers]
+            self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
+
+    def wait_landed(self) -> str:
+        """Wait until the sink has landed everything that is in the topic now."""
+        _, end = self._services.topic.bounds()
+        # The real one is a connector of the worker.
+        service, failing = ("connect", self._sink.name) if self._services.options.lenses else ("sink", None)
+        self._wait_for(lambda: self.sink_offset() >= end, what="landing", service=service, failing=failing)
+        return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
+
+    def start_job(self) -> None:
+        """Start the streaming job, unless it runs."""
+        if self._processes.main("job") is None:
+            work = self._folder / "job"
+            argv, environment = spark_submit(
+                job_arguments(),
+                work_folder=work,
+                log_file=self._processes.log_file("spark"),
+                s3_endpoint=self._services.s3.endpoint,
+                glue_endpoint=self._services.aws.endpoint,
+            )
+            kept = {name: value for name, value in environment.items() if name.startswith(JOB_VARIABLES)}
+            self._processes.start("job", Command(argv=argv, folder=work, environment=kept | ENVIRONMENT))
+
+    def wait_lake(self) -> None:
+        """Wait until the lake has a table and the job has told the catalogue, as it does after each of its starts."""
+
+        def there() -> bool:
+            return self._services.lake.exists() and self._services.aws.has_table(GLUE_DATABASE, GLUE_TABLE)
+
+        self._wait_for(there, what="lake", service="job")
+
+    def sink_offset(self) -> int:
+        """Return the offset that the sink goes on from: everything before it is in the landing bucket."""
+        return self._services.kafka.committed_offset(f"connect-{self._sink.name}", TOPIC) or 0
+
+    def _delivery(self) -> Callable[[], bool]:
+        """Return the question whether Debezium has delivered all that was committed when it began to stream."""
+        database, topic = self._services.database, self._services.topic
+        position: str | None = None
+
+        def delivered() -> bool:
+            nonlocal position
+            slot = database.slot(self._source.slot_name, position or "0/0")
+            if slot is None or not slot.active:
+                return False
+            if position is None:
+                position = database.wal_position()
+                return False
+            # The slot's position is confirmed once the events before it are in the topic: never during a snapshot.
+            confirmed = slot.behind_bytes is not None and slot.behind_bytes <= 0
+            return confirmed and topic.count() >= database.outbox_rows()
+
+        return delivered
+
+    def _wait_for(
+        self,
+        reached: Callable[[], bool],
+        *,
+        what: str,
+        service: str = "connect",
+        failing: str | None = None,
+        patience_s: float = 0,
+    ) -> None:
+        """Wait for data; a dead service or a failed connector ends it with the reason at once."""
+        started = time.monotonic()
+        while not reached():
+            self._processes.check_alive(service)
+            waited = time.monotonic() - started
+            if failing and waited > patience_s and (reason := self._services.connect.api.failure(failing)):
+                raise PlatformError(f"connector {failing} has failed: {reason} ({self._processes.log_file('connect')})")
+            if waited > DATA_TIMEOUT_S:
+                raise PlatformError(f"{what}: not all data came within {DATA_TIMEOUT_S} s: see {self._processes.logs}")
+            self._processes.pause(POLL_S)
+
+
+def job_arguments() -> list[str]:
+    """Return the streaming job's options: the text's spark-submit line with our storage and the default layout."""
+    settings = {
+        "hoodie.streamer.source.dfs.root": f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
+        "hoodie.streamer.schemaprovider.source.schema.file": str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
+        "hoodie.streamer.poll.interval.seconds": "0.2",
+    }
+    overrides = [part for name, value in settings.items() for part in ("--hoodie-conf", f"{name}={value}")]
+    return [
+        *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),
+        *("--source-class", "org.apache.hudi.utilities.sources.JsonDFSSource"),
+        *("--source-ordering-field", "__lsn"),
+        *("--schemaprovider-class", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider"),
+        *("--target-base-path", f"s3a://{LAKE_BUCKET}/{LAKE_PATH}"),
+        *("--target-table", f"{GLUE_DATABASE}.{GLUE_TABLE}"),
+        *("--props", str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties")),
+        *overrides,
+        *("--enable-sync", "--min-sync-interval-seconds", "5", "--continuous"),
+    ]

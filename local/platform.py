@@ -1,0 +1,203 @@
+"""The pipeline on one machine: starts and stops everything in order, and says how to reach it."""
+
+import shutil
+import time
+from collections.abc import Iterable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local import ports, state
+from local.errors import PlatformError
+from local.flow import Flow
+from local.lake import Lake
+from local.postgres import Postgres
+from local.processes import Processes
+from local.services import PORTS, Endpoints, PlatformOptions, Service, Services
+from local.startup import Progress, Startup, Step, StepState, silent, uninterrupted
+from local.topic import Topic
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+# Upstream last: what a service still wants to finish, those behind it are there to take.
+STOP_ORDER = ("job", "sink", "connect", "kafka", "s3", "moto", "postgres")
+GRACE_S = {"job": 90, "sink": 30, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
+READY_TIMEOUT_S = 120
+
+
+class Platform:
+    """The platform whose whole state is in the folder `state_dir`. Its processes outlive this object."""
+
+    def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
+        self.state_dir = state_dir.resolve()
+        self.options = options or PlatformOptions()
+        self.processes = Processes(self.state_dir, self.state_dir / "logs")
+        self.lock = state.Lock(self.state_dir / "lock")
+
+    @property
+    def services(self) -> Services:
+        """The services at their ports. Raises PlatformError when the platform was never up."""
+        known = state.read_ports(self._state_file)
+        if set(known) != set(PORTS):
+            raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
+        return self._services(known)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """How to reach the platform. Raises PlatformError when it was never up."""
+        return self.services.endpoints
+
+    @property
+    def topic(self) -> Topic:
+        """The topic of the change events."""
+        return self.services.topic
+
+    @property
+    def lake(self) -> Lake:
+        """The lake's table."""
+        return self.services.lake
+
+    @property
+    def flow(self) -> Flow:
+        """What moves the data: for questions such as how far it is."""
+        return self._flow(self.services)
+
+    def up(self, progress: Progress = silent) -> Endpoints:
+        """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
+
+        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
+        fails or is interrupted. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        """
+        with self.lock.held():
+            self.processes.cancelled.clear()
+            before = self.running()
+            if "moto" not in before:
+                # A new catalogue is empty, and the job fills it when it starts.
+                self._stop(["job"], silent)
+                before.discard("job")
+            services = self._services(self._choose_ports(before))
+            try:
+                with Startup(self.processes.cancelled, progress) as startup:
+                    self._run_steps(startup, services)
+            except BaseException:
+                with uninterrupted():
+                    self._stop([name for name in STOP_ORDER if name not in before], silent)
+                raise
+            return services.endpoints
+
+    def down(self, progress: Progress = silent) -> None:
+        """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
+        if not self.state_dir.exists():
+            return
+        with self.lock.held(), uninterrupted():
+            self._stop(STOP_ORDER, progress)
+
+    def remove(self) -> None:
+        """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
+        if not self.state_dir.exists():
+            return
+        with self.lock.held(), uninterrupted():
+            self._stop(STOP_ORDER, silent)
+            self._postgres.remove()
+            for path in self.state_dir.iterdir():
+                if path != self.lock.path:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def s3_client(self) -> "S3Client":
+        """Return a boto3 client for the S3 endpoint."""
+        return self.services.s3.client()
+
+    def running(self) -> set[str]:
+        """Name the services that run."""
+        found = set(self.processes.find())
+        if self._postgres.pid is not None:
+            found.add("postgres")
+        return found
+
+    def pid(self, name: str) -> int | None:
+        """Return a service's process id, None when it doesn't run."""
+        if name == "postgres":
+            return self._postgres.pid
+        process = self.processes.main(name)
+        return process.pid if process else None
+
+    @property
+    def _state_file(self) -> Path:
+        return self.state_dir / "state.json"
+
+    @property
+    def _passwords(self) -> state.Passwords:
+        return state.passwords(self.state_dir / "secrets")
+
+    @property
+    def _postgres(self) -> Postgres:
+        """The server to find, stop or remove: for that it needs neither port nor password."""
+        return Postgres(self.state_dir / "postgres", 0, self.processes.log_file("postgres"), "")
+
+    def _services(self, at: dict[str, int]) -> Services:
+        return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
+
+    def _flow(self, services: Services) -> Flow:
+        return Flow(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+
+    def _run_steps(self, startup: Startup, services: Services) -> None:
+        """Start everything side by side as far as one thing doesn't need another."""
+        flow = self._flow(services)
+        postgres = startup.run("postgres", services.postgres.start)
+        database = startup.run("load", flow.load_source, after=[postgres])
+        kafka = self._run_service(startup, services.kafka)
+        # Starting takes the worker longer than the broker, and it waits for it.
+        connect = self._run_service(startup, services.connect)
+        s3 = self._run_service(startup, services.s3)
+        moto = self._run_service(startup, services.aws)
+        storage = startup.run("buckets", flow.create_buckets, after=[s3])
+        catalogue = startup.run("catalogue", flow.fill_aws, after=[moto])
+        topic = startup.run("topic", flow.create_topic, after=[kafka])
+        snapshot = startup.run("source", flow.start_source, after=[database, topic, connect])
+        sink = startup.run("sink", flow.start_sink, after=[topic, storage, connect])
+        landing = startup.run("landing", flow.wait_landed, after=[snapshot, sink])
+        if self.options.job:
+            job = startup.run("job", flow.start_job, after=[storage, catalogue])
+            startup.run("lake", flow.wait_lake, after=[landing, job])
+
+    def _run_service(self, startup: Startup, service: Service) -> Future[None]:
+        def start() -> None:
+            if self.processes.main(service.name) is None:
+                self.processes.start(service.name, service.prepare())
+            self.processes.wait_until(service.name, service.ready, timeout_s=READY_TIMEOUT_S)
+
+        return startup.run(service.name, start)
+
+    def _choose_ports(self, running: set[str]) -> dict[str, int]:
+        """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
+        earlier = state.read_ports(self._state_file)
+        # The controller's port belongs to the broker's process.
+        kept = {name for name in PORTS if name.partition("-")[0] in running}
+        chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
+        if running and chosen != earlier:
+            # What still runs would look for the others at their old ports.
+            self._stop(STOP_ORDER, silent)
+            running.clear()
+            chosen = ports.choose(PORTS, earlier=earlier)
+        state.write_ports(self._state_file, chosen)
+        return chosen
+
+    def _stop(self, names: Iterable[str], progress: Progress) -> None:
+        """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
+        running = self.running()
+        failed: list[PlatformError] = []
+        for name in (name for name in names if name in running):
+            started = time.monotonic()
+            progress(Step(name=name, state=StepState.STARTED))
+            try:
+                if name == "postgres":
+                    self._postgres.stop()
+                else:
+                    self.processes.stop(name, grace_s=GRACE_S[name])
+            except PlatformError as error:
+                failed.append(error)
+            state_now = StepState.FAILED if failed else StepState.DONE
+            progress(Step(name=name, state=state_now, note="stopped", seconds=time.monotonic() - started))
+        if failed:
+            raise failed[0]

@@ -1,0 +1,125 @@
+"""The services of one platform, built from its folder, its ports and its options."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from db.loading import Mode
+from local.aws import Aws
+from local.connect import Connect
+from local.kafka import Kafka
+from local.lake import Lake, local_s3_options
+from local.ports import HOST
+from local.postgres import ConnectionParameters, Postgres
+from local.processes import Command
+from local.s3 import S3
+from local.source import SourceDatabase
+from local.state import Passwords
+from local.topic import Topic
+from plugins.connectors import events_topic
+
+PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")
+TOPIC = events_topic("demo")
+LANDING_BUCKET = "landing"
+LANDING_PREFIX = "cdc-events"
+LAKE_BUCKET = "lake"
+LAKE_PATH = "cdc_events"
+LAKE_URI = f"s3://{LAKE_BUCKET}/{LAKE_PATH}"
+GLUE_DATABASE = "datalake"
+GLUE_TABLE = "cdc_events"
+SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformOptions:
+    """What a user may choose.
+
+    `mode`, `scale` and `dump` are the loader's and count on the first start, while there is no source database.
+    `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
+    """
+
+    database: str = "devdb"
+    mode: Mode = "transaction"
+    scale: int = 1
+    dump: Path | None = None
+    lenses: Path | None = None
+    job: bool = True
+
+
+class Service(Protocol):
+    """A process that listens on a port."""
+
+    name: str
+
+    def prepare(self) -> Command:
+        """Write its configuration and return how to start it."""
+
+    def ready(self) -> bool:
+        """Tell whether it answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoints:
+    """How to reach the platform. `source` holds the superuser's password, so it isn't printed."""
+
+    source: ConnectionParameters = field(repr=False)
+    bootstrap_servers: str
+    topic: str
+    connect_url: str
+    s3_endpoint: str
+    aws_endpoint: str
+    landing_bucket: str = LANDING_BUCKET
+    lake_uri: str = LAKE_URI
+
+
+class Services:
+    """Everything that listens on a port; building it starts nothing."""
+
+    def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
+        self.ports = ports
+        self.options = options
+        self.postgres = Postgres(
+            folder / "postgres", ports["postgres"], folder / "logs" / "postgres.log", passwords.superuser
+        )
+        self.database = SourceDatabase(self.postgres, options.database)
+        self.kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+        self.connect = Connect(
+            folder / "connect",
+            port=ports["connect"],
+            bootstrap_servers=self.kafka.bootstrap_servers,
+            lenses=options.lenses,
+        )
+        self.s3 = S3(folder / "s3", port=ports["s3"])
+        self.aws = Aws(folder / "moto", port=ports["moto"])
+
+    @property
+    def topic(self) -> Topic:
+        """The topic of the change events."""
+        return Topic(bootstrap_servers=self.kafka.bootstrap_servers, name=TOPIC)
+
+    @property
+    def lake(self) -> Lake:
+        """The lake's table."""
+        return Lake(base_uri=LAKE_URI, storage_options=local_s3_options(self.s3.endpoint))
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """How to reach all of it."""
+        return Endpoints(
+            source=self.postgres.connection_parameters(self.options.database),
+            bootstrap_servers=self.kafka.bootstrap_servers,
+            topic=TOPIC,
+            connect_url=self.connect.url,
+            s3_endpoint=self.s3.endpoint,
+            aws_endpoint=self.aws.endpoint,
+        )
+
+    def connector_parameters(self, role: str, password: str) -> ConnectionParameters:
+        """Return how the connector's role connects to the source database."""
+        return {
+            "host": HOST,
+            "port": self.ports["postgres"],
+            "user": role,
+            "password": password,
+            "dbname": self.options.database,
+        }
