@@ -82,9 +82,10 @@ class TaskSettings:
         """Read `{"name": …, "config": {…}}`. Raises SinkError for a file that can't be used."""
         try:
             content = json.loads(path.read_text())
-            return cls.of(content["name"], content["config"])
+            name, config = str(content["name"]), dict(content["config"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SinkError(f"{path}: not a connector's configuration: {error!r}") from error
+        return cls.of(name, config)
 
     @classmethod
     def of(cls, name: str, config: Mapping[str, str]) -> Self:

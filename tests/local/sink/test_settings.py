@@ -1,0 +1,76 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from local.sink.errors import SinkError
+from local.sink.settings import DeadLetters, TaskSettings
+from plugins.connectors import SinkSettings, sink_connector
+
+SINK = SinkSettings(topic="orders", bucket="landing", region="us-east-1", endpoint="http://127.0.0.1:9000")
+
+
+def test_the_connectors_own_configuration_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "sink.json"
+    file.write_text(json.dumps({"name": "orders-sink", "config": sink_connector(SINK)}))
+    settings = TaskSettings.read(file)
+    assert settings.kcql == SINK.kcql
+    assert settings.group == "connect-orders-sink"
+    assert (settings.region, settings.endpoint) == ("us-east-1", "http://127.0.0.1:9000")
+    assert settings.consumer == {"session.timeout.ms": 6000, "heartbeat.interval.ms": 2000}
+    assert settings.dead_letters is None
+
+
+def test_every_configuration_that_can_be_made_is_supported() -> None:
+    variants = [
+        SINK,
+        replace(SINK, endpoint=None),
+        replace(SINK, partition_by=("a", "b"), flush_bytes=1_000, tasks_max=4),
+        replace(SINK, dead_letter_topic="dead", dead_letter_replication_factor=1),
+    ]
+    for variant in variants:
+        assert TaskSettings.of(variant.name, sink_connector(variant)).kcql == variant.kcql
+
+
+def test_a_dead_letter_topic_is_taken_over() -> None:
+    config = sink_connector(replace(SINK, dead_letter_topic="dead", dead_letter_replication_factor=1))
+    assert TaskSettings.of("s", config).dead_letters == DeadLetters(topic="dead", replication_factor=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"connect.s3.compression.codec": "gzip"}, "connect.s3.compression.codec: the stand-in doesn't support"),
+        ({"consumer.override.max.poll.records": "5"}, "consumer.override.max.poll.records: the stand-in doesn't"),
+        ({"transforms": "x"}, "transforms: the stand-in doesn't support"),
+        ({"value.converter": "org.apache.kafka.connect.storage.StringConverter"}, "value.converter: .* only"),
+        ({"value.converter.schemas.enable": "true"}, "value.converter.schemas.enable: .* only 'false'"),
+        ({"connect.s3.exactly.once.enable": "false"}, "connect.s3.exactly.once.enable: .* only 'true'"),
+        ({"connect.s3.error.policy": "NOOP"}, "NOOP loses"),
+        ({"errors.tolerance": "all"}, "without errors.deadletterqueue.topic.name would lose values"),
+        ({"topics": "other"}, "topics: 'other' isn't the KCQL's topic 'orders'"),
+        ({"connect.s3.kcql": "INSERT"}, "KCQL: not of the form"),
+    ],
+)
+def test_what_would_land_other_data_than_the_connector_is_refused(changes: dict[str, str], message: str) -> None:
+    with pytest.raises(SinkError, match=message):
+        TaskSettings.of("s", {**sink_connector(SINK), **changes})
+
+
+@pytest.mark.parametrize("name", ["topics", "connect.s3.kcql", "connect.s3.aws.region"])
+def test_a_missing_property_is_named(name: str) -> None:
+    config = sink_connector(SINK)
+    del config[name]
+    with pytest.raises(SinkError, match=f"lacks '{name}'"):
+        TaskSettings.of("s", config)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"name": "s"}', '{"name": "s", "config": 5}'])
+def test_a_file_that_isnt_a_configuration_is_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "sink.json"
+    file.write_text(text)
+    with pytest.raises(SinkError, match=r"sink\.json: not a connector's configuration"):
+        TaskSettings.read(file)
+    with pytest.raises(SinkError, match=r"absent\.json"):
+        TaskSettings.read(tmp_path / "absent.json")

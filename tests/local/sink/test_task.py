@@ -1,0 +1,270 @@
+"""The sink's loop against a topic and a bucket in memory, killed at every step that it makes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local.sink.errors import SinkError
+from local.sink.progress import Progress
+from local.sink.task import SinkTask
+from tests.local.sink.fakes import TOPIC, FakeMember, World
+
+FOLDERS = ("customer_id",)
+LAYOUTS = pytest.mark.parametrize("partition_by", [(), FOLDERS], ids=["ordered", "folders"])
+
+
+def events(count: int, start: int = 0) -> list[bytes | None]:
+    """Events of three customers, with a tombstone now and then."""
+    return [
+        None if number % 7 == 6 else json.dumps({"customer_id": number % 3, "n": number}).encode()
+        for number in range(start, start + count)
+    ]
+
+
+def lines(count: int) -> list[bytes]:
+    return [event for event in events(count) if event is not None]
+
+
+def test_records_are_landed_in_order_and_committed_behind() -> None:
+    world = World(events(6))
+    world.run()
+    assert world.landed_objects() == {
+        "events/orders/0/000000000002_1000_1002.json": b"".join(event + b"\n" for event in lines(6)[:3]),
+        "events/orders/0/000000000005_1003_1005.json": b"".join(event + b"\n" for event in lines(6)[3:]),
+    }
+    assert world.topic.committed == (
+        6,
+        Progress(offset=6, landed="events/orders/0/000000000005_1003_1005.json").note(),
+    )
+
+
+@LAYOUTS
+def test_a_sink_that_is_killed_at_any_step_lands_everything_exactly_once(partition_by: tuple[str, ...]) -> None:
+    intact = World(events(20), partition_by=partition_by)
+    points = intact.run().steps.point
+    assert points > 20
+    for point in range(points):
+        world = World(events(20), partition_by=partition_by)
+        assert world.run(crash_at=point).crashed
+        world.run()
+        assert world.landed_objects() == intact.landed_objects(), f"killed at {point}"
+        assert world.s3.replaced == []
+        assert world.topic.history == sorted(world.topic.history)
+
+
+@LAYOUTS
+def test_a_sink_that_is_killed_again_and_again_lands_everything_exactly_once(partition_by: tuple[str, ...]) -> None:
+    intact = World(events(20), partition_by=partition_by)
+    intact.run()
+    world = World(events(20), partition_by=partition_by)
+    lives = 0
+    # A life gets past the note of the topic's id, an intent, an object and a commit, and is killed in what follows.
+    while world.run(crash_at=9).crashed:
+        lives += 1
+        assert lives < 100
+    assert lives > 2
+    assert world.landed_objects() == intact.landed_objects()
+
+
+@LAYOUTS
+def test_other_flush_settings_after_a_kill_never_take_events_from_an_object(partition_by: tuple[str, ...]) -> None:
+    points = World(events(20), partition_by=partition_by, flush_count=5).run().steps.point
+    for point in range(points):
+        world = World(events(20), partition_by=partition_by, flush_count=5)
+        world.run(crash_at=point)
+        world.settings = World([], partition_by=partition_by, flush_count=2).settings
+        world.run()
+        assert sorted(world.landed()) == sorted(lines(20))
+
+
+@LAYOUTS
+def test_lost_group_offsets_never_take_events_from_an_object(partition_by: tuple[str, ...]) -> None:
+    points = World(events(20), partition_by=partition_by, flush_count=5).run().steps.point
+    for point in range(2, points):
+        world = World(events(20), partition_by=partition_by, flush_count=5)
+        world.run(crash_at=point)
+        world.topic.committed = None
+        world.settings = World([], partition_by=partition_by, flush_count=2).settings
+        world.run()
+        assert set(world.landed()) == set(lines(20)), f"killed at {point}"
+
+
+def test_an_open_batch_is_landed_when_it_is_old_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(events(2), flush_interval_seconds=30)
+    landed_at: list[float] = []
+    put = world.s3.put_object
+
+    def put_and_note(**arguments: Any) -> None:
+        if not arguments["Key"].startswith("."):
+            landed_at.append(world.clock.now)
+        put(**arguments)
+
+    monkeypatch.setattr(world.s3, "put_object", put_and_note)
+    world.run(when_idle=lambda task: task.stop() if world.clock.now > 60 else None)
+    assert landed_at == [pytest.approx(30, abs=0.5)]
+
+
+def test_stopping_lands_what_is_open() -> None:
+    world = World(events(2))
+    world.run()
+    assert world.landed() == lines(2)
+    assert world.topic.committed is not None
+    assert world.topic.committed[0] == 2
+
+
+def test_a_batch_being_landed_again_isnt_cut_short_by_stopping() -> None:
+    world = World(events(2), flush_count=10)
+    world.run(crash_at=4)
+    assert world.topic.committed == (0, Progress(offset=0, until=2).note())
+    del world.topic.records[1]
+    world.run()
+    assert world.landed() == []
+    world.topic.records[1] = events(2)[1]
+    world.run()
+    assert world.landed() == lines(2)
+
+
+def test_s3_and_kafka_are_tried_until_they_answer() -> None:
+    world = World(events(4))
+    world.s3.failures = 5
+    world.topic.failures = 3
+    world.run()
+    assert world.landed() == lines(4)
+    assert world.clock.now > 1
+
+
+def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() -> None:
+    world = World(events(1))
+
+    def s3_goes_away(task: SinkTask) -> None:
+        world.s3.failures = 10**9
+        task.stop()
+
+    with pytest.raises(SinkError, match="stopped with records not landed"):
+        world.run(when_idle=s3_goes_away)
+    assert 20 < world.clock.now < 30
+    assert world.topic.committed == (0, Progress(offset=0, until=1).note())
+    world.s3.failures = 0
+    world.run()
+    assert world.landed() == lines(1)
+
+
+def test_a_sink_that_has_lost_its_partition_writes_nothing_and_begins_anew() -> None:
+    world = World(events(4))
+    world.run(revoked_from=0)
+    assert world.landed() == lines(4)
+    assert world.topic.history == [0, 3, 3, 4]
+    assert world.s3.replaced == []
+
+
+def test_records_that_kafka_deleted_before_they_were_landed_are_noted() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.append(*events(10, start=3))
+    world.topic.delete_before(8)
+    world.run()
+    assert world.gaps() == [(3, 8)]
+    assert json.loads(world.landed()[-1])["n"] == 12
+
+
+def test_records_that_kafka_deletes_under_the_readers_position_are_noted() -> None:
+    world = World(events(3))
+
+    def go_on(task: SinkTask) -> None:
+        if world.topic.high > 3:
+            task.stop()
+        else:
+            world.topic.append(*events(5, start=3))
+            world.topic.delete_before(5)
+
+    world.run(when_idle=go_on)
+    assert world.gaps() == [(3, 5)]
+    assert {json.loads(line)["n"] for line in world.landed()} == {0, 1, 2, 5, 7}
+
+
+def test_offsets_left_out_by_the_log_are_noted() -> None:
+    world = World(events(6))
+    del world.topic.records[1]
+    del world.topic.records[2]
+    world.run()
+    assert world.gaps() == [(1, 3)]
+
+
+def test_a_topic_made_again_isnt_mixed_with_the_former_one() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.topic_id = "id-2"
+    world.topic.committed = None
+    with pytest.raises(SinkError, match=f"{TOPIC} was deleted and made again since its objects were landed"):
+        world.run()
+    assert world.landed() == lines(3)
+
+
+def test_objects_of_unknown_origin_arent_added_to() -> None:
+    world = World(events(3))
+    world.s3.objects["events/orders/0/000000000001_1_2.json"] = b"{}\n"
+    with pytest.raises(SinkError, match="neither the group's offsets nor a note tell"):
+        world.run()
+
+
+def test_a_log_that_was_truncated_is_refused() -> None:
+    world = World(events(6))
+    world.run()
+    world.topic.high = 4
+    with pytest.raises(SinkError, match=r"orders\[0\]: offset 6 was landed but the log ends at 4"):
+        world.run()
+
+
+def test_objects_that_were_taken_away_are_landed_again() -> None:
+    world = World(events(9))
+    world.run()
+    before = world.landed_objects()
+    for key in list(before)[1:]:
+        del world.s3.objects[key]
+    world.run()
+    assert world.landed_objects() == before
+    assert world.gaps() == []
+
+
+def test_a_malformed_value_stops_the_sink_with_what_came_before_landed() -> None:
+    world = World([b'{"customer_id": 1}'] * 4 + [b"{"], partition_by=FOLDERS)
+    with pytest.raises(SinkError, match=r"orders\[0\] offset 4: the value isn't JSON.*errors.tolerance is none"):
+        world.run()
+    assert len(world.landed()) == 3
+    assert world.topic.committed is not None
+    assert world.topic.committed[0] == 3
+    with pytest.raises(SinkError, match="offset 4"):
+        world.run()
+
+
+def test_without_folders_a_malformed_value_is_landed_for_the_job_to_judge() -> None:
+    world = World([b"{", b"\xff"])
+    world.run()
+    assert world.landed() == [b"{", b"\xff"]
+
+
+def test_much_data_is_landed_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.sink.task.OPEN_BYTES", 50)
+    world = World([b"x" * 20 for _ in range(6)], flush_count=1_000)
+    world.run()
+    assert len(world.landed_objects()) == 2
+
+
+def test_a_rebalance_while_s3_is_away_leaves_the_batch_to_its_new_owner() -> None:
+    world = World(events(3))
+    s3_is_back: list[float] = []
+
+    def rebalance(member: FakeMember) -> None:
+        if world.clock.now > 30 and not s3_is_back:
+            member.lose_partition()
+            s3_is_back.append(world.clock.now)
+            world.s3.failures = 0
+            world.run()
+            member.get_partition()
+
+    world.run(before_objects=lambda: setattr(world.s3, "failures", 10**9), while_paused=rebalance)
+    assert s3_is_back
+    assert world.landed() == lines(3)
+    # The intent and the end of the new owner; the former one has committed its intent only.
+    assert world.topic.history == [0, 3]
