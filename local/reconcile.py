@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg2
 
+from local.errors import PlatformError
 from local.lake import Lake
 
 OUTBOX = ("datalake", "cdc_events")
@@ -22,6 +23,7 @@ KEY = "order_id"
 Canonical = dict[str, str | None]
 Snapshot = dict[str, Canonical]
 WAIT_BETWEEN_ROUNDS_S = 0.5
+RECONCILE_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ def reconcile(
 
     The comparison holds for the WAL position of the first look. A row whose change is still on its way, or that
     changes while we look, is read again from both sides, so only what stays different is reported.
-    Raises psycopg2.Error, LookupError and LakeError when a side can't be read.
+    Raises psycopg2.Error, PlatformError and LakeError when a side can't be read.
     """
     deadline = time.monotonic() + timeout_s
     source = read_source(parameters)
@@ -185,7 +187,7 @@ def _column_types(cursor: Any) -> dict[str, str]:
     )
     types = dict(cursor.fetchall())
     if not types:
-        raise LookupError(f"the source has no table {'.'.join(OUTBOX)}: load it first")
+        raise PlatformError(f"the source has no table {'.'.join(OUTBOX)}: load it first")
     return types
 
 

@@ -10,6 +10,7 @@ import psycopg2
 import psycopg2.extras
 
 from local.demo.changes import Change
+from local.errors import PlatformError
 from local.lake import Lake
 from local.reconcile import compare, read_lake, read_source
 from local.topic import Event, Topic
@@ -17,7 +18,7 @@ from local.topic import Event, Topic
 POLL_S = 0.1
 
 
-class NotArrivedError(RuntimeError):
+class NotArrivedError(PlatformError):
     """A change did not show in the lake in time; the message names the orders and the time."""
 
 

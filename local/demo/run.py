@@ -11,12 +11,11 @@ from local.demo.display import Display, print_comparison
 from local.demo.summary import StepResult, Summary
 from local.platform import Platform
 from local.quarantine import count_quarantined
-from local.reconcile import reconcile
+from local.reconcile import RECONCILE_TIMEOUT_S, reconcile
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "demo"
 INITIAL_LOAD_TIMEOUT_S = 180
 CHANGE_TIMEOUT_S = 60
-RECONCILE_TIMEOUT_S = 60
 
 
 def run_demo(console: Console, folder: Path = FOLDER) -> Summary:
