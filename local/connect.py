@@ -41,6 +41,10 @@ class Connect:
         return f"http://{HOST}:{self._port}"
 
     @property
+    def _plugins(self) -> Path:
+        return self._folder / "plugins"
+
+    @property
     def _secrets(self) -> Path:
         return self._folder / "secrets"
 
@@ -54,15 +58,17 @@ class Connect:
         write_private(path, f"password={password}\n")
         return f"${{file:{path}:password}}"
 
+    def install_plugins(self) -> None:
+        """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
+        _unpack_debezium(self._plugins)
+        _install_lenses(self._plugins / "lenses", self._lenses)
+
     def prepare(self) -> Command:
-        """Unpack the plugins, write the configuration and return how to start the worker."""
+        """Write the configuration and return how to start the worker."""
         # The worker refuses to start without it.
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
-        plugins = self._folder / "plugins"
-        _unpack_debezium(plugins)
-        _install_lenses(plugins / "lenses", self._lenses)
         configuration = self._folder / "worker.properties"
-        write(configuration, self.properties(plugins))
+        write(configuration, self.properties())
         argv = java_command(
             jars="kafka",
             main="org.apache.kafka.connect.cli.ConnectDistributed",
@@ -76,7 +82,7 @@ class Connect:
         """Tell whether the worker takes requests."""
         return self.api.ready()
 
-    def properties(self, plugins: Path) -> dict[str, str]:
+    def properties(self) -> dict[str, str]:
         """Return the worker's configuration."""
         storage = {f"{name}.storage.topic": f"connect-{name}s" for name in ("config", "offset")}
         return {
@@ -91,7 +97,7 @@ class Connect:
             "listeners": self.url,
             "rest.advertised.host.name": HOST,
             "rest.advertised.port": str(self._port),
-            "plugin.path": str(plugins),
+            "plugin.path": str(self._plugins),
             # Quicker than looking into every class; Debezium brings the manifests, of Lenses's we can't be sure.
             "plugin.discovery": "hybrid_warn" if self._lenses else "service_load",
             "connector.client.config.override.policy": "All",
@@ -127,18 +133,21 @@ def _unpack_debezium(plugins: Path) -> None:
 
 
 def _install_lenses(target: Path, release: Path | None) -> None:
-    """Put the release's jars into the plugin path, or take away an earlier start's."""
+    """Put the release's files into the plugin path, in place of an earlier start's."""
     shutil.rmtree(target, ignore_errors=True)
     if release is None:
         return
+    unfinished = target.parent.with_name("lenses.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
     try:
         if release.is_dir():
-            shutil.copytree(release, target)
+            shutil.copytree(release, unfinished)
         else:
             with zipfile.ZipFile(release) as archive:
-                archive.extractall(target)  # noqa: S202  (zipfile keeps names inside the target)
+                archive.extractall(unfinished)  # noqa: S202  (zipfile keeps names inside the target)
     except (OSError, zipfile.BadZipFile) as error:
         raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive: {error}") from error
-    jars = list(target.glob(f"**/{LENSES_JAR}"))
-    if not jars:
+    if not any(unfinished.glob(f"**/{LENSES_JAR}")):
         raise PlatformError(f"LENSES_PLUGIN={release} holds no {LENSES_JAR}: is it the S3 connector's release?")
+    # Connect takes each folder in the plugin path for one plugin, with the jars of its sub-folders.
+    unfinished.rename(target)

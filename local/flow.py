@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+
 from db.loading import LoadOptions, load
 from local.errors import PlatformError
 from local.job import spark_submit
@@ -63,6 +65,21 @@ class Flow:
             endpoint=services.s3.endpoint,
             flush_interval_seconds=1,
         )
+
+    @property
+    def source_name(self) -> str:
+        """The source connector's name."""
+        return self._source.name
+
+    @property
+    def sink_name(self) -> str:
+        """The sink connector's name."""
+        return self._sink.name
+
+    def source_is_read(self) -> bool:
+        """Tell whether a connector reads the source's replication slot."""
+        slot = self._services.database.slot(self._source.slot_name, "0/0")
+        return slot is not None and slot.active
 
     def load_source(self) -> str:
         """Create and load the source database, unless an earlier start has."""
@@ -181,14 +198,23 @@ class Flow:
     ) -> None:
         """Wait for data; a dead service or a failed connector ends it with the reason at once."""
         started = time.monotonic()
-        while not reached():
-            self._processes.check_alive(service)
+        while not _is(reached):
+            for name in ("kafka", service):
+                self._processes.check_alive(name)
             waited = time.monotonic() - started
             if failing and waited > patience_s and (reason := self._services.connect.api.failure(failing)):
                 raise PlatformError(f"connector {failing} has failed: {reason} ({self._processes.log_file('connect')})")
             if waited > DATA_TIMEOUT_S:
                 raise PlatformError(f"{what}: not all data came within {DATA_TIMEOUT_S} s: see {self._processes.logs}")
             self._processes.pause(POLL_S)
+
+
+def _is(reached: Callable[[], bool]) -> bool:
+    """Ask; a broker that has just been restarted may not know its partitions' leaders yet."""
+    try:
+        return reached()
+    except (KafkaException, TimeoutError):
+        return False
 
 
 def job_arguments() -> list[str]:

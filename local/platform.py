@@ -11,7 +11,7 @@ from local import ports, state
 from local.errors import PlatformError
 from local.flow import Flow
 from local.lake import Lake
-from local.postgres import Postgres
+from local.postgres import ConnectionParameters, Postgres
 from local.processes import Processes
 from local.services import PORTS, Endpoints, PlatformOptions, Service, Services
 from local.startup import Progress, Startup, Step, StepState, silent, uninterrupted
@@ -38,7 +38,7 @@ class Platform:
     @property
     def services(self) -> Services:
         """The services at their ports. Raises PlatformError when the platform was never up."""
-        known = state.read_ports(self._state_file)
+        known = state.read_record(self._record).ports
         if set(known) != set(PORTS):
             raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
         return self._services(known)
@@ -71,12 +71,11 @@ class Platform:
         """
         with self.lock.held():
             self.processes.cancelled.clear()
-            before = self.running()
-            if "moto" not in before:
-                # A new catalogue is empty, and the job fills it when it starts.
-                self._stop(["job"], silent)
-                before.discard("job")
+            before = self._settle()
             services = self._services(self._choose_ports(before))
+            if "connect" not in before:
+                services.connect.install_plugins()
+            self._write_password_file(services.endpoints.source)
             try:
                 with Startup(self.processes.cancelled, progress) as startup:
                     self._run_steps(startup, services)
@@ -108,9 +107,18 @@ class Platform:
         """Return a boto3 client for the S3 endpoint."""
         return self.services.s3.client()
 
+    @property
+    def password_file(self) -> Path:
+        """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
+        return self.state_dir / "secrets" / "pgpass"
+
+    def expected(self) -> frozenset[str]:
+        """Name the services that the last `up` has started."""
+        return state.read_record(self._record).services
+
     def running(self) -> set[str]:
         """Name the services that run."""
-        found = set(self.processes.find())
+        found = {name for name in self.processes.find() if self.processes.main(name) is not None}
         if self._postgres.pid is not None:
             found.add("postgres")
         return found
@@ -123,7 +131,7 @@ class Platform:
         return process.pid if process else None
 
     @property
-    def _state_file(self) -> Path:
+    def _record(self) -> Path:
         return self.state_dir / "state.json"
 
     @property
@@ -140,6 +148,18 @@ class Platform:
 
     def _flow(self, services: Services) -> Flow:
         return Flow(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+
+    def _settle(self) -> set[str]:
+        """Stop what can't stay as it is, and name what runs on."""
+        running = self.running()
+        wanted = self._wanted_services()
+        stale = running - wanted
+        if ("sink" in wanted) != ("sink" in self.expected()):
+            stale.add("connect")  # its plugins have changed
+        if "moto" not in running:
+            stale.add("job")  # a new catalogue is empty, and the job fills it when it starts
+        self._stop([name for name in STOP_ORDER if name in stale], silent)
+        return running - stale
 
     def _run_steps(self, startup: Startup, services: Services) -> None:
         """Start everything side by side as far as one thing doesn't need another."""
@@ -171,7 +191,7 @@ class Platform:
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
         """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
-        earlier = state.read_ports(self._state_file)
+        earlier = state.read_record(self._record).ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
@@ -180,14 +200,23 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        state.write_ports(self._state_file, chosen)
+        state.write_record(self._record, state.Record(ports=chosen, services=self._wanted_services()))
         return chosen
+
+    def _wanted_services(self) -> frozenset[str]:
+        without = {"job": not self.options.job, "sink": self.options.lenses is not None}
+        return frozenset(name for name in STOP_ORDER if not without.get(name))
+
+    def _write_password_file(self, source: ConnectionParameters) -> None:
+        line = ":".join((source["host"], str(source["port"]), "*", source["user"], source["password"]))
+        state.write_private(self.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
         """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
-        running = self.running()
+        # Leftovers of dead services, too.
+        found = self.running() | set(self.processes.find())
         failed: list[PlatformError] = []
-        for name in (name for name in names if name in running):
+        for name in (name for name in names if name in found):
             started = time.monotonic()
             progress(Step(name=name, state=StepState.STARTED))
             try:

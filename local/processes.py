@@ -62,6 +62,7 @@ class Processes:
         """
         if self.cancelled.is_set():
             raise CancelledError(f"{name} not started")
+        self.stop(name, grace_s=0)  # descendants of one that was killed
         environment = {key: os.environ[key] for key in INHERITED if key in os.environ}
         markers = {PLATFORM_VARIABLE: str(self.folder), SERVICE_VARIABLE: name}
         try:
@@ -103,16 +104,18 @@ class Processes:
             raise PlatformError(f"{name} has ended; the end of {self.log_file(name)}:\n{self.tail(name)}")
 
     def main(self, name: str) -> psutil.Process | None:
-        """Return the service's first process, or None when it doesn't run."""
+        """Return the process that was started as the service, or None when it doesn't run.
+
+        Descendants alone don't make a service: a killed JVM may leave a Python driver behind for a while.
+        """
         _reap()
         handle = self._handles.get(name)
         if handle is not None and _runs(handle):
             return handle
-        found = _first_generation(self.find().get(name, []))
-        if found:
-            self._handles[name] = found[0]
-            return found[0]
-        return None
+        leader = next(filter(_leads_session, self.find().get(name, [])), None)
+        if leader is not None:
+            self._handles[name] = leader
+        return leader
 
     def find(self) -> dict[str, list[psutil.Process]]:
         """Return all running processes of this platform by service, descendants included."""
@@ -133,11 +136,11 @@ class Processes:
         Raises PlatformError when a process outlives even that.
         """
         processes = self.find().get(name, [])
-        first = _first_generation(processes)
-        _signal(first, signal.SIGTERM)
-        _wait_gone(first, grace_s)
-        _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
-        _wait_gone(left, DESCENDANTS_GRACE_S)
+        leaders = [process for process in processes if _leads_session(process)]
+        _signal(leaders, signal.SIGTERM)
+        if _wait_gone(leaders, grace_s):
+            _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
+            _wait_gone(left, DESCENDANTS_GRACE_S)
         # Asked for again: a process may have started another one meanwhile.
         _signal(left := self.find().get(name, []), signal.SIGKILL)
         if not _wait_gone(left, KILL_TIMEOUT_S):
@@ -183,15 +186,11 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def _first_generation(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes whose parent isn't among them."""
-    pids = {process.pid for process in processes}
-    first = []
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if process.ppid() not in pids:
-                first.append(process)
-    return first
+def _leads_session(process: psutil.Process) -> bool:
+    try:
+        return os.getsid(process.pid) == process.pid
+    except ProcessLookupError:
+        return False
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

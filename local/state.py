@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,14 @@ class Passwords:
 
     superuser: str
     connector: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A start: the port of each service that listens, and the services that are to run."""
+
+    ports: dict[str, int]
+    services: frozenset[str]
 
 
 def write_private(path: Path, text: str) -> None:
@@ -36,18 +44,22 @@ def write_private(path: Path, text: str) -> None:
         raise
 
 
-def read_ports(path: Path) -> dict[str, int]:
-    """Return the ports of the last start by service; none when there was no start or its record can't be read."""
+def read_record(path: Path) -> Record:
+    """Return the record of the last start; an empty one when there was no start or it can't be read."""
     try:
-        ports = json.loads(path.read_text())["ports"]
-        return {str(name): int(port) for name, port in ports.items()}
+        content = json.loads(path.read_text())
+        return Record(
+            ports={str(name): int(port) for name, port in content["ports"].items()},
+            services=frozenset(map(str, content["services"])),
+        )
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+        return Record(ports={}, services=frozenset())
 
 
-def write_ports(path: Path, ports: Mapping[str, int]) -> None:
-    """Record the ports of this start."""
-    write_private(path, json.dumps({"ports": dict(ports)}, indent=1) + "\n")
+def write_record(path: Path, record: Record) -> None:
+    """Record a start."""
+    content = {"ports": record.ports, "services": sorted(record.services)}
+    write_private(path, json.dumps(content, indent=1) + "\n")
 
 
 def passwords(folder: Path) -> Passwords:
