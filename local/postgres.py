@@ -38,6 +38,10 @@ SERVER_SETTINGS = {
 }
 
 
+# The servers that this process has started, by data folder: a server outlives its object, its exit status is ours.
+_started: dict[Path, subprocess.Popen[bytes]] = {}
+
+
 class PostgresError(PlatformError):
     """The server cannot be set up, started or stopped; the message says why and where its log is."""
 
@@ -95,7 +99,6 @@ class Postgres:
         self._wanted_data_dir = data_dir.absolute()
         name = hashlib.sha256(str(self._wanted_data_dir).encode()).hexdigest()[:16]
         self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def data_dir(self) -> Path:
@@ -131,14 +134,13 @@ class Postgres:
             if self._answers():
                 return
             self.stop()
-        if self._process is not None:
-            self._process.wait()  # it crashed: nobody else takes its exit status
+        self._reap()  # it crashed: nobody else takes its exit status
         if not (self.data_dir / "PG_VERSION").exists():
             self._create_data_dir()
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(
+            process = _started[self._wanted_data_dir] = subprocess.Popen(
                 [self._program("postgres"), "-D", self.data_dir, "-p", str(self.port), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -148,7 +150,7 @@ class Postgres:
                 start_new_session=True,  # Ctrl-C reaches whoever stops the services in order, not the server itself
                 **self._identity(),
             )
-        self._wait_until_ready(self._process)
+        self._wait_until_ready(process)
 
     def stop(self) -> None:
         """Shut the server down: fast, and at once when that takes too long. Does nothing when it doesn't run."""
@@ -161,9 +163,12 @@ class Postgres:
         else:
             if self.pid is not None:
                 raise PostgresError(f"PostgreSQL (pid {self.pid}) doesn't stop: see {self.log_file}")
-        if self._process is not None:
-            self._process.wait()
-            self._process = None
+        self._reap()
+
+    def _reap(self) -> None:
+        """Take the exit status of a server that we have started and that has ended."""
+        if (process := _started.pop(self._wanted_data_dir, None)) is not None:
+            process.wait()
 
     def remove(self) -> None:
         """Stop the server and delete its data, the fallback folder included."""
@@ -276,8 +281,8 @@ class Postgres:
     def _wait_until_gone(self, pid: int, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
         while self.pid == pid and time.monotonic() < deadline:
-            if self._process is not None:
-                self._process.poll()
+            if (process := _started.get(self._wanted_data_dir)) is not None:
+                process.poll()
             time.sleep(0.05)
 
 
