@@ -1,0 +1,200 @@
+"""What the integration tests do with a real broker and a real S3 endpoint."""
+
+import contextlib
+import itertools
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from local.kafka import Kafka
+from local.processes import Processes
+from local.s3 import REGION, S3
+from local.sink.dead_letters import DeadLetterQueue
+from local.sink.member import Member
+from local.sink.settings import TaskSettings
+from local.sink.store import LandingStore, s3_client
+from local.sink.task import SinkTask
+from plugins.connectors import SinkSettings, sink_connector
+
+ROOT = Path(__file__).resolve().parents[3]
+BUCKET = "landing"
+REQUEST_S = 10.0
+PATIENCE_S = 30.0
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The running broker and S3 endpoint."""
+
+    processes: Processes
+    kafka: Kafka
+    s3: S3
+    folder: Path
+
+    @property
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers})
+
+
+class Pipeline:
+    """One topic with its sink's configuration and its own prefix in the bucket."""
+
+    def __init__(self, services: Services, *, partitions: int = 1, **settings: Any) -> None:
+        self.services = services
+        self.topic = f"orders-{next(_numbers)}"
+        self.sink = SinkSettings(
+            name=f"sink-{self.topic}",
+            topic=self.topic,
+            bucket=BUCKET,
+            prefix=f"events-{self.topic}",
+            region=REGION,
+            endpoint=services.s3.endpoint,
+            **{"flush_interval_seconds": 1, "flush_count": 100, **settings},
+        )
+        self.settings = TaskSettings.of(self.sink.name, sink_connector(self.sink))
+        self.create_topic(partitions)
+        self._numbers = itertools.count()
+
+    def create_topic(self, partitions: int = 1) -> None:
+        admin = self.services.admin
+        admin.create_topics([NewTopic(self.topic, partitions, 1)])[self.topic].result(REQUEST_S)
+
+    def delete_topic(self) -> None:
+        admin = self.services.admin
+        admin.delete_topics([self.topic])[self.topic].result(REQUEST_S)
+
+    def produce(self, count: int, *, partitions: int = 1) -> list[bytes]:
+        """Send events with growing numbers; returns their values."""
+        values = [
+            json.dumps({"n": number, "customer_id": number % 7, "order_id": number % 40 or None}).encode()
+            for number in itertools.islice(self._numbers, count)
+        ]
+        self.send(values, partitions=partitions)
+        return values
+
+    def send(self, values: Sequence[bytes | None], *, partitions: int = 1) -> None:
+        producer = Producer({"bootstrap.servers": self.services.kafka.bootstrap_servers})
+        for number, value in enumerate(values):
+            producer.produce(self.topic, value=value, key=b"k", partition=number % partitions)
+        assert producer.flush(REQUEST_S) == 0
+
+    def delete_before(self, offset: int) -> None:
+        admin = self.services.admin
+        for result in admin.delete_records([TopicPartition(self.topic, 0, offset)]).values():
+            result.result(REQUEST_S)
+
+    def objects(self) -> dict[str, bytes]:
+        """Everything that is landed, by key without the prefix.
+
+        While S3Proxy writes an object it lists another one, half done, with a suffix behind the name.
+        """
+        client, prefix = self.services.s3.client(), f"{self.sink.prefix}/"
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        keys = [entry["Key"] for page in pages for entry in page.get("Contents", []) if entry["Key"].endswith(".json")]
+        return {
+            key.removeprefix(prefix): client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in sorted(keys)
+        }
+
+    def landed(self) -> list[bytes]:
+        return [line for body in self.objects().values() for line in body.splitlines()]
+
+    def gaps(self) -> list[tuple[Any, Any]]:
+        return [(gap["first"], gap["end"]) for gap in self.store().gaps()]
+
+    def store(self) -> LandingStore:
+        return LandingStore(s3_client(region=REGION, endpoint=self.services.s3.endpoint), BUCKET, self.settings.name)
+
+    def committed(self) -> int | None:
+        try:
+            return self.services.kafka.committed_offset(self.settings.group, self.topic)
+        except KafkaException:  # no coordinator yet
+            return None
+
+    def wait_committed(self, offset: int) -> None:
+        wait_until(lambda: self.committed() == offset, f"{self.topic} is committed up to {offset}")
+
+    def task(self, member: Member | None = None, store: LandingStore | None = None) -> SinkTask:
+        servers = self.services.kafka.bootstrap_servers
+        letters = self.settings.dead_letters
+        queue = None if letters is None else DeadLetterQueue(servers, letters)
+        return SinkTask(self.settings, member or Member(servers, self.settings), store or self.store(), queue)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["RunningTask"]:
+        """Run the sink in a thread; at the end it is stopped and must have ended well."""
+        running = RunningTask(self.task())
+        try:
+            yield running
+        finally:
+            running.stop()
+
+    def start_process(self) -> subprocess.Popen[bytes]:
+        """Start the sink as the platform does."""
+        config = self.services.folder / f"{self.sink.name}.json"
+        config.write_text(json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}))
+        with (self.services.folder / f"{self.sink.name}.log").open("ab") as log:
+            return subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "local.sink", "--config", str(config)),
+                    *("--bootstrap-servers", self.services.kafka.bootstrap_servers),
+                ],
+                cwd=ROOT,
+                stderr=log,
+            )
+
+
+class RunningTask:
+    """A sink in a thread of this process."""
+
+    def __init__(self, task: SinkTask) -> None:
+        self.task = task
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.task.run()
+        except BaseException as error:  # noqa: BLE001 handed to the test's thread
+            self.error = error
+
+    def wait(self) -> BaseException | None:
+        """Wait until it has ended by itself; returns what ended it."""
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+        return self.error
+
+    def stop(self) -> None:
+        self.task.stop()
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+        if self.error is not None:
+            raise self.error
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_S) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not so after {seconds:.0f} s: {what}"
+        time.sleep(0.05)
+
+
+def by_key(values: Sequence[bytes], fields: Sequence[str]) -> Mapping[tuple[object, ...], list[bytes]]:
+    """Group events as the folders do."""
+    groups: dict[tuple[object, ...], list[bytes]] = {}
+    for value in values:
+        event = json.loads(value)
+        groups.setdefault(tuple(event[field] for field in fields), []).append(value)
+    return groups

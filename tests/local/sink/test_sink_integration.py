@@ -1,0 +1,288 @@
+"""The sink on a real broker and a real S3 endpoint, with what can go wrong between them."""
+
+import json
+import logging
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+from local.sink.errors import SinkError
+from local.sink.member import Member
+from local.sink.progress import Progress
+from local.sink.store import LandingStore
+from tests.local.sink.fakes import CrashError, Steps
+from tests.local.sink.harness import BUCKET, Pipeline, RunningTask, Services, by_key, wait_until
+
+pytestmark = pytest.mark.integration
+
+FOLDERS = ("customer_id", "order_id")
+LAYOUTS = pytest.mark.parametrize("partition_by", [(), FOLDERS], ids=["ordered", "folders"])
+
+
+def test_ten_thousand_records_are_landed_in_order(services: Services) -> None:
+    pipeline = Pipeline(services, flush_count=500)
+    produced = pipeline.produce(10_000)
+    began = time.monotonic()
+    with pipeline.running():
+        pipeline.wait_committed(10_000)
+    print(f"10,000 records in {time.monotonic() - began:.1f} s")
+    objects = pipeline.objects()
+    assert b"".join(objects.values()).splitlines() == produced
+    assert len(objects) == 20
+    first = next(iter(objects))
+    assert first.startswith(f"{pipeline.topic}/0/000000000499_")
+    assert first.endswith(".json")
+
+
+def test_records_are_landed_in_folders(services: Services) -> None:
+    pipeline = Pipeline(services, partition_by=FOLDERS)
+    produced = pipeline.produce(50)
+    with pipeline.running():
+        pipeline.wait_committed(50)
+    expected = {
+        f"customer_id={customer}/order_id={'[missing]' if order is None else order}": events
+        for (customer, order), events in by_key(produced, FOLDERS).items()
+    }
+    landed = {key.rpartition("/")[0]: body.splitlines() for key, body in pipeline.objects().items()}
+    assert landed == expected
+    assert "customer_id=5/order_id=[missing]" in landed
+    last = json.loads(landed["customer_id=1/order_id=1"][-1])["n"]
+    assert f"customer_id=1/order_id=1/{pipeline.topic}(0_{last:012d}).json" in pipeline.objects()
+
+
+class CrashingMember(Member):
+    """Dies before or after a commit."""
+
+    def __init__(self, servers: str, settings: Any, steps: Steps) -> None:
+        super().__init__(servers, settings)
+        self._steps = steps
+
+    def commit(self, partition: int, progress: Progress) -> None:
+        self._steps.step(lambda: super(CrashingMember, self).commit(partition, progress))
+
+
+class CrashingStore(LandingStore):
+    """Dies before or after an object is written."""
+
+    def __init__(self, store: LandingStore, steps: Steps) -> None:
+        self.__dict__.update(store.__dict__)
+        self._steps = steps
+
+    def put(self, key: str, body: bytes) -> None:
+        self._steps.step(lambda: super(CrashingStore, self).put(key, body))
+
+
+@LAYOUTS
+def test_dying_at_each_step_in_turn_loses_and_repeats_nothing(
+    services: Services, partition_by: tuple[str, ...]
+) -> None:
+    pipeline = Pipeline(services, partition_by=partition_by, flush_count=10)
+    produced: list[bytes] = []
+    for point in range(6):
+        produced += pipeline.produce(10 if not partition_by else 30)
+        steps = Steps(crash_at=point)
+        member = CrashingMember(services.kafka.bootstrap_servers, pipeline.settings, steps)
+        task = pipeline.task(member, CrashingStore(pipeline.store(), steps))
+        with pytest.raises(CrashError):
+            task.run()
+    with pipeline.running():
+        pipeline.wait_committed(len(produced))
+    assert sorted(pipeline.landed()) == sorted(produced)
+
+
+def test_a_process_killed_in_mid_stream_loses_and_repeats_nothing(services: Services) -> None:
+    pipeline = Pipeline(services, flush_count=20)
+    produced: list[bytes] = []
+    process = pipeline.start_process()
+    try:
+        produced += pipeline.produce(2_000)
+        wait_until(lambda: (pipeline.committed() or 0) > 200, "the first objects are landed")
+        process.kill()
+        assert process.wait(10) == -signal.SIGKILL
+        process = pipeline.start_process()
+        produced += pipeline.produce(100)
+        pipeline.wait_committed(2_100)
+        produced += pipeline.produce(3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+    finally:
+        process.kill()
+        process.wait()
+    if pipeline.committed() != len(produced):  # SIGTERM came before the last ones were read
+        with pipeline.running():
+            pipeline.wait_committed(len(produced))
+    assert pipeline.landed() == produced
+
+
+def test_a_second_member_takes_over_and_leaves_without_loss(services: Services) -> None:
+    pipeline = Pipeline(services, partitions=2, flush_count=50)
+    produced = pipeline.produce(1_000, partitions=2)
+
+    def landed_all() -> bool:
+        return set(pipeline.landed()) == set(produced)
+
+    with pipeline.running():
+        produced += pipeline.produce(1_000, partitions=2)
+        with pipeline.running():
+            produced += pipeline.produce(1_000, partitions=2)
+            wait_until(landed_all, "both members have landed everything")
+        produced += pipeline.produce(500, partitions=2)
+        wait_until(landed_all, "the member left has landed everything")
+    assert sorted(pipeline.landed()) == sorted(produced)
+
+
+def test_s3_away_for_longer_than_the_group_waits_is_waited_for(
+    services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "sink")
+    pipeline = Pipeline(services)
+    # A member that doesn't poll for as long as this is put out of the group.
+    consumer = {**pipeline.settings.consumer, "max.poll.interval.ms": 6_000}
+    pipeline.settings = replace(pipeline.settings, consumer=consumer)
+    produced = pipeline.produce(50)
+    with pipeline.running():
+        pipeline.wait_committed(50)
+        services.processes.stop("s3", grace_s=5)
+        try:
+            produced += pipeline.produce(50)
+            time.sleep(8)
+        finally:
+            services.processes.start("s3", services.s3.prepare())
+            services.processes.wait_until("s3", services.s3.ready, timeout_s=30)
+        pipeline.wait_committed(100)
+    assert pipeline.landed() == produced
+    assert "it works again" in caplog.text
+    assert caplog.text.count("assigned: partitions [0]") == 1
+
+
+def test_a_broker_that_hangs_is_waited_for(services: Services) -> None:
+    pipeline = Pipeline(services)
+    produced = pipeline.produce(50)
+    broker = services.processes.main("kafka")
+    assert broker is not None
+    with pipeline.running():
+        pipeline.wait_committed(50)
+        broker.suspend()
+        try:
+            time.sleep(8)
+        finally:
+            broker.resume()
+        produced += pipeline.produce(50)
+        pipeline.wait_committed(100)
+    assert pipeline.landed() == produced
+
+
+def test_records_deleted_before_they_were_landed_are_noted(services: Services) -> None:
+    pipeline = Pipeline(services)
+    produced = pipeline.produce(10)
+    with pipeline.running():
+        pipeline.wait_committed(10)
+    produced += pipeline.produce(20)
+    pipeline.delete_before(25)
+    with pipeline.running():
+        pipeline.wait_committed(30)
+    assert pipeline.gaps() == [(10, 25)]
+    assert pipeline.landed() == produced[:10] + produced[25:]
+
+
+def test_a_position_that_kafka_no_longer_has_isnt_skipped_in_silence(services: Services) -> None:
+    pipeline = Pipeline(services)
+    produced = pipeline.produce(10)
+    pipeline.delete_before(4)
+    member = Member(services.kafka.bootstrap_servers, pipeline.settings)
+    task = pipeline.task(member)
+    read_from: Callable[[Any], None] = member.read_from
+    positions: list[int] = []
+
+    def read_from_deleted(given: dict[int, int]) -> None:
+        positions.append(given[0])
+        read_from({0: 0} if len(positions) == 1 else given)
+
+    member.read_from = read_from_deleted  # type: ignore[method-assign, assignment]
+    running = RunningTask(task)
+    try:
+        pipeline.wait_committed(10)
+    finally:
+        running.stop()
+    assert positions == [4, 4]
+    assert pipeline.gaps() == [(0, 4)]
+    assert pipeline.landed() == produced[4:]
+
+
+def test_a_topic_made_again_is_refused(services: Services) -> None:
+    pipeline = Pipeline(services)
+    pipeline.produce(10)
+    with pipeline.running():
+        pipeline.wait_committed(10)
+    pipeline.delete_topic()
+    wait_until(lambda: pipeline.topic not in services.admin.list_topics(timeout=5).topics, "the topic is gone")
+    pipeline.create_topic()
+    pipeline.produce(20)
+    error = RunningTask(pipeline.task()).wait()
+    assert isinstance(error, SinkError)
+    assert "was deleted and made again" in str(error)
+    assert len(pipeline.landed()) == 10
+
+
+def test_objects_taken_away_are_landed_again(services: Services) -> None:
+    pipeline = Pipeline(services, flush_count=5)
+    produced = pipeline.produce(20)
+    with pipeline.running():
+        pipeline.wait_committed(20)
+    for key in list(pipeline.objects())[2:]:
+        services.s3.client().delete_object(Bucket=BUCKET, Key=f"{pipeline.sink.prefix}/{key}")
+    assert pipeline.landed() == produced[:10]
+    with pipeline.running():
+        wait_until(lambda: pipeline.landed() == produced, "everything is landed again")
+
+
+def test_tombstones_and_line_breaks(services: Services) -> None:
+    pipeline = Pipeline(services)
+    pipeline.send([b'{"a":\n1}', None, b'{"a": "\\n"}', None])
+    with pipeline.running():
+        pipeline.wait_committed(4)
+    assert pipeline.landed() == [b'{"a": 1}', b'{"a": "\\n"}']
+
+
+def test_a_value_without_folders_goes_to_the_dead_letter_topic(services: Services) -> None:
+    pipeline = Pipeline(
+        services, partition_by=FOLDERS, dead_letter_topic="dead-letters", dead_letter_replication_factor=1
+    )
+    produced = pipeline.produce(5)
+    pipeline.send([b"not JSON"])
+    produced += pipeline.produce(5)
+    with pipeline.running():
+        pipeline.wait_committed(11)
+    assert sorted(pipeline.landed()) == sorted(produced)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": services.kafka.bootstrap_servers,
+            "group.id": "reader",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe(["dead-letters"])
+    message = consumer.poll(10)
+    consumer.close()
+    assert message is not None
+    assert message.value() == b"not JSON"
+    headers = dict(message.headers() or [])
+    assert headers["__connect.errors.topic"] == pipeline.topic.encode()
+    assert headers["__connect.errors.offset"] == b"5"
+
+
+def test_a_topic_that_isnt_there_yet_is_waited_for(services: Services) -> None:
+    pipeline = Pipeline(services)
+    pipeline.delete_topic()
+    wait_until(lambda: pipeline.topic not in services.admin.list_topics(timeout=5).topics, "the topic is gone")
+    with pipeline.running():
+        time.sleep(2)
+        pipeline.create_topic()
+        produced = pipeline.produce(5)
+        pipeline.wait_committed(5)
+    assert pipeline.landed() == produced
