@@ -42,7 +42,7 @@ def spark_submit(
 
     Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
     goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
-    without one the job uses AWS's own. Raises local.jars.JarsError or local.java.JavaNotFoundError when something is missing.
+    without one the job uses AWS's own. Raises JarsError or JavaNotFoundError when something is missing.
     """
     build_archive(ARCHIVE)
     configuration = work_folder / "conf"
@@ -118,6 +118,8 @@ def _environment(
         "SPARK_HOME": str(spark_home),
         "SPARK_CONF_DIR": str(configuration.absolute()),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # No proxy of the caller's environment between the job and a server on loopback.
+        "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from spark_jobs import checkpoint, fold, tombstones
 from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.decode import decode
+from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
 from spark_jobs.evolution import infer_columns
 from spark_jobs.quarantine import COLUMNS, Quarantine
@@ -49,7 +49,6 @@ class Ingest:
         self._spark = spark
         self._settings = settings
         self._declared = tuple(columns)
-        self._columns = self._declared
         self._table = table
         self._source = source
         self._quarantine = quarantine
@@ -58,11 +57,12 @@ class Ingest:
         self._last_instant: str | None = None
         self.last_commit: Commit | None = None
         self._check_fields()
+        self._use_columns(self._declared)
 
     def load(self) -> None:
         """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
         self._source.reset()
-        self._columns = self._declared
+        columns = self._declared
         if self._table.clear_half_created():
             self._log("removed what an interrupted creation of the table had left")
         stored = Checkpoint()
@@ -70,7 +70,9 @@ class Ingest:
             self._table.check_layout()
             stored = checkpoint.from_metadata(self._table.progress())
             if (schema := self._table.schema()) is not None:
-                self._columns = extend(self._declared, schema)
+                columns = extend(self._declared, schema)
+        if columns != self._columns:
+            self._use_columns(columns)
         self._last_instant = self._table.last_instant()
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
@@ -109,23 +111,26 @@ class Ingest:
     def _decode(self, batch: Batch) -> _Decoded:
         """Decode a batch by the table's columns, and once more when it brings new ones."""
         lines = batch.lines()
-        decoded = self._decode_with(lines, self._columns)
+        decoded = self._decoded(lines)
         if not decoded.summary.unknown:
             return decoded
         added = infer_columns(self._spark, lines, decoded.summary.unknown)
         if not added.fields:
             return decoded
         decoded.events.unpersist()
-        self._columns = extend(self._columns, added)
+        self._use_columns(extend(self._columns, added))
         for field in added.fields:
-            self._log(
-                f"new column {field.name} {field.dataType.simpleString()}, as in the events; older rows have null"
-            )
-        return self._decode_with(lines, self._columns)
+            self._log(f"new column {field.name} {field.dataType.simpleString()}, from the events; older rows have null")
+        return self._decoded(lines)
 
-    def _decode_with(self, lines: DataFrame, columns: Sequence[Column]) -> _Decoded:
-        events = decode(lines, columns, required=self._required()).persist()
-        return _Decoded(events, summarise(events, has_source_time=any(c.name == "__source_ts_ms" for c in columns)))
+    def _decoded(self, lines: DataFrame) -> _Decoded:
+        events = self._decoder(lines).persist()
+        has_source_time = any(column.name == "__source_ts_ms" for column in self._columns)
+        return _Decoded(events, summarise(events, has_source_time=has_source_time))
+
+    def _use_columns(self, columns: tuple[Column, ...]) -> None:
+        self._columns = columns
+        self._decoder = Decoder(columns, required=self._required())
 
     def _commit(self, batch: Batch, decoded: _Decoded, started: float) -> CommitReport:
         summary = decoded.summary
