@@ -45,23 +45,24 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> 
     assert count_quarantined(platform.services.s3.client()) == 0
 
 
-def test_reconcile_finds_what_a_faulty_sink_has_lost(platform: Platform) -> None:
-    """Stop the job, make a change, take its object out of the landing bucket: only reconcile can tell."""
+def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:
+    """Take the object of a change out of the landing bucket while the job is stopped, then go on."""
     os.kill(platform.pid("job") or 0, signal.SIGTERM)
     while platform.pid("job"):
         time.sleep(0.1)
-    client = platform.services.s3.client()
     before = landed(platform)
     with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
         pass
     while not (lost := landed(platform) - before):
         time.sleep(0.1)
     for key in lost:
-        client.delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
+        platform.services.s3.client().delete_object(Bucket=platform.endpoints.landing_bucket, Key=key)
+    with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
+        pass
     platform.up()
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=10)
-    assert not comparison.equal
-    assert comparison.open_keys
+    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=15)
+    assert comparison.missing == ["990000"]
+    assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
 
 
 def landed(platform: Platform) -> set[str]:
