@@ -144,12 +144,12 @@ def _print_status(found: Status) -> None:
         services.add_row(service.name, state, *map(_cell, (service.pid, service.port, megabytes)))
     console.print(services)
     data = found.data
-    console.print(
-        f"\noutbox {_cell(data.outbox_rows)} rows → topic up to offset {_cell(data.topic_end)}"
-        f" → landed up to {_cell(data.sink_offset)} in {_cell(data.landing_objects)} objects"
-        f" → lake {_cell(data.lake_rows)} rows, last commit {_cell(data.last_commit)}",
-        highlight=False,
-    )
+    progress = Table("data", "how far it has come", box=None)
+    progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows")
+    progress.add_row("topic", f"next offset {_cell(data.topic_end)}")
+    progress.add_row("landing", f"next offset {_cell(data.sink_offset)}, {_cell(data.landing_objects)} objects")
+    progress.add_row("lake", f"{_cell(data.lake_rows)} rows, last commit {_cell(data.last_commit)}")
+    console.print(progress)
     for problem in found.problems:
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
 

@@ -17,8 +17,7 @@ TIMEOUT_S = 60
 RETRY_S = 60
 NOT_FOUND = 404
 REBALANCING = 409
-# The worker gives a request up after 90 s, or at once while it starts.
-TRANSIENT = {REBALANCING, 500, 503}
+STARTING = 503
 
 
 class RequestError(PlatformError):
@@ -103,7 +102,7 @@ class ConnectApi:
 
 
 def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, RequestError) and error.status in TRANSIENT
+    return isinstance(error, RequestError) and error.status in (REBALANCING, STARTING)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

@@ -54,6 +54,7 @@ class Processes:
         self.logs = logs
         self.cancelled = threading.Event()
         self._handles: dict[str, psutil.Process] = {}
+        self._log_starts: dict[str, int] = {}
 
     def start(self, name: str, command: Command) -> None:
         """Start a service in a session of its own: Ctrl-C reaches whoever stops the services in order, not them.
@@ -67,6 +68,7 @@ class Processes:
         markers = {PLATFORM_VARIABLE: str(self.folder), SERVICE_VARIABLE: name}
         try:
             with _open_log(self.log_file(name)) as log:
+                self._log_starts[name] = log.tell()
                 child = subprocess.Popen(
                     [str(part) for part in command.argv],
                     stdin=subprocess.DEVNULL,
@@ -153,10 +155,10 @@ class Processes:
         return self.logs / f"{name}.log"
 
     def tail(self, name: str) -> str:
-        """Return the last lines of the service's log, indented, without Java's stack frames."""
+        """Return the last lines of the service's log since its start, indented, without Java's stack frames."""
         try:
             with self.log_file(name).open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+                log.seek(max(self._log_starts.get(name, 0), log.seek(0, os.SEEK_END) - TAIL_BYTES))
                 text = log.read().decode(errors="replace")
         except FileNotFoundError:
             text = ""

@@ -89,6 +89,8 @@ def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Proces
 
 
 def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:
+    processes.logs.mkdir()
+    processes.log_file("kafka").write_text("an earlier run's words\n")
     program = "raise SystemExit('first\\nno data folder\\n\\tat java.lang.Thread.run(Thread.java)')"
     processes.start("kafka", Command(argv=[sys.executable, "-c", program], folder=processes.folder))
     with pytest.raises(PlatformError) as error:

@@ -1,0 +1,270 @@
+"""One platform for all tests here, without the streaming job (tests/e2e has it): the tests run in their order."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import psycopg2
+import pytest
+
+from local.errors import PlatformError
+from local.platform import Platform
+from local.processes import Processes
+from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, PlatformOptions
+from local.state import passwords
+from local.status import read_status
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDERS = 829
+SERVICES = {"postgres", "kafka", "connect", "s3", "moto", "sink"}
+OPTIONS = PlatformOptions(job=False)
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    result = Platform(tmp_path_factory.mktemp("platform") / "state", OPTIONS)
+    try:
+        result.up()
+        yield result
+    finally:
+        result.remove()
+
+
+def pids(platform: Platform) -> dict[str, int | None]:
+    return {name: platform.pid(name) for name in SERVICES}
+
+
+def ship(platform: Platform, order: int) -> None:
+    """Change an order; the outbox gets one event."""
+    with (
+        contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("UPDATE datalake.orders SET shipped_date = now() WHERE order_id = %s", (order,))
+
+
+def eventually(question: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not question():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def landed(platform: Platform) -> list[dict[str, object]]:
+    """All events in the landing bucket."""
+    client = platform.s3_client()
+    objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
+    bodies = (client.get_object(Bucket=LANDING_BUCKET, Key=entry["Key"])["Body"].read() for entry in objects)
+    return [json.loads(line) for body in bodies for line in body.splitlines()]
+
+
+def assert_data_flows(platform: Platform, order: int) -> None:
+    """A change reaches topic and bucket, and nothing else does: no second snapshot."""
+    before = platform.topic.count()
+    ship(platform, order)
+    eventually(lambda: platform.topic.count() == before + 1)
+    eventually(lambda: landed(platform)[-1]["order_id"] == order or order in {e["order_id"] for e in landed(platform)})
+    assert platform.topic.count() == before + 1
+
+
+def test_up_returns_when_the_snapshot_has_landed(platform: Platform) -> None:
+    assert platform.running() == SERVICES
+    assert platform.topic.count() == ORDERS
+    assert len({event["order_id"] for event in landed(platform)}) == ORDERS
+
+
+def test_status_shows_every_service_and_the_datas_progress(platform: Platform) -> None:
+    status = read_status(platform)
+    assert {service.name for service in status.services} == SERVICES
+    assert all(service.running and service.pid and service.rss_bytes for service in status.services)
+    assert status.problems == []
+    assert (status.data.outbox_rows, status.data.topic_end, status.data.sink_offset) == (ORDERS, ORDERS, ORDERS)
+    assert status.data.landing_objects
+    assert status.data.lake_rows is None
+
+
+def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Platform) -> None:
+    aws = platform.services.aws
+    assert [entry["Name"] for entry in aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
+    secret = json.loads(aws.secrets().get_secret_value(SecretId=SECRET)["SecretString"])
+    assert secret["engine"] == "postgres"
+    connection = psycopg2.connect(
+        host=secret["host"],
+        port=secret["port"],
+        dbname=secret["dbname"],
+        user=secret["username"],
+        password=secret["password"],
+    )
+    connection.close()
+
+
+def test_everything_listens_on_loopback_only(platform: Platform) -> None:
+    processes = [psutil.Process(pid) for pid in pids(platform).values() if pid]
+    listening = [
+        entry.laddr.ip
+        for process in processes
+        for entry in process.net_connections()
+        if entry.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= len(platform.services.ports)
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+
+
+def test_no_password_is_in_a_process_list_a_log_or_connects_answers(platform: Platform) -> None:
+    secret = passwords(platform.state_dir / "secrets")
+    shown = [" ".join(psutil.Process(pid).cmdline()) for pid in pids(platform).values() if pid]
+    shown += [path.read_text(errors="replace") for path in platform.processes.logs.iterdir()]
+    connect = platform.services.connect.api
+    shown.append(json.dumps(connect._request("GET", "/connectors?expand=info")))
+    shown.append(repr(platform.endpoints))
+    for password in (secret.superuser, secret.connector):
+        assert not [text for text in shown if password in text]
+    for path in (platform.state_dir / "secrets").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_up_again_changes_nothing(platform: Platform) -> None:
+    before = pids(platform)
+    platform.up()
+    assert pids(platform) == before
+
+
+def test_a_second_command_at_once_is_refused_with_one_line(platform: Platform) -> None:
+    with platform.lock.held():
+        for command in ("up", "down"):
+            done = run_cli(command, platform.state_dir)
+            assert done.returncode == 1
+            expected = f"{command}: another command (pid {os.getpid()}) is at work on {platform.state_dir}"
+            assert done.stderr.splitlines() == [f"{expected}: wait for it or stop it"]
+    assert platform.running() == SERVICES
+
+
+def test_a_connector_that_fails_says_why(platform: Platform) -> None:
+    api = platform.services.connect.api
+    with pytest.raises(PlatformError, match=r"Connect refuses PUT /connectors/broken/config: .*no\.such\.Connector"):
+        api.put_connector("broken", {"connector.class": "no.such.Connector"})
+    assert api.failure("broken") is None
+    source = api._request("GET", "/connectors/orders-source")["config"]
+    changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    api.put_connector("broken", {**source, **changes})
+    try:
+        eventually(lambda: api.failure("broken") is not None, timeout_s=60)
+        assert "Publication autocreation is disabled" in (api.failure("broken") or "")
+    finally:
+        api.delete_connector("broken")
+        api.delete_connector("broken")  # it may be gone already
+
+
+def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
+    before = pids(platform)
+    kill(platform, "connect")
+    assert [line for line in read_status(platform).problems if line.startswith("connect is dead: see ")]
+    ship(platform, 10248)
+    platform.up()
+    after = pids(platform)
+    assert {name for name in SERVICES if after[name] != before[name]} == {"connect"}
+    eventually(lambda: 10248 in [event["order_id"] for event in landed(platform)[ORDERS:]])
+
+
+def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: Platform) -> None:
+    ports, before, objects = platform.services.ports, platform.topic.count(), len(landed(platform))
+    platform.down()
+    assert platform.running() == set()
+    assert platform.processes.find() == {}
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", ports["kafka"]))
+        squatter.listen()
+        platform.up()
+    now = platform.services.ports
+    assert {name for name in ports if ports[name] != now[name]} == {"kafka"}
+    assert (platform.topic.count(), len(landed(platform))) == (before, objects)
+    assert_data_flows(platform, 10249)
+
+
+def test_everything_killed_at_once_comes_back(platform: Platform) -> None:
+    """What a power cut leaves: no process, but a record that says there are some."""
+    before = platform.topic.count()
+    for name in SERVICES:
+        kill(platform, name)
+    platform.up()
+    # Debezium may send its last events again.
+    assert platform.topic.count() >= before
+    ship(platform, 10250)
+    eventually(lambda: 10250 in [event["order_id"] for event in landed(platform)[ORDERS:]])
+
+
+def test_an_unreadable_record_is_no_obstacle(platform: Platform) -> None:
+    (platform.state_dir / "state.json").write_text("{")
+    with pytest.raises(PlatformError, match="there is no platform in"):
+        read_status(platform)
+    platform.down()
+    assert platform.running() == set()
+
+
+def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> None:
+    meta = platform.state_dir / "kafka" / "data" / "meta.properties"
+    meta.write_text(meta.read_text().replace("node.id=1", "node.id=2"))
+    with pytest.raises(PlatformError) as error:
+        platform.up()
+    first, *log = str(error.value).splitlines()
+    assert first == f"kafka has ended; the end of {platform.processes.log_file('kafka')}:"
+    assert any("Stored node id 2 doesn't match previous node id 1" in line for line in log)
+    assert platform.running() == set()
+    assert platform.processes.find() == {}
+
+
+def kill(platform: Platform, name: str) -> None:
+    pid = platform.pid(name)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: platform.pid(name) is None)
+
+
+def run_cli(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "local", command, "--folder", str(folder)]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "state"
+    argv = [sys.executable, "-m", "local", "up", "--no-job", "--folder", str(folder)]
+    up = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    platform = Platform(folder, OPTIONS)
+    try:
+        eventually(lambda: {"postgres", "connect", "s3"} <= platform.running(), timeout_s=60)
+        up.send_signal(number)
+        _, errors = up.communicate(timeout=60)
+        if number is signal.SIGKILL:
+            assert Processes(folder, folder / "logs").find()
+            assert run_cli("down", folder).returncode == 0
+        else:
+            assert (up.returncode, errors) == (130, "up: interrupted\n")
+        assert platform.running() == set()
+        assert platform.processes.find() == {}
+    finally:
+        up.kill()
+        platform.remove()
+
+
+def test_status_and_down_of_no_platform(tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    status = run_cli("status", folder)
+    assert (status.returncode, status.stderr) == (
+        1,
+        f"status: there is no platform in {folder}: `make up` starts one\n",
+    )
+    assert run_cli("down", folder).returncode == 0
+    assert not folder.exists()
