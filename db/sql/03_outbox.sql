@@ -1,5 +1,5 @@
 -- The outbox: one row per order with all that belongs to it, kept up to date by triggers.
--- docs/decisions/0010 and 0011 say why it is built this way; 04_outbox_<mode>.sql says when a change is written.
+-- docs/decisions/0010 and 0011 say why it is built this way.
 
 CREATE TABLE datalake.cdc_events (
     order_id      INTEGER NOT NULL PRIMARY KEY,
@@ -19,7 +19,8 @@ CREATE TABLE datalake.cdc_events (
 -- Every event carries the whole row: no placeholder for an unchanged TOAST value, no delete that has only its key.
 ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL;
 
--- What the outbox should say. Lateral, so that `WHERE order_id = ANY (...)` reads only what those orders need.
+-- What the outbox should say. Each document is a look-up of its own, so that whoever reads the row of one order, or
+-- only one part of it, pays for that alone. Outer joins throughout: an order never vanishes for want of a partner.
 CREATE VIEW datalake.current_order_events AS
 SELECT
     o.order_id,
@@ -27,10 +28,46 @@ SELECT
     o.order_date,
     o.required_date,
     o.shipped_date,
-    line.order_items,
-    line.products,
+    (
+        SELECT jsonb_agg(item ORDER BY item.product_id)
+        FROM (
+            SELECT d.product_id, d.unit_price, d.quantity, d.discount
+            FROM datalake.order_details d
+            WHERE d.order_id = o.order_id
+        ) AS item
+    ) AS order_items,
+    (
+        SELECT jsonb_agg(product ORDER BY product.product_id)
+        FROM (
+            SELECT p.*, s.company_name, s.contact_name, s.contact_title, s.address, s.city, s.region, s.postal_code,
+                   s.country, s.phone, s.fax, s.homepage, c.category_name, c.description, c.picture
+            FROM datalake.order_details d
+            JOIN datalake.products p ON p.product_id = d.product_id
+            LEFT JOIN datalake.suppliers s ON s.supplier_id = p.supplier_id
+            LEFT JOIN datalake.categories c ON c.category_id = p.category_id
+            WHERE d.order_id = o.order_id
+        ) AS product
+    ) AS products,
     (SELECT to_jsonb(c) FROM datalake.customers c WHERE c.customer_id = o.customer_id) AS customer,
-    worker.employee,
+    (
+        SELECT to_jsonb(employee)
+        FROM (
+            SELECT
+                e.*,
+                coalesce((
+                    SELECT jsonb_agg(place ORDER BY place.territory_id)
+                    FROM (
+                        SELECT t.territory_id, t.territory_description, t.region_id, r.region_description
+                        FROM datalake.employee_territories et
+                        JOIN datalake.territories t ON t.territory_id = et.territory_id
+                        JOIN datalake.region r ON r.region_id = t.region_id
+                        WHERE et.employee_id = e.employee_id
+                    ) AS place
+                ), '[]') AS territories
+            FROM datalake.employees e
+            WHERE e.employee_id = o.employee_id
+        ) AS employee
+    ) AS employee,
     (SELECT to_jsonb(s) FROM datalake.shippers s WHERE s.shipper_id = o.ship_via) AS shipper,
     jsonb_build_object(
         'freight', o.freight,
@@ -41,32 +78,4 @@ SELECT
         'ship_postal_code', o.ship_postal_code,
         'ship_country', o.ship_country
     ) AS shipment
-FROM datalake.orders o
-LEFT JOIN LATERAL (
-    SELECT
-        jsonb_agg(to_jsonb(d) - 'order_id' ORDER BY d.product_id) AS order_items,
-        jsonb_agg(article.details ORDER BY d.product_id) AS products
-    FROM datalake.order_details d
-    LEFT JOIN LATERAL (
-        SELECT to_jsonb(p) || coalesce(to_jsonb(s), '{}') || coalesce(to_jsonb(c), '{}') AS details
-        FROM datalake.products p
-        LEFT JOIN datalake.suppliers s ON s.supplier_id = p.supplier_id
-        LEFT JOIN datalake.categories c ON c.category_id = p.category_id
-        WHERE p.product_id = d.product_id
-        OFFSET 0 -- keeps this a unit, so that a pass over all orders builds each product once (Memoize)
-    ) AS article ON TRUE
-    WHERE d.order_id = o.order_id
-) AS line ON TRUE
-LEFT JOIN LATERAL (
-    SELECT to_jsonb(e) || jsonb_build_object('territories', coalesce(place.territories, '[]')) AS employee
-    FROM datalake.employees e
-    LEFT JOIN LATERAL (
-        SELECT jsonb_agg(to_jsonb(t) || to_jsonb(r) ORDER BY t.territory_id) AS territories
-        FROM datalake.employee_territories et
-        JOIN datalake.territories t ON t.territory_id = et.territory_id
-        JOIN datalake.region r ON r.region_id = t.region_id
-        WHERE et.employee_id = e.employee_id
-    ) AS place ON TRUE
-    WHERE e.employee_id = o.employee_id
-    OFFSET 0
-) AS worker ON TRUE;
+FROM datalake.orders o;

@@ -1,31 +1,37 @@
--- How a change reaches the outbox. The order of locks at commit is: gate, session's slot, outbox rows by order id; nothing
--- else is waited for from there on, so writers of the outbox can't deadlock with one another.
+-- How a change reaches the outbox. At commit locks are taken in this order: gate, session's slot, outbox rows by order id.
+-- Nothing else is waited for from there on, so writers of the outbox can't deadlock with one another.
+--
+-- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:
+--   1  head      customer_id, dates, shipment
+--   2  lines     order_items, products
+--   4  partners  customer, employee, shipper
+--   8  existence the order may be gone
 
--- What this transaction has changed and the outbox doesn't show yet. A row's lifetime is its transaction.
+-- What this transaction has changed and the outbox may not show yet. A row lives no longer than its transaction.
 CREATE UNLOGGED TABLE datalake.outbox_pending (
-    transaction_id XID8   NOT NULL,
-    entity         TEXT   NOT NULL,
-    keys           TEXT[] NOT NULL
+    transaction_id XID8    NOT NULL,
+    entity         TEXT    NOT NULL, -- the kind of row that changed
+    keys           TEXT[]  NOT NULL, -- and which ones
+    parts          INTEGER NOT NULL,
+    edits_seen     BIGINT            -- mode `statement`: slot 0's count when this was written to the outbox
 );
 CREATE INDEX outbox_pending_transaction_id ON datalake.outbox_pending (transaction_id);
 
--- Traces of commits that a transaction with an older snapshot can't see: slot 0 is written by whoever edited what orders
--- embed, the others (one per session, by its process id) by whoever changed orders. Locking a slot that changed since the
--- snapshot is a serialization failure: what REPEATABLE READ needs in place of a stale outbox row.
+-- Counts of commits. Slot 0 counts those that edited what orders embed; the others, one per session (by its process id),
+-- those that changed orders. Locking a slot that changed since one's snapshot is a serialization failure: what
+-- REPEATABLE READ needs in place of a stale outbox row.
 CREATE TABLE datalake.outbox_gate (
     slot    INTEGER PRIMARY KEY,
     commits BIGINT NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 INSERT INTO datalake.outbox_gate (slot) SELECT generate_series(0, 256);
 
--- The orders that embed the given rows, by the kind of row.
+-- The orders that embed the given rows.
 CREATE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[]) RETURNS SETOF INTEGER
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     CASE entity
-        WHEN 'order' THEN
-            RETURN QUERY SELECT unnest(keys)::INTEGER;
         WHEN 'customer' THEN
             RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.customer_id = ANY (keys);
         WHEN 'employee' THEN
@@ -58,10 +64,10 @@ BEGIN
 END
 $$;
 
--- Keep writers of the outbox apart until they have committed. Whoever changed orders only shares; whoever edited what
--- orders embed is alone, because an order that starts to embed the edited row may be on its way in another transaction.
+-- Keep apart, until they have committed, those who change what orders embed and those who make orders embed it: neither
+-- sees what the other hasn't committed. Whoever changed orders only shares the gate; whoever edited embedded rows is alone.
 CREATE FUNCTION datalake.outbox_enter(alone BOOLEAN) RETURNS VOID
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     class  CONSTANT INTEGER := 'pg_class'::REGCLASS::OID::INTEGER;
@@ -84,102 +90,124 @@ BEGIN
 END
 $$;
 
--- Bring the outbox rows of these orders up to date. `touch` writes a row even when it already says the same.
--- Rows are locked first, in order, in a statement of their own: the statements after it then see whatever the lock's
--- previous holder committed, and two transactions that share orders wait for each other rather than deadlock.
-CREATE FUNCTION datalake.outbox_refresh(ids INTEGER[], touch BOOLEAN) RETURNS VOID
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+-- Bring these parts of these orders' outbox rows up to date (two arrays in parallel). `touch` writes a row even when it
+-- already says the same. Rows are locked first, in order, in a statement of their own: the statements after it then see
+-- whatever the lock's previous holder committed, and two transactions that share orders wait for each other in turn.
+-- OFFSET 0 assembles each document once, though it is compared and written.
+CREATE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    missing INTEGER[] := ids;
-    present INTEGER[];
-    added   INTEGER[];
+    ids   INTEGER[];
+    parts INTEGER;
 BEGIN
-    WHILE cardinality(missing) > 0 LOOP
-        SELECT array_agg(locked.order_id) INTO present
-        FROM (
-            SELECT e.order_id FROM datalake.cdc_events e
-            WHERE e.order_id = ANY (missing) ORDER BY e.order_id FOR UPDATE
-        ) AS locked;
-
-        IF present IS NOT NULL THEN
-            DELETE FROM datalake.cdc_events e
-            WHERE e.order_id = ANY (present)
-              AND NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id);
-
-            UPDATE datalake.cdc_events e
-            SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
-                shipped_date = v.shipped_date, order_items = v.order_items, products = v.products,
-                customer = v.customer, employee = v.employee, shipper = v.shipper, shipment = v.shipment,
-                updated_at = clock_timestamp()
-            FROM datalake.current_order_events v
-            WHERE v.order_id = e.order_id
-              AND v.order_id = ANY (present)
-              AND (touch
-                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
-                       e.customer, e.employee, e.shipper, e.shipment)
-                      IS DISTINCT FROM
-                      (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
-                       v.customer, v.employee, v.shipper, v.shipment));
-            SELECT array_agg(id) INTO missing FROM unnest(missing) AS id WHERE id <> ALL (present);
-        END IF;
-
-        EXIT WHEN missing IS NULL;
-        WITH inserted AS (
-            INSERT INTO datalake.cdc_events
-            SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (missing)
-            ON CONFLICT (order_id) DO NOTHING
-            RETURNING order_id
-        )
-        SELECT array_agg(order_id) INTO added FROM inserted;
-        -- An order whose row somebody else has just inserted goes round again; one that is gone needs no row.
-        SELECT array_agg(o.order_id) INTO missing
-        FROM datalake.orders o
-        WHERE o.order_id = ANY (missing) AND o.order_id <> ALL (coalesce(added, '{}'));
+    PERFORM FROM datalake.cdc_events e WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE;
+    FOR parts, ids IN
+        SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
+        FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
+        LEFT JOIN datalake.cdc_events e ON e.order_id = changed.order_id
+        GROUP BY 1
+    LOOP
+        CASE parts
+            WHEN 0 THEN
+                INSERT INTO datalake.cdc_events
+                SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids);
+            WHEN 1 THEN
+                UPDATE datalake.cdc_events e
+                SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                    shipped_date = v.shipped_date, shipment = v.shipment, updated_at = clock_timestamp()
+                FROM (
+                    SELECT c.order_id, c.customer_id, c.order_date, c.required_date, c.shipped_date, c.shipment
+                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+                ) AS v
+                WHERE e.order_id = v.order_id
+                  AND (touch
+                       OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
+                          IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment));
+            WHEN 2 THEN
+                UPDATE datalake.cdc_events e
+                SET order_items = v.order_items, products = v.products, updated_at = clock_timestamp()
+                FROM (
+                    SELECT c.order_id, c.order_items, c.products
+                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+                ) AS v
+                WHERE e.order_id = v.order_id
+                  AND (touch OR (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products));
+            WHEN 4 THEN
+                UPDATE datalake.cdc_events e
+                SET customer = v.customer, employee = v.employee, shipper = v.shipper, updated_at = clock_timestamp()
+                FROM (
+                    SELECT c.order_id, c.customer, c.employee, c.shipper
+                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+                ) AS v
+                WHERE e.order_id = v.order_id
+                  AND (touch OR (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper));
+            ELSE
+                DELETE FROM datalake.cdc_events e
+                WHERE parts & 8 <> 0 AND e.order_id = ANY (ids)
+                  AND NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id);
+                UPDATE datalake.cdc_events e
+                SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                    shipped_date = v.shipped_date, order_items = v.order_items, products = v.products,
+                    customer = v.customer, employee = v.employee, shipper = v.shipper, shipment = v.shipment,
+                    updated_at = clock_timestamp()
+                FROM (SELECT c.* FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0) AS v
+                WHERE e.order_id = v.order_id
+                  AND (touch
+                       OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
+                           e.customer, e.employee, e.shipper, e.shipment)
+                          IS DISTINCT FROM
+                          (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
+                           v.customer, v.employee, v.shipper, v.shipment));
+        END CASE;
     END LOOP;
 END
 $$;
 
--- At commit: write everything this transaction changed. The trigger is queued once per pending row; the first takes all.
+-- At commit: write what this transaction changed. The trigger is queued once per pending row; the first takes all.
 CREATE FUNCTION datalake.outbox_flush() RETURNS TRIGGER
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
+    parts INTEGER;
     edits_embedded BOOLEAN;
-    ids INTEGER[];
+    order_ids INTEGER[];
+    order_parts INTEGER[];
 BEGIN
-    SELECT bool_or(p.entity <> 'order') INTO edits_embedded
+    SELECT bit_or(p.parts), bool_or(p.entity <> 'order') INTO parts, edits_embedded
     FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id();
-    IF edits_embedded IS NULL THEN
+    IF parts IS NULL THEN
         RETURN NULL;
     END IF;
-    PERFORM datalake.outbox_enter(alone => edits_embedded);
+    -- A head embeds nothing.
+    IF parts <> 1 THEN
+        PERFORM datalake.outbox_enter(alone => edits_embedded);
+    END IF;
     WITH taken AS (
-        DELETE FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id() RETURNING p.entity, p.keys
+        DELETE FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id()
+        RETURNING p.entity, p.keys, p.parts, p.edits_seen
+    ), affected AS (
+        SELECT embedding.order_id, bit_or(t.parts) AS parts
+        FROM taken t
+        CROSS JOIN LATERAL (
+            SELECT unnest(t.keys)::INTEGER AS order_id WHERE t.entity = 'order'
+            UNION ALL SELECT datalake.outbox_orders_of(t.entity, t.keys) WHERE t.entity <> 'order'
+        ) AS embedding
+        -- Written already, and nothing that it embeds has been edited since.
+        WHERE t.entity <> 'order' OR t.edits_seen IS NULL
+           OR t.edits_seen <> (SELECT g.commits FROM datalake.outbox_gate g WHERE g.slot = 0)
+        GROUP BY embedding.order_id
     )
-    SELECT array_agg(DISTINCT affected.order_id) INTO ids
-    FROM taken CROSS JOIN LATERAL datalake.outbox_orders_of(taken.entity, taken.keys) AS affected(order_id);
-    PERFORM datalake.outbox_refresh(ids, touch => FALSE);
+    SELECT array_agg(a.order_id), array_agg(a.parts) INTO order_ids, order_parts FROM affected a;
+    IF order_ids IS NOT NULL THEN
+        PERFORM datalake.outbox_write(order_ids, order_parts, touch => FALSE);
+    END IF;
     RETURN NULL;
 END
 $$;
 
 CREATE CONSTRAINT TRIGGER outbox_flush AFTER INSERT ON datalake.outbox_pending
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION datalake.outbox_flush();
-
--- Note what changed; the same note twice in one transaction would be work for nothing.
-CREATE FUNCTION datalake.outbox_note(changed_entity TEXT, changed_keys TEXT[]) RETURNS VOID
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    INSERT INTO datalake.outbox_pending (transaction_id, entity, keys)
-    SELECT pg_current_xact_id(), changed_entity, changed_keys
-    WHERE NOT EXISTS (
-        SELECT FROM datalake.outbox_pending p
-        WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
-    );
-END
-$$;
 
 -- Bring all of the outbox up to date: at load, and after a time without triggers.
 CREATE PROCEDURE datalake.usp_init_order_events()
@@ -189,10 +217,12 @@ DECLARE
     present INTEGER[];
 BEGIN
     PERFORM datalake.outbox_enter(alone => TRUE);
-    SELECT array_agg(e.order_id ORDER BY e.order_id) INTO present FROM datalake.cdc_events e;
+    SELECT array_agg(e.order_id) INTO present FROM datalake.cdc_events e;
     INSERT INTO datalake.cdc_events
     SELECT v.*, clock_timestamp() FROM datalake.current_order_events v
     WHERE NOT EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = v.order_id);
-    PERFORM datalake.outbox_refresh(present, touch => FALSE);
+    IF present IS NOT NULL THEN
+        PERFORM datalake.outbox_write(present, array_fill(15, ARRAY[cardinality(present)]), touch => FALSE);
+    END IF;
 END
 $$;

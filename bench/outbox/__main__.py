@@ -1,0 +1,139 @@
+"""Runs pgbench on the three outbox functions, alternating, and prints medians: `python -m bench.outbox`."""
+
+import contextlib
+import re
+import secrets
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import psycopg2
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from db.loading import LoadOptions, Mode, load
+from local import ports
+from local.postgres import Postgres
+
+FOLDER = Path(__file__).resolve().parent
+# Database → the mode it is loaded with; the text's way then replaces our triggers.
+VARIANTS: dict[str, Mode] = {"text": "statement", "ours_statement": "statement", "ours_transaction": "transaction"}
+WORKLOADS = {"new_order": "new order, three lines", "ship_order": "update of shipped_date"}
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One pgbench run: transactions per second."""
+
+    variant: str
+    workload: str
+    tps: float
+
+
+@app.command()
+def main(
+    *,
+    clients: Annotated[int, typer.Option(min=1, help="Concurrent connections.")] = 4,
+    seconds: Annotated[int, typer.Option(min=1, help="Length of one run.")] = 4,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs per function and workload; the median counts.")] = 3,
+) -> None:
+    """Measure transactions per second of a sale and of a shipment, with each outbox function."""
+    with tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder, _server(Path(folder)) as server:
+        _prepare(server)
+        measured = _measure(server, clients, seconds, rounds)
+    _print(measured, f"{clients} clients, median of {rounds} runs of {seconds} s, fsync on")
+
+
+@contextlib.contextmanager
+def _server(folder: Path) -> Iterator[Postgres]:
+    server = Postgres(folder / "data", ports.choose(["postgres"], earlier={})["postgres"], folder / "postgres.log", secrets.token_urlsafe(12))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def _prepare(server: Postgres) -> None:
+    """Load a database for each variant."""
+    for variant, mode in VARIANTS.items():
+        _execute(server, "postgres", f"CREATE DATABASE {variant}")
+        options = LoadOptions(connector_password=secrets.token_urlsafe(12), mode=mode)
+        load(server.connection_parameters(variant), options, lambda *_: None)
+        _execute(server, variant, "CREATE SEQUENCE datalake.bench_order_ids START 100000")
+        if variant == "text":
+            _execute(server, variant, (FOLDER / "text_way.sql").read_text(encoding="utf-8"))
+
+
+def _execute(server: Postgres, database: str, statement: str) -> None:
+    with contextlib.closing(psycopg2.connect(**server.connection_parameters(database))) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def _measure(server: Postgres, clients: int, seconds: int, rounds: int) -> list[Measurement]:
+    """Take turns, so that what else the machine does meets all variants alike."""
+    runs = [(variant, workload) for _ in range(rounds) for workload in WORKLOADS for variant in VARIANTS]
+    measured = []
+    with Progress(console=Console(stderr=True), transient=True) as display:
+        for variant, workload in display.track(runs, description="pgbench"):
+            _execute(server, variant, "CHECKPOINT")
+            measured.append(Measurement(variant, workload, _pgbench(server, variant, workload, clients, seconds)))
+    return measured
+
+
+def _pgbench(server: Postgres, variant: str, workload: str, clients: int, seconds: int) -> float:
+    """Run pgbench and return its transactions per second; every transaction must have succeeded."""
+    target = server.connection_parameters(variant)
+    load_options = ["--client", str(clients), "--jobs", str(min(clients, 2)), "--time", str(seconds), "--no-vacuum"]
+    done = subprocess.run(
+        [server.program("pgbench"), *load_options, "--file", FOLDER / f"{workload}.sql"],
+        env={
+            "PGHOST": target["host"],
+            "PGPORT": str(target["port"]),
+            "PGUSER": target["user"],
+            "PGPASSWORD": target["password"],
+            "PGDATABASE": target["dbname"],
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return transactions_per_second(done.returncode, done.stdout, done.stderr)
+
+
+def transactions_per_second(returncode: int, output: str, errors: str) -> float:
+    """Read pgbench's figure. Raises RuntimeError when a client gave up, or a transaction failed."""
+    found = re.search(r"^tps = ([\d.]+)", output, re.MULTILINE)
+    failed = re.search(r"^number of failed transactions: (\d+)", output, re.MULTILINE)
+    if returncode != 0 or found is None or (failed is not None and failed.group(1) != "0"):
+        raise RuntimeError(f"pgbench failed: {errors.strip() or output.strip()}")
+    return float(found.group(1))
+
+
+def median_tps(measured: list[Measurement], variant: str, workload: str) -> float:
+    """Return the median of the runs of one variant and workload."""
+    return statistics.median(one.tps for one in measured if (one.variant, one.workload) == (variant, workload))
+
+
+def _print(measured: list[Measurement], title: str) -> None:
+    table = Table("workload", title=title)
+    for variant in VARIANTS:
+        table.add_column(f"{variant}\ntransactions/s", justify="right")
+    for workload, label in WORKLOADS.items():
+        base = median_tps(measured, "text", workload)
+        cells = [f"{tps:,.0f} ({tps / base:.2f}x)" for tps in (median_tps(measured, v, workload) for v in VARIANTS)]
+        table.add_row(label, *cells)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    app()

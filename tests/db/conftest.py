@@ -1,0 +1,144 @@
+"""Loaded databases: each test gets a copy of one that was loaded once."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from psycopg2.extensions import connection as Connection
+
+from db.loading import LoadOptions, Mode, load
+from local.postgres import ConnectionParameters, Postgres
+from tests.conftest import fresh_database
+from tests.db.expected import actual_outbox, expected_outbox
+from tests.db.pgoutput import Event, Slot
+
+NORTHWIND = Path(__file__).resolve().parents[3] / "shared" / "data" / "northwind" / "northwind.sql"
+CONNECTOR_PASSWORD = "connector-Secret/1"
+WITHOUT_DUMP = pytest.mark.skipif(not NORTHWIND.is_file(), reason="the Northwind dump isn't at ../shared/data")
+
+WALK_THROUGH = (
+    "INSERT INTO orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19, 'Richter Supermarkt',"
+    " 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')",
+    "INSERT INTO order_details VALUES (11075, 2, 19, 10, 0.15)",
+    "INSERT INTO order_details VALUES (11075, 46, 12, 30, 0.15)",
+    "INSERT INTO order_details VALUES (11075, 76, 18, 2, 0.15)",
+)
+
+
+class Shop:
+    """A loaded database under test, and the slot that sees what leaves it."""
+
+    def __init__(self, parameters: ConnectionParameters) -> None:
+        self.parameters = parameters
+        self._stack = contextlib.ExitStack()
+        self._admin = self.connect()
+        self._admin.autocommit = True
+        self._slot = Slot(self._admin, f"slot_of_{parameters['dbname']}")
+
+    def connect(self, **changes: Any) -> Connection:
+        """Open a connection that is closed with the test; `changes` replace parameters, as user and password."""
+        settings: dict[str, Any] = {**self.parameters, **changes}
+        connection: Connection = psycopg2.connect(**settings, options="-c search_path=datalake")
+        return self._stack.enter_context(contextlib.closing(connection))
+
+    def commit(self, *statements: str) -> list[Event]:
+        """Run the statements in one transaction and return the outbox events that it caused."""
+        connection = self.connect()
+        with connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+        return self.events()
+
+    def events(self) -> list[Event]:
+        """Return the outbox events since the last look."""
+        return [event for event in self._slot.events() if event.table == "datalake.cdc_events"]
+
+    def value(self, query: str) -> Any:
+        """Return the first column of the query's first row."""
+        return self.values(query)[0]
+
+    def values(self, query: str) -> list[Any]:
+        """Return the first column of the query's rows."""
+        with self._admin.cursor() as cursor:
+            cursor.execute(query)
+            return [row[0] for row in cursor.fetchall()]
+
+    def run(self, statement: str) -> None:
+        """Run one statement for itself, as the owner."""
+        with self._admin.cursor() as cursor:
+            cursor.execute(statement)
+
+    def assert_consistent(self) -> None:
+        """Every order is in the outbox as the tables say, nothing else is, and nothing is left to do."""
+        expected, actual = expected_outbox(self._admin), actual_outbox(self._admin)
+        assert actual.keys() == expected.keys()
+        for order_id, row in expected.items():
+            assert actual[order_id] == row, f"order {order_id}"
+        assert self.value("SELECT count(*) FROM outbox_pending") == 0
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._stack.close()
+
+
+@pytest.fixture(scope="session")
+def template(postgres: Postgres) -> Iterator[Callable[[str, Mode], str]]:
+    """Return a loaded database's name by data (`generated` or `dump`) and mode; it is loaded when first asked for."""
+    with contextlib.ExitStack() as databases:
+        names: dict[tuple[str, Mode], str] = {}
+
+        def loaded(data: str, mode: Mode) -> str:
+            if (data, mode) not in names:
+                parameters = databases.enter_context(fresh_database(postgres))
+                dump = NORTHWIND if data == "dump" else None
+                load(parameters, LoadOptions(connector_password=CONNECTOR_PASSWORD, mode=mode, dump=dump), _quiet)
+                names[data, mode] = parameters["dbname"]
+            return names[data, mode]
+
+        yield loaded
+
+
+@pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
+def data(request: pytest.FixtureRequest) -> str:
+    """Both data sets, where the dump is there."""
+    return str(request.param)
+
+
+@pytest.fixture
+def shop(postgres: Postgres, template: Callable[[str, Mode], str], data: str) -> Iterator[Shop]:
+    """A loaded database in mode `transaction`."""
+    with _copy(postgres, template(data, "transaction")) as copy:
+        yield copy
+
+
+@pytest.fixture
+def statement_shop(postgres: Postgres, template: Callable[[str, Mode], str], data: str) -> Iterator[Shop]:
+    """A loaded database in mode `statement`."""
+    with _copy(postgres, template(data, "statement")) as copy:
+        yield copy
+
+
+@pytest.fixture(params=["transaction", "statement"])
+def either_shop(
+    request: pytest.FixtureRequest, postgres: Postgres, template: Callable[[str, Mode], str]
+) -> Iterator[Shop]:
+    """A database with generated data, in each mode."""
+    with _copy(postgres, template("generated", request.param)) as copy:
+        yield copy
+
+
+@contextlib.contextmanager
+def _copy(postgres: Postgres, template: str) -> Iterator[Shop]:
+    with fresh_database(postgres, template=template) as parameters:
+        shop = Shop(parameters)
+        try:
+            yield shop
+        finally:
+            shop.close()
+
+
+def _quiet(step: str, done: int, total: int) -> None:
+    assert 0 <= done <= total, step

@@ -1,0 +1,70 @@
+"""What the outbox should hold, put together in Python from the plain tables: no SQL in common with the outbox."""
+
+from typing import Any
+
+from psycopg2.extensions import connection as Connection
+
+Document = dict[str, Any]
+_SHIPMENT = ("freight", "ship_name", "ship_address", "ship_city", "ship_region", "ship_postal_code", "ship_country")
+_KEYS = {
+    "products": "product_id",
+    "suppliers": "supplier_id",
+    "categories": "category_id",
+    "customers": "customer_id",
+    "shippers": "shipper_id",
+    "region": "region_id",
+    "territories": "territory_id",
+}
+_HEAD = ("order_id", "customer_id", "order_date", "required_date", "shipped_date")
+
+
+def expected_outbox(connection: Connection) -> dict[int, Document]:
+    """Return, for every order, the outbox row that follows from the tables."""
+    tables = {
+        name: _rows(connection, name)
+        for name in (*_KEYS, "orders", "order_details", "employees", "employee_territories")
+    }
+    by_key = {name: {row[key]: row for row in tables[name]} for name, key in _KEYS.items()}
+    products = {
+        key: {**_supplied_by(by_key["suppliers"], row), **by_key["categories"][row["category_id"]]}
+        for key, row in by_key["products"].items()
+    }
+    employees = {row["employee_id"]: {**row, "territories": []} for row in tables["employees"]}
+    for link in sorted(tables["employee_territories"], key=lambda row: str(row["territory_id"])):
+        territory = by_key["territories"][link["territory_id"]]
+        employees[link["employee_id"]]["territories"].append({**territory, **by_key["region"][territory["region_id"]]})
+    lines: dict[int, list[Document]] = {}
+    for line in sorted(tables["order_details"], key=lambda row: int(row["product_id"])):
+        lines.setdefault(line.pop("order_id"), []).append(line)
+    return {
+        order["order_id"]: {
+            **{column: order[column] for column in _HEAD},
+            "order_items": lines.get(order["order_id"]),
+            "products": [products[line["product_id"]] for line in lines.get(order["order_id"], [])] or None,
+            "customer": by_key["customers"].get(order["customer_id"]),
+            "employee": employees.get(order["employee_id"]),
+            "shipper": by_key["shippers"].get(order["ship_via"]),
+            "shipment": {column: order[column] for column in _SHIPMENT},
+        }
+        for order in tables["orders"]
+    }
+
+
+def _supplied_by(suppliers: dict[Any, Document], product: Document) -> Document:
+    """A product without a supplier has the supplier's columns all the same, empty."""
+    nobody = dict.fromkeys(next(iter(suppliers.values())))
+    return {**suppliers.get(product["supplier_id"], nobody), **product}
+
+
+def actual_outbox(connection: Connection) -> dict[int, Document]:
+    """Return the outbox's rows without `updated_at`."""
+    rows = _rows(connection, "cdc_events")
+    for row in rows:
+        del row["updated_at"]
+    return {row["order_id"]: row for row in rows}
+
+
+def _rows(connection: Connection, table: str) -> list[Document]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT to_jsonb(t) FROM datalake.{table} t")
+        return [row for (row,) in cursor.fetchall()]
