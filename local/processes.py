@@ -128,8 +128,9 @@ class Processes:
                 environment = process.environ()
             except (psutil.Error, OSError):  # someone else's, or gone
                 continue
-            if environment.get(PLATFORM_VARIABLE) == str(self.folder) and _runs(process):
-                found.setdefault(environment.get(SERVICE_VARIABLE, "?"), []).append(process)
+            folder, service = environment.get(PLATFORM_VARIABLE), environment.get(SERVICE_VARIABLE)
+            if service is not None and folder == str(self.folder) and _runs(process):
+                found.setdefault(service, []).append(process)
         return found
 
     def stop(self, name: str, *, grace_s: float) -> None:
