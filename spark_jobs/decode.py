@@ -50,22 +50,24 @@ class Decoder:
         self._converted = [F.col("*"), F.struct(*(_stored(column) for column in columns)).alias("row")]
         self._judged = [
             *map(F.col, LINE_COLUMNS),
-            F.coalesce(*reasons, _unusable_names(unknown, known)).alias("reason"),
+            (F.trim("line") == "").alias("blank"),
+            F.when(F.trim("line") != "", F.coalesce(*reasons, _unusable_names(unknown, known))).alias("reason"),
             F.coalesce(unknown, _no_names()).alias("unknown"),
             _names_where(placeholders).alias("placeholders"),
             _is_delete(known).alias("deleted"),
             F.col("row"),
         ]
         kept = F.when(F.col("reason").isNotNull() | (F.size("placeholders") > 0), F.col("line")).alias("line")
-        others = ("origin", "block", "number", "tie", "reason", "unknown", "placeholders", "deleted", "row")
+        others = ("origin", "block", "number", "tie", "blank", "reason", "unknown", "placeholders", "deleted", "row")
         self._output = [*map(F.col, others), kept]
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
 
-        Returns origin, block, number, tie; `reason` (null when the line fits); `unknown`, the names of fields with
-        values that the columns lack; `placeholders`, the names of columns that came as a TOAST placeholder; `deleted`;
-        `row`, the stored columns; and `line`, kept only where it may go to quarantine.
+        Returns origin, block, number, tie; `blank` for a line that is no event; `reason` (null when the line fits);
+        `unknown`, the names of fields with values that the columns lack; `placeholders`, the names of columns that came
+        as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where it may go to
+        quarantine.
         """
         converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
         return converted.select(self._judged).select(self._output)
@@ -99,7 +101,7 @@ def _stored(column: Column) -> Expression:
             value = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
         case Encoding.JSON:
             value = F.when(_is_placeholder(column) | _is_one_json_value(value), value)
-        case Encoding.PLAIN:
+        case Encoding.PLAIN | Encoding.ANYTHING:
             pass
     return value.alias(column.name)
 
@@ -139,8 +141,9 @@ def _wrong_types(columns: Sequence[Column]) -> Expression:
     }
     corrupt = F.col(f"_wire.{_CORRUPT}").isNotNull()
     # A number or true/false where text belongs would be taken as text. In a JSON line a quote inside of a text is
-    # escaped, so this pattern meets field names only; JSON columns may also come as objects.
-    plain = "|".join(re.escape(c.name) for c in columns if _is_text(c) and c.encoding is not Encoding.JSON)
+    # escaped, so this pattern meets field names only. JSON columns may also come as objects.
+    open_to_all = (Encoding.JSON, Encoding.ANYTHING)
+    plain = "|".join(re.escape(c.name) for c in columns if _is_text(c) and c.encoding not in open_to_all)
     not_text = F.regexp_extract("line", rf'"({plain})"\s*:\s*[^"n\s]', 1)
     return F.coalesce(
         _listed("type: ", wrong),
@@ -154,9 +157,8 @@ def _bad_values(columns: Sequence[Column]) -> Expression:
         f"{column.name} (not {column.encoding.value})": F.col(f"_wire.{column.name}").isNotNull()
         & F.col(f"row.{column.name}").isNull()
         for column in columns
-        if column.encoding is not Encoding.PLAIN
+        if column.encoding not in (Encoding.PLAIN, Encoding.ANYTHING)
     }
-    # A placeholder can be restored later in any text column but one with a type of its own.
     return _listed("value: ", converted)
 
 

@@ -13,9 +13,9 @@ KEY = "_event_key"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
-    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded events that fit."""
+    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded lines that are events and fit."""
     values = [F.col(f"row.{name}").cast("string") for name in key_fields]
-    return decoded.filter("reason IS NULL").withColumn(KEY, F.to_json(F.array(*values)))
+    return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, F.to_json(F.array(*values)))
 
 
 def without_deleted_before(events: DataFrame, tombstones: DataFrame, *, ordering: str) -> DataFrame:

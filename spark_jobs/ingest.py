@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import checkpoint, fold, tombstones
+from spark_jobs import checkpoint, fold, keys, tombstones
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
@@ -204,22 +204,31 @@ class Ingest:
             remembered = tombstones.as_frame(self._spark, register)
             events = fold.without_deleted_before(events, remembered, ordering=ordering)
         newest = fold.keep_newest(events, ordering=ordering)
-        operation = self._settings.table.operation
         if summary.deletes:
             deleted = {row[fold.KEY]: row["deleted_at"] for row in fold.deletes(newest, ordering=ordering).collect()}
             register, dropped = tombstones.merge(register, deleted, limit=self._settings.tombstones_limit)
             if dropped:
                 self._log(f"{dropped} oldest deletes are no longer remembered against older events")
-            if operation != "upsert":
-                self._log(f"{operation} can't delete: this batch has deletes and is written by upsert")
-                operation = "upsert"
         following = replace(self._checkpoint, source=batch.checkpoint, deleted=register)
         self._refuse_other_writers()
-        commit = self._table.write(fold.table_rows(newest), following.to_metadata(), operation=operation)
+        commit = self._table.write(fold.table_rows(newest), following.to_metadata(), operation=self._operation(summary))
         self._checkpoint = following
         self._last_instant = self._table.last_instant()
         self.last_commit = commit
         return commit
+
+    def _operation(self, summary: Summary) -> str:
+        """Return the settings' operation, or another one where Hudi's would lose deletes or break the table."""
+        wanted = self._settings.table.operation
+        if wanted != "upsert" and summary.deletes:
+            self._log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
+            return "upsert"
+        bucketed = self._settings.table.write_options.get(keys.INDEX_TYPE) == "BUCKET"
+        if wanted == "bulk_insert" and bucketed and self._last_instant is not None:
+            # Each would add a second file to the buckets, after which Hudi can't write to the table any more.
+            self._log("bulk_insert fills a bucket index only once: this batch is written by insert")
+            return "insert"
+        return wanted
 
     def _refuse_other_writers(self) -> None:
         found = self._table.last_instant()

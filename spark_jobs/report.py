@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class CommitReport:
     """What one commit took in.
 
-    `upserts` and `deletes` are rows, `folded` the events that a newer one of their key (in the batch, or a remembered
-    delete) made superfluous; `lag_seconds` is the time from the newest event's change in the source to this commit.
+    `upserts` and `deletes` are rows, `folded` the events that changed nothing because something newer of their key was
+    in the batch, in the table or among the remembered deletes; `lag_seconds` is the time from the newest event's change
+    in the source to this commit.
     """
 
     commit: str

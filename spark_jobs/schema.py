@@ -22,6 +22,7 @@ class Encoding(Enum):
     MICROS = "microseconds since 1970-01-01T00:00Z"
     ISO_TIMESTAMP = "ISO 8601 text with an offset"
     JSON = "JSON text"
+    ANYTHING = "text, or any other value as JSON text"
 
 
 @dataclass(frozen=True)
@@ -128,4 +129,6 @@ def _wire_type(stored: T.DataType) -> T.DataType:
 def _encoding_of(stored: T.DataType) -> Encoding:
     if isinstance(stored, T.DateType):
         return Encoding.DAYS
+    if isinstance(stored, T.StringType):
+        return Encoding.ANYTHING
     return Encoding.ISO_TIMESTAMP if isinstance(stored, T.TimestampType) else Encoding.PLAIN

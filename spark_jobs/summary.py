@@ -27,7 +27,7 @@ def summarise(events: DataFrame, *, has_source_time: bool) -> Summary:
     """Count decoded events, per origin and block of a file."""
     source_time = F.max("row.__source_ts_ms") if has_source_time else F.lit(None)
     counted = events.groupBy("origin", "block").agg(
-        F.count("*").alias("events"),
+        F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),
         F.count_if(F.col("deleted") & F.col("reason").isNull()).alias("deletes"),
         F.min("number").alias("first"),

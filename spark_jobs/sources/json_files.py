@@ -52,7 +52,7 @@ class FileBatch:
         return self.progress.to_text()
 
     def lines(self) -> DataFrame:
-        """Return the lines that aren't blank, `number` ascending in the order of their file."""
+        """Return the lines, `number` counting them within a block of their file."""
         paths = [file.path for file in self.consumed if file.size]
         # Folder names like `customer_id=[missing]` are neither patterns nor partitions.
         text = self.spark.read.options(recursiveFileLookup="true", __globPaths__="false").text(paths)
@@ -66,7 +66,7 @@ class FileBatch:
             F.struct(offset.alias("offset"), F.col("_metadata.file_modification_time").alias("time"), path).alias(
                 "tie"
             ),
-        ).filter(F.trim("line") != "")
+        )
 
     def name_of(self, origin: str) -> str:
         """Return the name, relative to the root, of a path as Spark gives it."""

@@ -1,0 +1,219 @@
+"""One Spark session with Hudi for all integration tests of the job, and builders of events and jobs."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from local.jars import jar_folder
+from local.java import java_home, jvm_flags
+from spark_jobs import options, properties, schema, session, settings
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.ingest import Ingest
+from spark_jobs.quarantine import Quarantine
+from spark_jobs.report import CommitReport
+from spark_jobs.schema import Column
+from spark_jobs.settings import FileSettings, Settings
+from spark_jobs.sources import Source
+from spark_jobs.sources.json_files import JsonFiles
+from spark_jobs.sources.json_kafka import JsonKafka
+from spark_jobs.sources.listing import LocalLister
+from spark_jobs.table import HudiTable
+
+ROOT = Path(__file__).resolve().parents[2]
+CONF = ROOT / "spark_jobs" / "conf"
+SCHEMA = ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"
+EVENTS = ROOT / "tests" / "events"
+TOPIC = "demo.datalake.cdc_events"
+_offsets = itertools.count()
+
+Event = dict[str, Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """pyspark leaves the closing of the socket that `collect` reads from to the garbage collector."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session on two cores, set up as the job sets up its own."""
+    scratch = tmp_path_factory.mktemp("spark")
+    flags = " ".join([*jvm_flags(), f"-Dderby.system.home={scratch}"])
+    submit = {
+        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
+        "spark.driver.extraJavaOptions": flags,
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", str(java_home()))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"{quoted} pyspark-shell")
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.delenv("SPARK_CONF_DIR", raising=False)
+        spark = session.start("tests", "local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture(scope="session")
+def columns() -> tuple[Column, ...]:
+    """The columns of the outbox table's events."""
+    return schema.parse(SCHEMA.read_text(), str(SCHEMA))
+
+
+def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
+    """A change event of the shape that Debezium gives it (tests/events)."""
+    return {
+        "order_id": order_id,
+        "customer_id": "VINET",
+        "order_date": 20777,
+        "required_date": 20800,
+        "shipped_date": None,
+        "order_items": '[{"discount": 0, "quantity": 12, "product_id": 11, "unit_price": 14}]',
+        "products": "[]",
+        "customer": '{"customer_id": "VINET"}',
+        "employee": '{"employee_id": 5}',
+        "shipper": "{}",
+        "shipment": "{}",
+        "updated_at": "2026-11-20T23:23:11.083659Z",
+        "__deleted": "true" if op == "d" else "false",
+        "__op": op,
+        "__db": "devdb",
+        "__table": "cdc_events",
+        "__schema": "datalake",
+        "__lsn": lsn,
+        "__source_ts_ms": 1795216992726,
+    } | fields
+
+
+def captured(case: str) -> list[str]:
+    """The values of a captured case, as they were on the topic."""
+    return (EVENTS / f"{case}.jsonl").read_text().splitlines()
+
+
+def as_lines(events: Sequence[Event | str]) -> str:
+    """Events as JSON lines; a text stands for itself."""
+    return "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in events)
+
+
+@dataclass
+class Lake:
+    """A landing folder, a table and the job's settings; runs batches in the test's own session."""
+
+    spark: SparkSession
+    folder: Path
+    extra: Mapping[str, str] = field(default_factory=dict)
+    arguments: Sequence[str] = ()
+    conf: str = "cdc_events.properties"
+    log: list[str] = field(default_factory=list)
+    next_offset: int = 0
+
+    @property
+    def landing(self) -> Path:
+        return self.folder / "landing"
+
+    @property
+    def table_path(self) -> Path:
+        return self.folder / "lake" / "cdc_events"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.folder / "lake" / "_quarantine" / "cdc_events"
+
+    def land(self, *events: Event | str, name: str | None = None) -> Path:
+        """Write one landing object, by default the next of the ordered layout."""
+        self.next_offset += len(events)
+        path = self.landing / (name or f"{TOPIC}/0/{self.next_offset - 1:012d}_{1}_{2}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(as_lines(events))
+        return path
+
+    def settings(self) -> Settings:
+        given = options.parse(
+            [
+                *("--table-type", "COPY_ON_WRITE", "--target-base-path", str(self.table_path)),
+                *("--target-table", "datalake.cdc_events", *self.arguments),
+            ]
+        )
+        pairs = properties.load(str(CONF / self.conf), lambda path: Path(path).read_text())
+        overrides = {
+            "hoodie.streamer.source.dfs.root": str(self.landing),
+            "hoodie.streamer.schemaprovider.source.schema.file": str(SCHEMA),
+        }
+        all_overrides = properties.parse_overrides(f"{k}={v}" for k, v in {**overrides, **self.extra}.items())
+        return settings.decide(given, properties.combine(pairs, all_overrides), self.log.append)
+
+    def table(self) -> HudiTable:
+        return HudiTable(self.spark, self.settings().table)
+
+    def job(self) -> Ingest:
+        """A job that has read the table's progress, as after a start."""
+        decided = self.settings()
+        text = Path(decided.schema_file).read_text()
+        source: Source
+        if isinstance(decided.source, FileSettings):
+            source = JsonFiles(self.spark, decided.source, LocalLister(decided.source.root))
+        else:
+            source = JsonKafka(self.spark, decided.source)
+        job = Ingest(
+            self.spark,
+            decided,
+            schema.parse(text, decided.schema_file),
+            table=HudiTable(self.spark, decided.table),
+            source=source,
+            quarantine=Quarantine(Hadoop(self.spark), decided.quarantine_path),
+            log=self.log.append,
+        )
+        job.load()
+        return job
+
+    def run(self, *events: Event | str) -> CommitReport:
+        """Land events, start a job and run one batch, which must commit."""
+        if events:
+            self.land(*events)
+        report = self.job().run_batch()
+        assert report is not None
+        return report
+
+    def rows(self) -> dict[int, dict[str, Any]]:
+        """The table's rows by order_id, without Hudi's own columns."""
+        found = self.spark.read.format("hudi").load(str(self.table_path)).collect()
+        rows = [{k: v for k, v in row.asDict().items() if not k.startswith("_hoodie_")} for row in found]
+        by_key = {row["order_id"]: row for row in rows}
+        assert len(by_key) == len(rows), "a key is in the table twice"
+        return by_key
+
+    def lsns(self) -> dict[int, int]:
+        """The ordering value of each row."""
+        return {key: row["__lsn"] for key, row in self.rows().items()}
+
+    def quarantined(self) -> list[dict[str, Any]]:
+        """All quarantined entries."""
+        files = sorted(path for path in self.quarantine.rglob("*.json") if not path.name.startswith("."))
+        return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+
+    def commits(self) -> int:
+        """How many completed commits the timeline has."""
+        names = [path.name for path in (self.table_path / ".hoodie").glob("[0-9]*")]
+        return sum(name.endswith((".commit", ".deltacommit")) for name in names)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    """An empty lake in the default layout."""
+    return Lake(spark, tmp_path)

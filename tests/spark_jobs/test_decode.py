@@ -1,0 +1,164 @@
+"""Lines become typed rows or a reason: nothing is nulled, cut or dropped on the way."""
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.decode import LINE_COLUMNS, PLACEHOLDER, Decoder
+from spark_jobs.schema import Column, parse
+from tests.spark_jobs.conftest import Event, as_lines, captured, event
+
+pytestmark = pytest.mark.integration
+REQUIRED = ("order_id", "__lsn")
+Decode = Callable[..., list[Row]]
+
+
+@pytest.fixture(scope="module")
+def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
+    decoder = Decoder(columns, required=REQUIRED)
+
+    def decode_all(*events: Event | str, by: Sequence[Column] | None = None) -> list[Row]:
+        texts = as_lines(events).split("\n")[:-1]
+        frame = spark.createDataFrame([(text, number) for number, text in enumerate(texts)], "line string, number long")
+        lines = frame.select(
+            "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
+        ).select(*LINE_COLUMNS)
+        use = decoder if by is None else Decoder(by, required=("order_id",))
+        return use(lines).orderBy("number").collect()
+
+    return decode_all
+
+
+def test_real_events_fit_the_schema(decode: Decode) -> None:
+    cases = ["snapshot", "insert", "update", "delete", "insert_by_statement"]
+    rows = decode(*(line for case in cases for line in captured(case)))
+    assert [row["reason"] for row in rows] == [None] * len(rows)
+    assert [row["unknown"] for row in rows] == [[]] * len(rows)
+
+
+def test_values_get_their_types(decode: Decode) -> None:
+    [row] = decode(event(10248, 2**53 + 1))
+    stored = row["row"]
+    assert stored["order_date"] == dt.date(2026, 11, 20)
+    assert stored["shipped_date"] is None
+    assert stored["__lsn"] == 2**53 + 1
+    assert stored["customer"] == '{"customer_id": "VINET"}'
+
+
+def test_timestamps_keep_their_microseconds(decode: Decode, spark: SparkSession) -> None:
+    rows = decode(
+        event(1, 1, updated_at="2026-11-20T23:23:11.083659Z"),
+        event(2, 1, updated_at="2026-11-21T01:23:11+02:00"),
+        event(3, 1, updated_at=None),
+    )
+    assert [row["reason"] for row in rows] == [None] * 3
+    values = [row["row"]["updated_at"] for row in rows]
+    assert values[0].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 83659, dt.UTC)
+    assert values[1].astimezone(dt.UTC) == dt.datetime(2026, 11, 20, 23, 23, 11, 0, dt.UTC)
+    assert values[2] is None
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+WRONG: list[tuple[Event | str, str]] = [
+    (event(10248, 1) | {"order_id": 3_000_000_000}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_id": "10248"}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_id": 10248.0}, "type: order_id (not int)"),
+    (event(10248, 1) | {"order_date": 20777.5}, "type: order_date (not int)"),
+    (event(10248, 1) | {"order_date": True}, "type: order_date (not int)"),
+    (event(10248, 1) | {"__lsn": 2**63}, "type: __lsn (not bigint)"),
+    (event(10248, 1) | {"order_date": "x", "shipped_date": "y"}, "type: order_date (not int), shipped_date (not int)"),
+    (event(10248, 1) | {"customer_id": 7}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"customer_id": {"a": 1}}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"order_id": None}, "missing: order_id"),
+    (event(10248, 1) | {"__lsn": None}, "missing: __lsn"),
+    (event(10248, 1) | {"updated_at": "yesterday"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"updated_at": "2026"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"updated_at": "2026-13-01T00:00:00Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"order_items": "[{"}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"order_items": "[] []"}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"order_items": ""}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"__op": "t"}, "operation: __op is t"),
+    (event(10248, 1) | {"a-b": 1}, "name: no column can be called a-b"),
+    (event(10248, 1) | {"Order_ID": 1}, "name: no column can be called Order_ID"),
+    (event(10248, 1) | {"_hoodie_commit_time": "1"}, "name: no column can be called _hoodie_commit_time"),
+    ("{", "not one JSON value"),
+    ('{"order_id":1', "not one JSON value"),
+    ("x", "not one JSON value"),
+    ('{"order_id":1,"__lsn":1}{"order_id":2,"__lsn":2}', "not one JSON value"),
+    ('{"order_id":1,"__lsn":1},{"order_id":2,"__lsn":2}', "not one JSON value"),
+    ('{"order_id":1,"__lsn":1}] trailing', "not one JSON value"),
+    ("{'order_id':1,'__lsn':1}", "type: a value doesn't fit its field"),
+    ('{"order_id":1,"__lsn":NaN}', "not one JSON value"),
+    ("[1]", "not a JSON object"),
+    ("5", "not a JSON object"),
+    ("null", "not a JSON object"),
+    ('"text"', "not a JSON object"),
+]
+
+
+@pytest.fixture(scope="module")
+def wrong(decode: Decode) -> list[Row]:
+    """All of WRONG, decoded at once."""
+    return decode(*(given for given, _ in WRONG))
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[reason for _, reason in WRONG])
+def test_what_does_not_fit_says_which_field(wrong: list[Row], number: int) -> None:
+    given, reason = WRONG[number]
+    assert wrong[number]["reason"] == reason
+    assert wrong[number]["line"] == as_lines([given]).rstrip("\n")
+
+
+def test_a_field_of_null_is_missing_not_wrong(decode: Decode) -> None:
+    [row] = decode('{"order_id":1,"__lsn":5}')
+    assert row["reason"] is None
+    assert row["row"]["customer_id"] is None
+
+
+def test_deletes_are_seen_by_either_field(decode: Decode) -> None:
+    both = event(1, 1, "d")
+    rows = decode(both, both | {"__op": "u"}, both | {"__deleted": "false"}, event(1, 1, "u"))
+    assert [row["deleted"] for row in rows] == [True, True, True, False]
+
+
+def test_a_delete_with_its_key_only_fits(decode: Decode) -> None:
+    [row] = decode(*captured("delete_key_only"))
+    assert (row["reason"], row["deleted"]) == (None, True)
+
+
+def test_unavailable_values_are_named(decode: Decode) -> None:
+    rows = decode(*captured("unavailable_value"))
+    assert rows[0]["placeholders"] == []
+    assert rows[1]["placeholders"] == ["products"]
+    assert all(rows[1]["row"][name] == PLACEHOLDER for name in rows[1]["placeholders"])
+    assert rows[1]["line"] is not None
+
+
+def test_new_fields_are_named_unless_null(decode: Decode) -> None:
+    rows = decode(event(1, 1, discount=0.5, note=None), *captured("new_column"))
+    assert [row["unknown"] for row in rows] == [["discount"], ["sales_channel"]]
+
+
+def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
+    fields = {
+        "order_id": "long",
+        "price": "double",
+        "paid": "boolean",
+        "at": {"type": "long", "logicalType": "timestamp-millis"},
+        "micros": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
+        "extra": {"type": "string", "connect.name": "io.debezium.data.Json"},
+    }
+    listed = ",".join(
+        f'{{"name":"{name}","type":{repr(kind).replace(chr(39), chr(34))}}}' for name, kind in fields.items()
+    )
+    columns = parse(f'{{"type":"record","name":"r","fields":[{listed.replace(":long", ":long")}]}}', "test.avsc")
+    good = {"order_id": 1, "price": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
+    rows = decode(good, good | {"price": "3"}, good | {"paid": "true"}, by=columns)
+    assert [row["reason"] for row in rows] == [None, "type: price (not double)", "type: paid (not boolean)"]
+    assert rows[0]["row"]["price"] == 3.0
+    assert rows[0]["row"]["extra"] == '{"a":[1]}'
+    assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
+    assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)

@@ -1,0 +1,334 @@
+"""Batches into a real Hudi table: order, deletes, quarantine, placeholders, new columns, progress."""
+
+import json
+import shutil
+
+import pytest
+
+from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
+from tests.spark_jobs.conftest import Lake, captured, event
+
+pytestmark = pytest.mark.integration
+
+
+def test_order_and_deletes_in_one_batch_and_across_batches(lake: Lake) -> None:
+    first = lake.run(
+        event(1, 10, "c", customer_id="FIRST"),
+        event(1, 40, customer_id="NEWEST"),
+        event(1, 20, customer_id="OLDER"),
+        event(2, 30, "c", customer_id="A"),
+        event(2, 30, "c", customer_id="EQUAL"),
+        event(3, 50, "c"),
+        event(4, 60, "c"),
+        event(4, 61, "d"),
+    )
+    assert (first.files, first.events, first.quarantined, first.missing_offsets) == (1, 8, 0, 0)
+    assert first.upserts == 3
+    rows = lake.rows()
+    assert {key: row["customer_id"] for key, row in rows.items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
+
+    # Debezium sends again what it had sent; an older event comes late; a row is deleted.
+    second = lake.run(
+        event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(3, 70, "d"), event(4, 60, "c")
+    )
+    assert second.deletes == 1
+    assert (second.upserts, second.folded) == (0, 3)  # two older than their row, one than its remembered delete
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL"}
+
+    # After the delete is committed, an older event must not bring the row back; a newer insert must.
+    lake.run(event(3, 50, "c"), event(4, 59), event(1, 40, customer_id="NEWEST"))
+    assert lake.lsns() == {1: 40, 2: 30}
+    lake.run(event(3, 80, "c"))
+    assert lake.lsns() == {1: 40, 2: 30, 3: 80}
+
+
+def test_real_events_end_as_the_newest_row(lake: Lake) -> None:
+    lines = captured("insert_by_statement")
+    report = lake.run(*captured("snapshot"), *lines)
+    newest = json.loads(lines[-1])
+    row = lake.rows()[newest["order_id"]]
+    assert (report.upserts, report.folded) == (4, 3)
+    assert json.loads(row["order_items"]) == json.loads(newest["order_items"])
+    assert len(json.loads(row["order_items"])) == 3
+
+
+def test_the_source_time_can_order_instead(lake: Lake) -> None:
+    lake.arguments = ("--source-ordering-field", "__source_ts_ms")
+    lake.run(*captured("insert_by_statement"))  # all four have the same time: the last one in the file wins
+    [row] = lake.rows().values()
+    assert len(json.loads(row["order_items"])) == 3
+
+
+def test_what_does_not_fit_is_set_aside_and_the_rest_commits(lake: Lake) -> None:
+    bad = event(2, 11, order_date="20777")
+    path = lake.land("", event(1, 10), "{broken", bad, event(None, 12))  # type: ignore[arg-type]
+    report = lake.run()
+    assert (report.events, report.upserts, report.quarantined) == (4, 1, 3)
+    entries = lake.quarantined()
+    name = str(path.relative_to(lake.landing))
+    assert [(entry["origin"], entry["line"], entry["reason"]) for entry in entries] == [
+        (name, 3, "not one JSON value"),
+        (name, 4, "type: order_date (not int)"),
+        (name, 5, "missing: order_id"),
+    ]
+    assert entries[0]["text"] == "{broken"
+    assert json.loads(entries[1]["text"]) == bad
+    assert entries[0]["quarantined_at"].endswith("+00:00")
+
+    # The same file once more, as after a crash before the commit: the same entries, not more.
+    shutil.rmtree(lake.table_path)
+    lake.run()
+    assert len(lake.quarantined()) == 3
+
+    # A batch that has nothing but bad lines still moves on.
+    assert lake.run("{").quarantined == 1
+    assert lake.job().run_batch() is None
+    assert len(lake.rows()) == 1
+
+
+def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
+    lake.extra = {"hoodie.streamer.quarantine.max.records": "2"}
+    lake.land(event(1, 10), *["{"] * 3)
+    with pytest.raises(QuarantineLimitError, match=r"3 of 4 events don't fit, such as .*json: not one JSON value"):
+        lake.job().run_batch()
+    assert not lake.table_path.exists()
+    assert not lake.quarantine.exists()
+    lake.extra = {"hoodie.streamer.quarantine.max.records": "3"}
+    assert lake.run().upserts == 1
+
+
+def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:
+    unavailable = "__debezium_unavailable_value"
+    lake.run(event(1, 10, "c", products='["stored"]', employee='{"e": 1}'), event(2, 10, "c"))
+    report = lake.run(
+        event(1, 20, products=unavailable, employee='{"e": 2}'),
+        event(1, 30, products=unavailable, employee=unavailable, shipment='{"s": 3}'),
+        event(2, 20, products='["batch"]'),
+        event(2, 30, products=unavailable),
+        event(3, 20, products=unavailable),
+        event(2, 15, "d", products=unavailable),
+    )
+    rows = lake.rows()
+    assert (rows[1]["products"], rows[1]["employee"], rows[1]["shipment"]) == ('["stored"]', '{"e": 2}', '{"s": 3}')
+    assert (rows[2]["products"], rows[2]["__lsn"]) == ('["batch"]', 30)
+    assert sorted(rows) == [1, 2]
+    assert report.quarantined == 1
+    assert [entry["reason"] for entry in lake.quarantined()] == ["placeholder: no earlier value of products"]
+    assert json.loads(lake.quarantined()[0]["text"])["order_id"] == 3
+
+
+def test_captured_unavailable_values_are_restored_from_the_event_before(lake: Lake) -> None:
+    before, after = captured("unavailable_value")
+    lake.run(before, after)
+    [row] = lake.rows().values()
+    assert row["products"] == json.loads(before)["products"]
+    assert row["__lsn"] == json.loads(after)["__lsn"]
+
+
+def test_a_new_field_becomes_a_column_that_stays(lake: Lake) -> None:
+    lake.run(event(1, 10), event(2, 10))
+    lake.run(event(1, 20, sales_channel="web", weight=1.5, rank=2**40, tags=["a"], note=None))
+    assert any(line.startswith("new column sales_channel string") for line in lake.log)
+    rows = lake.rows()
+    assert (rows[1]["sales_channel"], rows[1]["weight"], rows[1]["rank"], rows[1]["tags"]) == (
+        "web",
+        1.5,
+        2**40,
+        '["a"]',
+    )
+    assert rows[2]["sales_channel"] is None
+    assert "note" not in rows[1]  # nothing but nulls: no type to infer yet
+    lake.run(event(2, 30))
+    rows = lake.rows()
+    assert (rows[1]["rank"], rows[2]["rank"], rows[2]["__lsn"]) == (2**40, None, 30)
+    lake.run(event(2, 40, rank="high"))
+    assert lake.quarantined()[0]["reason"] == "type: rank (not bigint)"
+
+
+def test_merge_on_read_with_compaction(lake: Lake) -> None:
+    lake.arguments = ("--table-type", "MERGE_ON_READ")
+    lake.extra = {"hoodie.compact.inline.max.delta.commits": "2"}
+    job = lake.job()
+    lake.land(event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c"))
+    job.run_batch()
+    lake.land(event(1, 20), event(2, 5), event(3, 30, "d"))
+    report = job.run_batch()
+    assert report is not None
+    assert any(".compaction." in path.name for path in (lake.table_path / ".hoodie").iterdir())
+    lake.land(event(3, 20), event(2, 15))
+    job.run_batch()  # the same job: its own compaction is no other writer's commit
+    assert lake.lsns() == {1: 20, 2: 15}
+    assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
+
+
+@pytest.mark.parametrize("operation", ["INSERT", "BULK_INSERT"])
+def test_inserts_and_the_deletes_among_them(lake: Lake, operation: str) -> None:
+    lake.arguments = ("--op", operation)
+    lake.run(event(1, 10, "c"), event(2, 10, "c"))
+    lake.run(event(3, 20, "c"))
+    lake.run(event(1, 30, "d"), event(4, 30, "c"))
+    assert lake.lsns() == {2: 10, 3: 20, 4: 30}
+    assert any("this batch has deletes and is written by upsert" in line for line in lake.log)
+
+
+def test_the_partitioned_layout_moves_and_deletes_rows(lake: Lake) -> None:
+    lake.conf = "cdc_events_partitioned.properties"
+    lake.run(event(1, 10, "c", customer_id="A"), event(2, 10, "c", customer_id="A"), event(3, 10, "c", customer_id="B"))
+    assert (lake.table_path / "customer_id=A" / "order_id=1").is_dir()
+    report = lake.run(event(1, 20, customer_id="B"), event(2, 30, "d", customer_id="A"), event(3, 5, customer_id="OLD"))
+    assert report.quarantined == 0
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "B", 3: "B"}
+    # ComplexKeyGenerator's encoding of a single key field differs by Hudi version: 0.14.1 to 1.0 write the value alone.
+    table = lake.spark.read.format("hudi").load(str(lake.table_path))
+    keys = {(row["_hoodie_record_key"], row["_hoodie_partition_path"]) for row in table.collect()}
+    assert keys == {("1", "customer_id=B/order_id=1"), ("3", "customer_id=B/order_id=3")}
+    # Without its partition a row can't be found or placed.
+    assert lake.run(event(3, 40, customer_id=None)).quarantined == 1
+
+
+def test_progress_is_found_behind_other_commits_and_in_the_archive(lake: Lake) -> None:
+    lake.run(event(1, 10, "c"), event(2, 10, "c"))
+    stored = lake.table().progress()["deltastreamer.checkpoint.key"]
+    # Another program's commits carry no progress, and push ours into the archived timeline.
+    rows = lake.spark.read.format("hudi").load(str(lake.table_path)).filter("order_id = 1")
+    rows = rows.select([name for name in rows.columns if not name.startswith("_hoodie_") or name.endswith("_deleted")])
+    rows = rows.localCheckpoint()
+    options = {
+        name: value
+        for name, value in lake.table().write_options("upsert").items()
+        if not name.startswith("hoodie.datasource.write.commitmeta")
+    }
+    archiving = {
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.cleaner.commits.retained": "1",
+        "hoodie.commits.archival.batch": "1",
+    }
+    for _ in range(6):
+        rows.write.format("hudi").options(**options, **archiving).mode("append").save(str(lake.table_path))
+    assert len(list((lake.table_path / ".hoodie" / "archived").glob(".commits_.archive*"))) > 0
+    assert stored not in {path.read_text() for path in (lake.table_path / ".hoodie").glob("*.commit")}
+    assert lake.table().progress()["deltastreamer.checkpoint.key"] == stored
+    assert lake.job().run_batch() is None
+    lake.run(event(1, 20))
+    assert lake.lsns() == {1: 20, 2: 10}
+
+
+def test_a_second_writer_is_noticed_before_anything_is_written(lake: Lake) -> None:
+    job, other = lake.job(), lake.job()
+    lake.land(event(1, 10, "c"))
+    assert other.run_batch() is not None
+    with pytest.raises(ConcurrentWriterError, match="another writer committed"):
+        job.run_batch()
+    assert lake.commits() == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra", "message"),
+    [
+        (("--table-type", "MERGE_ON_READ"), {}, "hoodie.table.type=COPY_ON_WRITE, the settings say MERGE_ON_READ"),
+        (
+            (),
+            {"hoodie.datasource.write.recordkey.field": "customer_id"},
+            "fields=order_id, the settings say customer_id",
+        ),
+        (("--source-ordering-field", "__source_ts_ms"), {}, "precombine.field=__lsn, the settings say __source_ts_ms"),
+        (
+            (),
+            {
+                "hoodie.datasource.write.partitionpath.field": "customer_id",
+                "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
+            },
+            "the settings say",
+        ),
+        ((), {"hoodie.datasource.write.recordkey.field": "nothing"}, "has no field nothing"),
+    ],
+)
+def test_other_settings_than_the_tables_are_refused(
+    existing: Lake, arguments: tuple[str, ...], extra: dict[str, str], message: str
+) -> None:
+    lake = Lake(existing.spark, existing.folder, extra, arguments)
+    with pytest.raises(SettingsError, match=message):
+        lake.job()
+
+
+@pytest.fixture(scope="module")
+def existing(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A lake with one row."""
+    lake = Lake(spark, tmp_path_factory.mktemp("existing"))  # type: ignore[arg-type]
+    lake.run(event(1, 10, "c"))
+    return lake
+
+
+def test_what_an_interrupted_creation_left_is_removed(existing: Lake, tmp_path: Lake) -> None:
+    lake = Lake(existing.spark, tmp_path)  # type: ignore[arg-type]
+    (lake.table_path / ".hoodie" / ".temp").mkdir(parents=True)
+    (lake.table_path / ".hoodie" / "hoodie.properties").write_text("")
+    lake.run(event(1, 10, "c"))
+    assert lake.lsns() == {1: 10}
+    assert not existing.table().clear_half_created()
+    assert existing.lsns() == {1: 10}
+
+
+def test_both_layouts_and_odd_names_are_read_and_bookkeeping_is_not(lake: Lake) -> None:
+    lake.land(event(1, 10, "c"), name="customer_id=[missing]/order_id=1/demo(0_000000000001).json")
+    lake.land(event(2, 10, "c"), name="customer_id=a b%41é{x}/order_id=2/demo(0_000000000002).json")
+    lake.land(event(3, 10, "c"), "{", name="what*?/z.json")
+    lake.land(event(4, 10, "c"), name=".indexes/topic/0/lock.json")
+    lake.land(event(5, 10, "c"), name="topic/.temp-upload/x.json")
+    lake.land(event(6, 10, "c"), name="topic/_SUCCESS")
+    lake.land(name="topic/empty.json")
+    report = lake.run()
+    assert sorted(lake.rows()) == [1, 2, 3]
+    assert (report.files, report.quarantined) == (4, 1)
+    assert lake.quarantined()[0]["origin"] == "what*?/z.json"
+
+
+def test_the_later_offset_wins_among_equal_events(lake: Lake) -> None:
+    lake.land(event(1, 10, customer_id="SECOND"), name="customer_id=A/order_id=1/demo(0_000000000009).json")
+    lake.land(event(1, 10, customer_id="FIRST"), name="customer_id=Z/order_id=1/demo(0_000000000001).json")
+    lake.run()
+    assert lake.rows()[1]["customer_id"] == "SECOND"
+
+
+def test_progress_late_files_gaps_and_limits(lake: Lake) -> None:
+    lake.extra = {"hoodie.streamer.source.dfs.sweep.interval.seconds": "0"}
+    job = lake.job()
+    first = lake.land(event(1, 10, "c"))
+    assert job.run_batch() is not None
+    assert job.run_batch() is None
+    lake.next_offset += 3  # three offsets that never land
+    lake.land(event(2, 20, "c"))
+    gap = job.run_batch()
+    assert gap is not None
+    assert gap.missing_offsets == 3
+    assert f"3 offsets of {first.parent.relative_to(lake.landing)} are in no file" in lake.log
+    late = lake.land(event(3, 30, "c"), name=f"{first.parent.relative_to(lake.landing)}/000000000002_1_2.json")
+    report = job.run_batch()
+    assert report is not None
+    assert (report.late_files, report.missing_offsets) == (1, 0)
+    late.write_text(json.dumps(event(3, 31, "c")) + "\n" + json.dumps(event(4, 31, "c")) + "\n")
+    assert job.run_batch() is not None
+    assert lake.lsns() == {1: 10, 2: 20, 3: 31, 4: 31}
+    lake.land(name="empty.json")  # an object without a byte makes no commit, and is never in the way
+    before = lake.commits()
+    assert job.run_batch() is None
+    assert lake.commits() == before
+    # One file at a time, since each is larger than the limit.
+    lake.arguments = ("--source-limit", "10")
+    lake.land(event(5, 40, "c"))
+    lake.land(event(5, 50))
+    limited = lake.job()
+    reports = [limited.run_batch(), limited.run_batch(), limited.run_batch()]
+    assert [report and report.files for report in reports] == [2, 1, None]
+    assert lake.lsns()[5] == 50
+
+
+def test_a_checkpoint_option_counts_once(lake: Lake) -> None:
+    lake.run(event(1, 10, "c"))
+    lake.arguments = ("--checkpoint", "0")
+    assert lake.run().files == 1  # everything again
+    assert lake.job().run_batch() is None  # the same value after a restart: already applied
+    lake.arguments = ("--ignore-checkpoint", "once")
+    assert lake.run().files == 1
+    assert lake.job().run_batch() is None
