@@ -235,7 +235,7 @@ def run_cli(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "state"
     argv = [sys.executable, "-m", "local", "up", "--no-job", "--folder", str(folder)]

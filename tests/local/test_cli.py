@@ -1,0 +1,69 @@
+import os
+import signal
+import time
+
+import psycopg2
+import pytest
+from rich.console import Console
+
+from local import cli
+from local.errors import PlatformError
+from local.status import DataStatus, ServiceStatus, Status
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PlatformError("kafka isn't ready"),
+        OSError("kafka isn't ready"),
+        psycopg2.OperationalError("kafka isn't ready\n"),
+    ],
+)
+def test_what_a_user_can_cause_is_one_line_and_exit_1(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, cli.one_line_errors("up"):
+        raise error
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "up: kafka isn't ready\n"
+
+
+def test_a_mistake_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), cli.one_line_errors("up"):
+        _ = 1 // 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(number)
+    unwound = []
+
+    def run() -> None:
+        with cli.one_line_errors("up"):
+            try:
+                os.kill(os.getpid(), number)
+                time.sleep(5)
+            finally:
+                unwound.append(number)
+
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert (ended.value.code, unwound) == (130, [number])
+    assert capsys.readouterr().err == "up: interrupted\n"
+    assert signal.getsignal(number) is before
+
+
+def test_the_status_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(record=True, width=100)
+    monkeypatch.setattr(cli, "console", console)
+    services = [
+        ServiceStatus(name="kafka", running=True, pid=77, port=20_001, rss_bytes=260_400_000),
+        ServiceStatus(name="job", running=False),
+    ]
+    data = DataStatus(
+        outbox_rows=829, topic_end=831, sink_offset=830, landing_objects=None, lake_rows=None, last_commit=None
+    )
+    cli._print_status(Status(services=services, data=data, problems=["job is dead: see job.log"]))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["kafka", "running", "77", "20001", "260"] in lines
+    assert ["job", "dead", "-", "-", "-"] in lines
+    assert ["lake", "-", "rows,", "last", "commit", "-"] in lines
+    assert lines[-1] == ["job", "is", "dead:", "see", "job.log"]
