@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import first_line
+from spark_jobs.hadoop import Hadoop
 from spark_jobs.settings import SyncSettings, TableSettings
 from spark_jobs.table import Commit
 
@@ -27,34 +28,26 @@ class Catalogue:
 
     def __init__(
         self,
-        spark: SparkSession,
         settings: SyncSettings,
-        table: TableSettings,
-        log: Log,
         *,
-        sync: Callable[[], None] | None = None,
+        sync: Callable[[], bool],
+        log: Log,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`sync` runs one sync and returns False when there is no table yet."""
         self._settings = settings
-        self._table = table
+        self._sync = sync
         self._log = log
-        self._sync = sync or (lambda: sync_to_glue(spark, settings, table))
         self._clock = clock
         self._pending = True
-        self._table_exists = False
         self._schema: str | None = None
         self._partitions: set[str] = set()
         self._not_before = float("-inf")
         self._thread: threading.Thread | None = None
-        self._error: Exception | None = None
-
-    def table_found(self) -> None:
-        """Say that there is a table to sync."""
-        self._table_exists = True
+        self._outcome: bool | Exception = False
 
     def committed(self, commit: Commit) -> None:
         """Note a commit, and sync when it changed the schema or the partitions and the interval allows it."""
-        self._table_exists = True
         changed = commit.schema != self._schema or not commit.partitions <= self._partitions
         self._pending = self._pending or changed
         self._schema = commit.schema
@@ -63,7 +56,7 @@ class Catalogue:
 
     def run_if_due(self) -> None:
         """Take note of a finished sync, and start one that is pending and due."""
-        if not self._finished() or not (self._pending and self._table_exists) or self._clock() < self._not_before:
+        if not self._finished() or not self._pending or self._clock() < self._not_before:
             return
         self._pending = False
         self._not_before = self._clock() + self._settings.min_interval_seconds
@@ -73,7 +66,7 @@ class Catalogue:
     def finish(self) -> None:
         """Wait for a running sync and try a pending one once, each for the settings' time at most."""
         self._wait()
-        if self._pending and self._table_exists and self._thread is None:
+        if self._pending and self._thread is None:
             self._not_before = float("-inf")
             self.run_if_due()
             self._wait()
@@ -85,9 +78,9 @@ class Catalogue:
 
     def _run(self) -> None:
         try:
-            self._sync()
+            self._outcome = self._sync()
         except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
-            self._error = error
+            self._outcome = error
 
     def _finished(self) -> bool:
         if self._thread is None:
@@ -95,12 +88,11 @@ class Catalogue:
         if self._thread.is_alive():
             return False
         self._thread = None
-        if self._error is not None:
+        if isinstance(self._outcome, Exception):
             self._pending = True
             self._not_before = self._clock() + max(_RETRY_SECONDS, self._settings.min_interval_seconds)
-            self._log(f"catalogue sync failed, is tried again: {first_line(self._error)}")
-            self._error = None
-        else:
+            self._log(f"catalogue sync failed, is tried again: {first_line(self._outcome)}")
+        elif self._outcome:
             self._log(f"catalogue sync done: {self._settings.database}.{self._settings.table}")
         return True
 
@@ -108,7 +100,7 @@ class Catalogue:
         if self._thread is not None:
             self._thread.join(self._settings.timeout_seconds)
         if not self._finished():
-            self._log("catalogue sync still runs; the next start syncs again")
+            self._log("catalogue sync still runs: not waiting any longer, the next start syncs again")
 
 
 def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str, str]:
@@ -128,15 +120,20 @@ def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str
     }
 
 
-def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettings) -> None:
-    """Run Hudi's AwsGlueCatalogSyncTool once; AWS's own environment variables give region, credentials, endpoint."""
+def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettings) -> bool:
+    """Run Hudi's AwsGlueCatalogSyncTool once; False when there is no table yet.
+
+    AWS's own environment variables give region, credentials and endpoint.
+    """
+    if not Hadoop(spark).exists(f"{table.base_path}/.hoodie/hoodie.properties"):
+        return False
     jvm: Any = spark._jvm
     properties = jvm.java.util.Properties()
     for key, value in sync_properties(settings, table).items():
         properties.setProperty(key, value)
-    configuration = spark._jsc.hadoopConfiguration()
-    tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, configuration)
+    tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, spark._jsc.hadoopConfiguration())
     try:
         tool.syncHoodieTable()
     finally:
         tool.close()
+    return True

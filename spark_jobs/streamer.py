@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_jobs import options, properties, schema, session, settings
-from spark_jobs.catalogue import Catalogue
+from spark_jobs.catalogue import Catalogue, sync_to_glue
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
@@ -60,7 +60,7 @@ def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
     )
-    catalogue = Catalogue(spark, decided.sync, decided.table, log) if decided.sync else None
+    catalogue = _catalogue(spark, decided)
 
     def committed(report: CommitReport) -> None:
         print(report.line(), flush=True)
@@ -86,6 +86,13 @@ def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
     finally:
         if catalogue:
             catalogue.finish()
+
+
+def _catalogue(spark: SparkSession, decided: Settings) -> Catalogue | None:
+    sync = decided.sync
+    if sync is None:
+        return None
+    return Catalogue(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log)
 
 
 def log(message: str) -> None:

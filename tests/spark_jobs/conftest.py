@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from local.jars import jar_folder
@@ -43,7 +44,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def glue_endpoint() -> Iterator[str]:
+    """A Glue on loopback (moto)."""
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Iterator[SparkSession]:
     """A session on two cores, set up as the job sets up its own."""
     scratch = tmp_path_factory.mktemp("spark")
     flags = " ".join([*jvm_flags(), f"-Dderby.system.home={scratch}"])
@@ -64,6 +75,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{quoted} pyspark-shell")
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.delenv("SPARK_CONF_DIR", raising=False)
+        for name, value in aws_environment(glue_endpoint).items():
+            patch.setenv(name, value)
         spark = session.start("tests", "local[2]")
     spark.sparkContext.setLogLevel("ERROR")
     yield spark
@@ -74,6 +87,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def columns() -> tuple[Column, ...]:
     """The columns of the outbox table's events."""
     return schema.parse(SCHEMA.read_text(), str(SCHEMA))
+
+
+def aws_environment(glue_endpoint: str) -> dict[str, str]:
+    """What AWS's clients need to talk to moto."""
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
+    return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
 
 
 def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:

@@ -1,0 +1,158 @@
+"""When the catalogue is synced, and what Hudi's tool writes into Glue (moto)."""
+
+import threading
+from typing import Any
+
+import boto3
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.catalogue import Catalogue, sync_to_glue
+from spark_jobs.settings import SyncSettings
+from spark_jobs.table import Commit
+from tests.spark_jobs.conftest import Lake, event
+
+SETTINGS = SyncSettings(
+    database="datalake",
+    table="cdc_events",
+    partition_fields=(),
+    properties={},
+    min_interval_seconds=5,
+    timeout_seconds=5,
+)
+
+
+def commit(schema: str = "a", *partitions: str) -> Commit:
+    return Commit("1", 1, 0, 0, frozenset(partitions or ("",)), schema)
+
+
+class Glue:
+    """A sync whose outcome the test sets, under a clock of the test's."""
+
+    def __init__(self) -> None:
+        self.syncs = 0
+        self.now = 0.0
+        self.error: Exception | None = None
+        self.log: list[str] = []
+        self.release = threading.Event()
+        self.release.set()
+        self.catalogue = Catalogue(SETTINGS, sync=self.sync, log=self.log.append, clock=lambda: self.now)
+
+    def sync(self) -> bool:
+        self.release.wait(10)
+        self.syncs += 1
+        if self.error:
+            raise self.error
+        return True
+
+    def at(self, now: float) -> int:
+        """Syncs done when the loop has looked at this time."""
+        self.now = now
+        self.catalogue.run_if_due()
+        self.settle()
+        return self.syncs
+
+    def settle(self) -> None:
+        for thread in threading.enumerate():
+            if thread.name == "catalogue-sync":
+                thread.join(10)
+        before = self.catalogue._pending
+        self.catalogue._finished()
+        assert self.catalogue._pending or not before or self.syncs
+
+
+def test_each_start_syncs_once() -> None:
+    glue = Glue()
+    assert [glue.at(0), glue.at(1), glue.at(100)] == [1, 1, 1]
+
+
+def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
+    glue = Glue()
+    for now, done, made in [
+        (0, 1, commit("a", "p=1")),
+        (10, 1, commit("a", "p=1")),
+        (20, 2, commit("a", "p=2")),
+        (30, 3, commit("b", "p=2")),
+        (40, 3, commit("b", "p=1", "p=2")),
+    ]:
+        glue.now = now
+        glue.catalogue.committed(made)
+        glue.settle()
+        assert glue.syncs == done, now
+
+
+def test_syncs_keep_their_distance_and_none_is_forgotten() -> None:
+    glue = Glue()
+    assert glue.at(0) == 1
+    glue.now = 1
+    glue.catalogue.committed(commit("b"))
+    assert [glue.at(2), glue.at(4.9), glue.at(5), glue.at(60)] == [1, 1, 2, 2]
+
+
+def test_a_failed_sync_is_tried_again_until_it_succeeds() -> None:
+    glue = Glue()
+    glue.error = OSError("Glue is down")
+    assert [glue.at(0), glue.at(29), glue.at(30)] == [1, 1, 2]
+    assert glue.log[0] == "catalogue sync failed, is tried again: OSError: Glue is down"
+    glue.error = None
+    assert [glue.at(61), glue.at(200)] == [3, 3]
+    assert glue.log[-1] == "catalogue sync done: datalake.cdc_events"
+
+
+def test_a_slow_sync_holds_nothing_up_and_a_commit_meanwhile_counts() -> None:
+    glue = Glue()
+    glue.release.clear()
+    glue.catalogue.run_if_due()
+    glue.catalogue.committed(commit("b"))  # returns although the first sync hangs
+    assert glue.syncs == 0
+    glue.release.set()
+    glue.settle()
+    assert glue.at(10) == 2
+
+
+def test_the_end_tries_a_pending_sync_once_whatever_the_interval() -> None:
+    glue = Glue()
+    glue.at(0)
+    glue.now = 1
+    glue.catalogue.committed(commit("b"))
+    glue.catalogue.finish()
+    assert glue.syncs == 2
+    glue.catalogue.committed(commit("c"))
+    glue.error = OSError("down")
+    glue.catalogue.finish()
+    assert glue.syncs == 3
+    assert glue.log[-1].startswith("catalogue sync failed")
+
+
+def glue_table(endpoint: str) -> dict[str, Any]:
+    client = boto3.client(
+        "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
+    )
+    table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
+    pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")
+    table["partitions"] = sorted(tuple(entry["Values"]) for page in pages for entry in page["Partitions"])
+    return table
+
+
+@pytest.mark.integration
+def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake: Lake, glue_endpoint: str) -> None:
+    lake.conf = "cdc_events_partitioned.properties"
+    lake.arguments = ("--enable-sync",)
+    decided = lake.settings()
+    assert decided.sync is not None
+    assert sync_to_glue(spark, decided.sync, decided.table) is False  # nothing there yet: no error
+    lake.run(event(1, 10, "c", customer_id="A"))
+    assert sync_to_glue(spark, decided.sync, decided.table)
+    lake.run(event(2, 20, "c", customer_id="B", note="new"))
+    assert sync_to_glue(spark, decided.sync, decided.table)
+    table = glue_table(glue_endpoint)
+    types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
+    assert (types["order_date"], types["order_items"], types["note"], types["__lsn"]) == (
+        "date",
+        "string",
+        "string",
+        "bigint",
+    )
+    assert [key["Name"] for key in table["PartitionKeys"]] == ["customer_id", "order_id"]
+    assert table["partitions"] == [("A", "1"), ("B", "2")]
+    assert table["Parameters"]["athena_enable_native_hudi_connector_implementation"] == "true"

@@ -1,0 +1,262 @@
+"""Which files are consumed when: none skipped, none late unnoticed, progress bounded."""
+
+import datetime as dt
+import itertools
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.settings import FileSettings
+from spark_jobs.sources.json_files import FileBatch, JsonFiles, in_order, normalised_root
+from spark_jobs.sources.listing import LocalLister, S3Lister, is_bookkeeping
+from spark_jobs.sources.progress import FileProgress, SourceFile, read_progress
+
+TOPIC = "demo.datalake.cdc_events"
+
+
+def file(name: str, changed_ms: int = 1000, *, size: int = 10, mark: str = "m") -> SourceFile:
+    return SourceFile(f"s3a://landing/{name}", name, size, changed_ms, mark)
+
+
+def ordered(last: int, changed_ms: int = 1000, *, partition: int = 0, mark: str = "m") -> SourceFile:
+    return file(f"{TOPIC}/{partition}/{last:012d}_1_2.json", changed_ms, mark=mark)
+
+
+class Listing:
+    """A lister whose files the test sets."""
+
+    def __init__(self, *files: SourceFile) -> None:
+        self.files = list(files)
+        self.calls: list[Any] = []
+
+    def all(self) -> list[SourceFile]:
+        self.calls.append("all")
+        return list(self.files)
+
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
+        self.calls.append(dict(watermarks))
+        return [f for f in self.files if f.folder is None or f.name > watermarks.get(f.folder, "")]
+
+
+class Reader:
+    """Consumes batches and keeps their progress, as the job does with each commit."""
+
+    def __init__(self, *files: SourceFile, remembered: int = 100, max_bytes: int | None = None) -> None:
+        self.listing = Listing(*files)
+        self.settings = FileSettings(
+            root="s3a://landing", remembered_files=remembered, sweep_seconds=300, max_bytes=max_bytes
+        )
+        self.now = 0.0
+        self.checkpoint: str | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        self.source = JsonFiles(cast(Any, None), self.settings, self.listing, clock=lambda: self.now)
+
+    def batch(self) -> FileBatch | None:
+        batch = self.source.next_batch(self.checkpoint)
+        if batch is not None:
+            self.checkpoint = batch.checkpoint
+        return batch
+
+    def names(self) -> list[str]:
+        batch = self.batch()
+        return [] if batch is None else [f.name for f in batch.consumed]
+
+    def progress(self) -> FileProgress:
+        return read_progress(self.checkpoint, normalised_root("s3a://landing"))
+
+
+def test_files_of_the_checkpoints_time_are_not_skipped() -> None:
+    reader = Reader(file("a", 1000))
+    assert reader.names() == ["a"]
+    assert reader.names() == []
+    reader.listing.files.append(file("b", 1000))
+    reader.restart()
+    assert reader.names() == ["b"]
+
+
+def test_a_file_that_is_written_again_is_read_again() -> None:
+    reader = Reader(file("a"))
+    reader.names()
+    for changed in (file("a", mark="other"), file("a", size=11), file("a", 2000, mark="m2")):
+        reader.listing.files = [changed]
+        reader.restart()
+        assert reader.names() == ["a"]
+    assert reader.names() == []
+
+
+def test_the_memory_is_bounded_and_ties_at_the_horizon_stay_known() -> None:
+    files = [file(f"{number:04}", 1000 + number // 3) for number in range(30)]
+    reader = Reader(*files, remembered=10)
+    assert len(reader.names()) == 30
+    progress = reader.progress()
+    assert progress.horizon_ms == 1006
+    assert len(progress.memory) == 12  # 10 and the rest of the ms that the tenth has
+    reader.restart()
+    assert reader.names() == []
+    reader.listing.files.append(file("late, of the horizon's very time", 1006))
+    reader.restart()
+    assert reader.names() == ["late, of the horizon's very time"]
+    reader.listing.files.append(file("too late", 1005))
+    reader.restart()
+    assert reader.names() == []
+
+
+def test_the_horizon_never_passes_a_file_that_still_waits() -> None:
+    # In one partition offsets go before times, so an old file may wait while newer ones are consumed.
+    files = [ordered(1, 9000), ordered(2, 9000), ordered(3, 100)]
+    reader = Reader(*files, remembered=1, max_bytes=10)
+    assert [reader.names() for _ in range(4)] == [[f.name] for f in files] + [[]]
+
+
+def test_every_file_is_consumed_once_whatever_the_limits() -> None:
+    files = [file(f"{number:03}", (number * 7919) % 50) for number in range(200)]
+    for remembered, max_bytes in itertools.product((1, 7, 1000), (1, 35, None)):
+        reader = Reader(*files, remembered=remembered, max_bytes=max_bytes)
+        consumed = []
+        for turn in range(300):
+            if turn % 3 == 0:
+                reader.restart()  # as after a crash: only the committed progress is known
+            consumed += reader.names()
+        assert sorted(consumed) == sorted(f.name for f in files), (remembered, max_bytes)
+
+
+def test_a_batch_has_at_least_one_file_and_at_most_the_limits_bytes() -> None:
+    files = [file("a", 1, size=100), file("b", 2, size=5), file("c", 3, size=4), file("d", 4, size=2)]
+    reader = Reader(*files, max_bytes=10)
+    assert [reader.names() for _ in range(4)] == [["a"], ["b", "c"], ["d"], []]
+
+
+def test_partitions_are_read_by_offset_and_everything_else_by_age() -> None:
+    files = [ordered(9, 1000), ordered(5, 3000), ordered(7, 2000, partition=1), file("x", 2500)]
+    assert [f.name for f in in_order(files)] == [files[2].name, "x", files[1].name, files[0].name]
+
+
+def test_missing_offsets_are_counted_per_partition() -> None:
+    reader = Reader(ordered(9), ordered(19), ordered(4, partition=1))
+    batch = reader.batch()
+    assert batch is not None
+    lines = {f"s3a://landing/{f.name}": count for f, count in zip(batch.consumed, (10, 5, 5), strict=True)}
+    by_name = {f.name: f for f in batch.consumed}
+    counts = {path: 10 if by_name[path.removeprefix("s3a://landing/")].last_offset == 9 else 5 for path in lines}
+    findings = batch.check(counts)
+    assert findings.missing_offsets == 5
+    assert findings.notes == (f"5 offsets of {TOPIC}/0 are in no file",)
+    reader.listing.files.append(ordered(29, 2000))
+    reader.restart()
+    later = reader.batch()
+    assert later is not None
+    assert later.check({f"s3a://landing/{ordered(29).name}": 9}).missing_offsets == 1
+    # More lines than offsets: the sink repeated some, nothing is missing.
+    assert later.check({f"s3a://landing/{ordered(29).name}": 15}).missing_offsets == 0
+
+
+def test_a_file_below_the_watermark_is_found_by_the_next_sweep_only() -> None:
+    many = [ordered(number, 1000) for number in range(1, 1500)]
+    reader = Reader(*many, remembered=5000)
+    reader.names()
+    reader.listing.files += [ordered(0, 5000), ordered(2000, 5000)]
+    assert reader.names() == [ordered(2000).name]
+    assert reader.listing.calls[-1] == {f"{TOPIC}/0": ordered(1499).name}
+    reader.now = 301
+    batch = reader.batch()
+    assert batch is not None
+    assert [f.name for f in batch.consumed] == [ordered(0).name]
+    assert batch.check({}).late_files == 1
+    assert "1 files came late or again" in batch.check({}).notes[0]
+    assert reader.names() == []
+
+
+def test_one_page_or_another_layout_is_always_listed_whole() -> None:
+    reader = Reader(ordered(1))
+    reader.names()
+    reader.names()
+    assert reader.listing.calls == ["all", "all"]
+
+
+def test_another_root_starts_over_and_a_hoodie_streamer_checkpoint_is_a_time() -> None:
+    progress = FileProgress("landing").after([file("a")], [], remembered=10)
+    assert read_progress(progress.to_text(), "landing") == progress
+    assert read_progress(progress.to_text(), "elsewhere") == FileProgress("elsewhere")
+    by_time = read_progress("1000", "landing")
+    assert [by_time.is_new(file("x", changed)) for changed in (999, 1000, 1001)] == [False, True, True]
+
+
+@pytest.mark.parametrize("text", ["topic,0:5", "{}", '{"version": 1}', "", '{"version": 9}'])
+def test_another_sources_checkpoint_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="checkpoint"):
+        read_progress(text, "landing")
+
+
+def test_progress_of_many_files_stays_small() -> None:
+    files = [ordered(number, 1_795_216_992_726 + number * 977) for number in range(5000)]
+    text = FileProgress("landing").after(files, [], remembered=5000).to_text()
+    assert len(text) < 90_000
+
+
+def test_roots_are_one_however_they_are_written(tmp_path: Path) -> None:
+    assert normalised_root("s3://landing/cdc/") == normalised_root("s3a://landing/cdc") == "landing/cdc"
+    local = str(tmp_path)
+    assert normalised_root(local) == normalised_root(f"file://{local}") == normalised_root(f"file:{local}/")
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden"),
+    [
+        (".indexes/x", True),
+        ("a/.temp-upload/x.json", True),
+        ("a/_SUCCESS", True),
+        (f"{TOPIC}/0/{1:012}_1_2.json", False),
+        ("customer_id=_a/x.json", False),
+    ],
+)
+def test_bookkeeping(name: str, hidden: bool) -> None:
+    assert is_bookkeeping(name) is hidden
+
+
+def test_local_files_are_listed_by_their_change_time(tmp_path: Path) -> None:
+    assert LocalLister(str(tmp_path / "nothing")).all() == []
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "old.json").write_text("x")
+    (tmp_path / ".hidden").write_text("x")
+    os.utime(tmp_path / "a" / "old.json", (1, 1))
+    [found] = LocalLister(str(tmp_path)).all()
+    assert (found.name, found.size, found.path) == ("a/old.json", 1, f"file://{tmp_path}/a/old.json")
+    # A file that was moved here keeps its modification time; it must not count as consumed long ago.
+    assert found.changed_ms > 1_000_000_000_000
+
+
+def test_s3_is_listed_from_the_watermarks_on() -> None:
+    client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+
+    def page(*names: str, folders: tuple[str, ...] = ()) -> dict[str, Any]:
+        entry = {"Size": 3, "LastModified": dt.datetime(2026, 11, 20, tzinfo=dt.UTC), "ETag": '"e"'}
+        return {
+            "IsTruncated": False,
+            "Contents": [{"Key": f"cdc/{name}", **entry} for name in names],
+            "CommonPrefixes": [{"Prefix": f"cdc/{folder}"} for folder in folders],
+        }
+
+    with Stubber(client) as stub:
+        asked = {"Bucket": "landing"}
+        stub.add_response("list_objects_v2", page("t/0/3"), {**asked, "Prefix": "cdc/t/0/", "StartAfter": "cdc/t/0/2"})
+        stub.add_response(
+            "list_objects_v2", page(folders=("t/", ".indexes/", "u/")), {**asked, "Prefix": "cdc/", "Delimiter": "/"}
+        )
+        stub.add_response("list_objects_v2", page("u/0/1", "u/_x"), {**asked, "Prefix": "cdc/u/"})
+        stub.add_response(
+            "list_objects_v2", page(folders=("t/0/", "t/1/")), {**asked, "Prefix": "cdc/t/", "Delimiter": "/"}
+        )
+        stub.add_response("list_objects_v2", page("t/1/7", "t/1/"), {**asked, "Prefix": "cdc/t/1/"})
+        files = S3Lister("s3a://landing/cdc", client).after({"t/0": "t/0/2"})
+        stub.assert_no_pending_responses()
+    assert sorted(f.name for f in files) == ["t/0/3", "t/1/7", "u/0/1"]
+    assert files[0].path == "s3a://landing/cdc/t/0/3"
+    assert files[0].mark == '"e"'

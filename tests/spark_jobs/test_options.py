@@ -1,0 +1,78 @@
+"""The command line: HoodieStreamer's names, each supported or refused by name."""
+
+import pytest
+
+from spark_jobs import options
+from spark_jobs.errors import SettingsError
+
+NEEDED = ["--table-type", "COPY_ON_WRITE", "--target-base-path", "s3://lake/t", "--target-table", "datalake.t"]
+# The original text's line, with only the class and the jar exchanged for this job.
+TEXT = [
+    *("--table-type", "COPY_ON_WRITE"),
+    *("--source-ordering-field", "__source_ts_ms"),
+    *("--props", "s3://data-lake-demo-cevo/hudi/config/cdc_events_deltastreamer_s3.properties"),
+    *("--source-class", "org.apache.hudi.utilities.sources.JsonDFSSource"),
+    *("--target-base-path", "s3://data-lake-demo-cevo/hudi/cdc-events/"),
+    *("--target-table", "datalake.cdc_events"),
+    *("--schemaprovider-class", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider"),
+    *("--enable-sync", "--min-sync-interval-seconds", "5"),
+    *("--continuous", "--op", "UPSERT"),
+]
+
+
+def test_the_texts_line_is_understood() -> None:
+    given = options.parse(TEXT)
+    assert (given.operation, given.ordering_field, given.table_type) == ("upsert", "__source_ts_ms", "COPY_ON_WRITE")
+    assert (given.continuous, given.enable_sync, given.min_sync_interval_seconds) == (True, True, 5)
+    assert given.target_base_path == "s3://data-lake-demo-cevo/hudi/cdc-events"
+
+
+def test_what_is_not_said_has_hoodie_streamers_default_or_a_safer_one() -> None:
+    given = options.parse(NEEDED)
+    assert (given.operation, given.ordering_field, given.continuous) == ("upsert", "__lsn", False)
+    assert given.source_class == "org.apache.hudi.utilities.sources.JsonDFSSource"
+    assert (given.source_limit, given.checkpoint, given.hoodie_conf) == (None, None, ())
+
+
+def test_names_have_their_aliases_and_both_forms() -> None:
+    given = options.parse([*NEEDED, "--source-ordering-fields=seq", "--enable-hive-sync", "--op", "bulk_insert"])
+    assert (given.ordering_field, given.enable_sync, given.operation) == ("seq", True, "bulk_insert")
+    given = options.parse([*NEEDED, "--hoodie-conf", "a=1,2", "--hoodie-conf", "b=x=y"])
+    assert given.hoodie_conf == ("a=1,2", "b=x=y")
+
+
+@pytest.mark.parametrize("name", sorted(options.UNSUPPORTED))
+def test_known_but_unsupported_options_are_refused_with_a_reason(name: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        options.parse([*NEEDED, name, "value"])
+    assert str(refusal.value) == f"{name} isn't supported: {options.UNSUPPORTED[name]}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--continous"], "--continous: unknown option; did you mean --continuous?"),
+        (["--conti"], "--conti: unknown option"),
+        (["--enable-sync=true"], "--enable-sync"),
+        (["stray"], "stray: unknown option; see --help"),
+        (["--op", "DELETE_PARTITION"], "argument --op: invalid choice: 'DELETE_PARTITION'"),
+        (["--source-class", "org.apache.hudi.utilities.sources.AvroDFSSource"], "argument --source-class: invalid"),
+        (["--schemaprovider-class", "x.SchemaRegistryProvider"], "argument --schemaprovider-class: invalid"),
+        (["--payload-class", "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"], "--payload-class"),
+        (["--sync-tool-classes", "org.apache.hudi.hive.HiveSyncTool"], "argument --sync-tool-classes: invalid"),
+        (["--source-ordering-field", "a,b"], "--source-ordering-field"),
+        (["--source-limit", "0"], "argument --source-limit"),
+        (["--min-sync-interval-seconds", "-1"], "argument --min-sync-interval-seconds"),
+        (["--max-retry-count", "x"], "argument --max-retry-count"),
+    ],
+)
+def test_anything_else_is_refused_by_name(arguments: list[str], message: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        options.parse([*NEEDED, *arguments])
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_needed_options_are_asked_for() -> None:
+    with pytest.raises(SettingsError, match=r"required: --target-base-path, --target-table, --table-type"):
+        options.parse([])

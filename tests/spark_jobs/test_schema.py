@@ -1,0 +1,109 @@
+"""The Avro file: what its types mean, and that the committed one is the outbox table's."""
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import types as T
+
+from db.loading import LoadOptions, load
+from local.postgres import ConnectionParameters
+from local.schema import SchemaError, TableColumn, avro_schema, read_columns
+from spark_jobs.errors import SettingsError
+from spark_jobs.schema import Column, Encoding, extend, inferred_type, parse
+from tests.spark_jobs.conftest import SCHEMA, captured
+
+
+def record(*fields: Any) -> str:
+    return json.dumps(
+        {"type": "record", "name": "r", "fields": [{"name": f"f{i}", "type": t} for i, t in enumerate(fields)]}
+    )
+
+
+def test_types_and_their_encodings() -> None:
+    date = {"type": "int", "connect.name": "io.debezium.time.Date", "connect.version": 1}
+    columns = parse(
+        record(
+            "int",
+            ["null", "string"],
+            ["null", date],
+            {"type": "int", "logicalType": "date"},
+            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+            {"type": "long", "logicalType": "timestamp-micros"},
+            [{"type": "string", "connect.name": "io.debezium.data.Json"}, "null"],
+            {"type": "int", "connect.type": "int16"},
+        ),
+        "x.avsc",
+    )
+    assert [(column.stored.simpleString(), column.encoding) for column in columns] == [
+        ("int", Encoding.PLAIN),
+        ("string", Encoding.PLAIN),
+        ("date", Encoding.DAYS),
+        ("date", Encoding.DAYS),
+        ("timestamp", Encoding.ISO_TIMESTAMP),
+        ("timestamp", Encoding.MICROS),
+        ("string", Encoding.JSON),
+        ("int", Encoding.PLAIN),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "x.avsc: not a JSON document"),
+        ('"int"', "x.avsc: not an Avro record schema"),
+        (record(), "x.avsc: not an Avro record schema with fields"),
+        (record("bytes"), "x.avsc: field f0 has the type bytes, not supported"),
+        (record({"type": "bytes", "logicalType": "decimal"}), "field f0 has the type decimal, not supported"),
+        (record({"type": "array", "items": "int"}), "field f0 has the type array, not supported"),
+        (record(["null", "int", "string"]), "field f0 is a union of 2 types"),
+    ],
+)
+def test_what_json_events_cannot_carry_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message.replace(".", r"\.")):
+        parse(text, "x.avsc")
+
+
+def test_columns_that_only_the_table_has_are_kept_behind_the_declared_ones() -> None:
+    declared = (Column("a", T.IntegerType(), T.IntegerType()),)
+    stored = T.StructType(
+        [
+            T.StructField("extra", T.StringType()),
+            T.StructField("a", T.IntegerType()),
+            T.StructField("day", T.DateType()),
+            T.StructField("_hoodie_is_deleted", T.BooleanType()),
+        ]
+    )
+    names = [(column.name, column.encoding) for column in extend(declared, stored)]
+    assert names == [("a", Encoding.PLAIN), ("extra", Encoding.ANYTHING), ("day", Encoding.DAYS)]
+
+
+def test_inferred_types() -> None:
+    assert inferred_type(T.NullType()) is None
+    assert inferred_type(T.LongType()) == T.LongType()
+    assert inferred_type(T.StructType()) == T.StringType()
+    assert inferred_type(T.ArrayType(T.LongType())) == T.StringType()
+
+
+def test_the_committed_schema_names_every_field_of_real_events() -> None:
+    columns = parse(SCHEMA.read_text(), str(SCHEMA))
+    names = [column.name for column in columns]
+    for case in ("snapshot", "insert", "update", "delete", "delete_key_only", "insert_by_statement"):
+        for line in captured(case):
+            assert list(json.loads(line)) == names, case
+    [new] = captured("new_column")
+    assert set(json.loads(new)) - set(names) == {"sales_channel"}
+
+
+def test_a_type_without_an_avro_type_is_refused() -> None:
+    with pytest.raises(SchemaError, match=r"s\.t: no Avro type for price \(numeric\)"):
+        avro_schema("s.t", [TableColumn("price", "numeric", nullable=True)])
+
+
+@pytest.mark.integration
+def test_the_committed_schema_is_the_tables(database: ConnectionParameters) -> None:
+    load(database, LoadOptions(connector_password="unused"), lambda *_: None)
+    columns = read_columns(dict(database), "datalake.cdc_events")
+    assert avro_schema("datalake.cdc_events", columns) == json.loads(SCHEMA.read_text())
+    with pytest.raises(SchemaError, match="no such table"):
+        read_columns(dict(database), "datalake.nothing")

@@ -1,0 +1,169 @@
+"""What options and properties mean together: nothing unknown, nothing contradictory, nothing ignored in silence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs import keys, options, properties, settings
+from spark_jobs.errors import SettingsError
+from spark_jobs.settings import FileSettings, KafkaSettings, Settings
+from tests.spark_jobs.conftest import CONF
+from tests.spark_jobs.test_options import NEEDED, TEXT
+
+# The original text's properties file.
+TEXT_PROPERTIES = """
+hoodie.upsert.shuffle.parallelism=2
+hoodie.insert.shuffle.parallelism=2
+hoodie.delete.shuffle.parallelism=2
+hoodie.bulkinsert.shuffle.parallelism=2
+hoodie.datasource.hive_sync.database=datalake
+hoodie.datasource.hive_sync.table=cdc_events
+hoodie.datasource.hive_sync.partition_fields=customer_id,order_id
+hoodie.datasource.hive_sync.partition_extractor_class=org.apache.hudi.hive.MultiPartKeysValueExtractor
+hoodie.datasource.hive_sync.jdbcurl=jdbc:hive2://10.100.22.160:10000
+hoodie.datasource.write.recordkey.field=order_id
+hoodie.datasource.write.partitionpath.field=customer_id,order_id
+hoodie.datasource.write.keygenerator.class=org.apache.hudi.keygen.ComplexKeyGenerator
+hoodie.datasource.write.hive_style_partitioning=true
+hoodie.deltastreamer.schemaprovider.source.schema.file=s3://data-lake-demo-cevo/hudi/config/schema.avsc
+hoodie.deltastreamer.source.dfs.root=s3://data-lake-demo-cevo/cdc-events/
+hoodie.parquet.small.file.limit=134217728
+"""
+LEAST = {keys.RECORD_KEY: "order_id", keys.FILES_ROOT: "s3://landing/x/", keys.SCHEMA_FILE: "s.avsc"}
+
+
+def decide(arguments: Sequence[str] | None = None, /, **changed: Any) -> tuple[Settings, list[str]]:
+    """Decide from the least settings; keys are given with `__` for `.`."""
+    given = dict(LEAST) | {key.replace("__", "."): str(value) for key, value in changed.items()}
+    warnings: list[str] = []
+    return settings.decide(options.parse([*NEEDED, *(arguments or [])]), given, warnings.append), warnings
+
+
+def test_the_texts_properties_are_understood() -> None:
+    warnings: list[str] = []
+    given = properties.combine(properties.parse(TEXT_PROPERTIES), [])
+    decided = settings.decide(options.parse(TEXT), given, warnings.append)
+    table, sync = decided.table, decided.sync
+    assert sync is not None
+    assert isinstance(decided.source, FileSettings)
+    assert decided.source.root == "s3://data-lake-demo-cevo/cdc-events"
+    assert (table.database, table.name, table.hive_style) == ("datalake", "cdc_events", True)
+    assert (table.key_fields, table.partition_fields) == (("order_id",), ("customer_id", "order_id"))
+    assert table.key_generator == "org.apache.hudi.keygen.ComplexKeyGenerator"
+    assert table.write_options["hoodie.parquet.small.file.limit"] == "134217728"
+    assert table.write_options["hoodie.upsert.shuffle.parallelism"] == "2"
+    # An order may go to another customer; only a global index finds its row in the old folder.
+    assert table.write_options["hoodie.index.type"] == "GLOBAL_SIMPLE"
+    assert (sync.database, sync.table, sync.partition_fields) == ("datalake", "cdc_events", ("customer_id", "order_id"))
+    assert warnings == [
+        "hoodie.datasource.hive_sync.jdbcurl is not used: the Glue catalogue is reached without a Hive server"
+    ]
+
+
+def test_the_jobs_own_files_are_understood() -> None:
+    for name in ("cdc_events.properties", "cdc_events_partitioned.properties"):
+        pairs = properties.load(str(CONF / name), lambda path: Path(path).read_text())
+        given = properties.combine(pairs, [(keys.FILES_ROOT, "/x"), (keys.SCHEMA_FILE, "s.avsc")])
+        decided = settings.decide(options.parse(NEEDED), given, lambda line: pytest.fail(line))
+        assert decided.table.write_options["hoodie.metadata.enable"] == "false"
+
+
+def test_defaults() -> None:
+    decided, warnings = decide()
+    assert warnings == []
+    assert decided.quarantine_path == "s3://lake/_quarantine/t"
+    assert (decided.quarantine_limit, decided.tombstones_limit, decided.poll_seconds) == (1000, 20000, 1.0)
+    assert decided.table.key_generator.endswith("NonpartitionedKeyGenerator")
+    assert decided.sync is None
+    assert isinstance(decided.source, FileSettings)
+    assert (decided.source.root, decided.source.max_bytes) == ("s3://landing/x", None)
+
+
+def test_kafka() -> None:
+    decided, warnings = decide(
+        ["--source-class", "org.apache.hudi.utilities.sources.JsonKafkaSource", "--source-limit", "9"],
+        hoodie__streamer__source__kafka__topic="t",
+        bootstrap__servers="localhost:9092",
+        auto__offset__reset="latest",
+        sasl__mechanism="AWS_MSK_IAM",
+    )
+    assert isinstance(decided.source, KafkaSettings)
+    assert dict(decided.source.consumer) == {"bootstrap.servers": "localhost:9092", "sasl.mechanism": "AWS_MSK_IAM"}
+    assert (decided.source.from_earliest, decided.source.max_events) == (False, 9)
+    assert "AWS_MSK" not in repr(decided)
+    assert warnings == []
+
+
+def test_what_has_no_use_is_said() -> None:
+    _, warnings = decide(bootstrap__servers="x:1")
+    assert warnings == ["bootstrap.servers is not used: it has no meaning for JSON files"]
+
+
+KEYGEN = "hoodie__datasource__write__keygenerator__class"
+PARTITION = "hoodie__datasource__write__partitionpath__field"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"hoodie__streamer__source__dfs__rot": "x"},
+            "hoodie.streamer.source.dfs.rot: unknown property; did you mean hoodie.streamer.source.dfs.root?",
+        ),
+        ({"hoodie__streamer__nonsense": "1"}, "hoodie.streamer.nonsense: unknown property"),
+        ({"hoodie__streamer__transformer__sql": "x"}, "hoodie.streamer.transformer.sql isn't supported: Java classes"),
+        ({"hoodie__streamer__source__input__selector": "x"}, "hoodie.streamer.source.input.selector isn't supported"),
+        (
+            {"hoodie__streamer__schemaprovider__target__schema__file": "other"},
+            "hoodie.streamer.schemaprovider.target.schema.file isn't supported: the table has the events' schema",
+        ),
+        (
+            {"hoodie__datasource__write__operation": "insert"},
+            "hoodie.datasource.write.operation=insert contradicts --op, which says upsert",
+        ),
+        (
+            {"hoodie__datasource__write__precombine__field": "ts"},
+            "hoodie.datasource.write.precombine.field=ts contradicts --source-ordering-field, which says __lsn",
+        ),
+        ({"hoodie__streamer__source__dfs__root": ""}, "hoodie.streamer.source.dfs.root is missing: JsonDFSSource"),
+        ({"hoodie__datasource__write__recordkey__field": ""}, "recordkey.field is missing: a Hudi table needs it"),
+        ({"hoodie__streamer__poll__interval__seconds": "soon"}, "poll.interval.seconds=soon: say a number"),
+        ({"hoodie__streamer__quarantine__max__records": "-1"}, "quarantine.max.records=-1: say a number, 0 or more"),
+        ({"hoodie__datasource__write__hive_style_partitioning": "yes"}, "say true or false"),
+        ({KEYGEN: "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}, "TimestampBasedKeyGenerator isn't supported"),
+        ({KEYGEN: "org.apache.hudi.keygen.SimpleKeyGenerator"}, "takes exactly one key field and one partition field"),
+        ({KEYGEN: "org.apache.hudi.keygen.NonpartitionedKeyGenerator", PARTITION: "a"}, "contradicts"),
+    ],
+)
+def test_refusals_name_the_key(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        decide(**changed)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(("partitions", "name"), [("", "Nonpartitioned"), ("a", "Simple"), ("a,b", "Complex")])
+def test_the_key_generator_follows_from_the_fields(partitions: str, name: str) -> None:
+    decided, _ = decide(**{PARTITION: partitions})
+    assert decided.table.key_generator == f"org.apache.hudi.keygen.{name}KeyGenerator"
+    decided, _ = decide(**{PARTITION: partitions, "hoodie__datasource__write__keygenerator__type": "COMPLEX"})
+    assert decided.table.key_generator == "org.apache.hudi.keygen.ComplexKeyGenerator"
+
+
+def test_a_sync_can_be_switched_on_by_property_and_needs_a_database() -> None:
+    decided, _ = decide(hoodie__datasource__hive_sync__enable="true")
+    assert decided.sync is not None
+    assert (decided.sync.database, decided.sync.table) == ("datalake", "t")
+    assert not any("sync" in key for key in decided.table.write_options)
+    arguments = [*NEEDED[:-1], "t", "--enable-sync"]
+    with pytest.raises(SettingsError, match=r"hive_sync\.database is missing"):
+        settings.decide(options.parse(arguments), LEAST, lambda _: None)
+
+
+def test_kafka_needs_servers_and_a_known_start() -> None:
+    kafka = ["--source-class", "JsonKafkaSource"]
+    with pytest.raises(SettingsError, match=r"bootstrap\.servers is missing"):
+        decide(kafka, hoodie__streamer__source__kafka__topic="t")
+    with pytest.raises(SettingsError, match="say EARLIEST or LATEST"):
+        decide(kafka, bootstrap__servers="x:1", hoodie__streamer__source__kafka__auto__reset__offsets="group")
