@@ -35,8 +35,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
             **settings,
             connect_timeout=CONNECT_TIMEOUT_S,
             application_name="db.load",
-            # Names in messages must not depend on the server's language: we look for them.
-            options=f"-c lock_timeout={LOCK_TIMEOUT_S}s -c lc_messages=C",
+            options=f"{os.environ.get('PGOPTIONS', '')} -c lock_timeout={LOCK_TIMEOUT_S}s",
             client_encoding="UTF8",
         )
     except psycopg2.OperationalError as error:

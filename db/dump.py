@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from db.dump_tokens import END, Tokens
 from db.errors import LoadError
 from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
 
@@ -14,115 +14,9 @@ DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat", "outbox_gate", "outbo
 _HEADER = "-- PostgreSQL database dump\n"
 _FOOTER = "-- PostgreSQL database dump complete"
 
-_TOKEN = re.compile(
-    r"""
-    (?P<blank>\s+|--[^\n]*)
-    | (?P<comment>/\*)
-    | (?P<escaped>[eE]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*')
-    | (?P<string>'[^']*(?:''[^']*)*')
-    | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$)
-    | (?P<quoted>"[^"]*(?:""[^"]*)*")
-    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
-    | (?P<word>[^\W\d][\w$]*)
-    | (?P<cast>::)
-    | (?P<symbol>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPE_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_END = "end"
-
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True)
-class Token:
-    """One lexical unit: its kind (a group of the token pattern, or `end`), its text, and where it begins."""
-
-    kind: str
-    text: str
-    position: int
-
-    def is_word(self, *words: str) -> bool:
-        """Tell whether this is one of the given keywords, whatever its case."""
-        return self.kind == "word" and self.text.upper() in words
-
-
-class _Tokens:
-    """A cursor over the dump's tokens, blanks and comments left out."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._text = text
-        self.position = 0
-
-    def fail(self, reason: str, position: int | None = None) -> LoadError:
-        """Return the error for this place of the dump."""
-        line = self._text.count("\n", 0, self.position if position is None else position) + 1
-        return LoadError(f"{self._path}, line {line}: {reason}")
-
-    def next(self) -> Token:
-        """Return the next token and go past it."""
-        while match := _TOKEN.match(self._text, self.position):
-            kind, start = str(match.lastgroup), self.position
-            self.position = match.end()
-            if kind == "comment":
-                self._skip_comment(start)
-            elif kind == "dollar":
-                return self._dollar_string(match.group(), start)
-            elif kind == "symbol" and match.group() in "'\"":
-                raise self.fail("a quoted text doesn't end: the dump is truncated", start)
-            elif kind != "blank":
-                return Token(kind, match.group(), start)
-        return Token(_END, "", self.position)
-
-    def peek(self) -> Token:
-        """Return the next token and stay before it."""
-        before = self.position
-        token = self.next()
-        self.position = before
-        return token
-
-    def expect(self, symbol: str) -> None:
-        """Go past this symbol."""
-        token = self.next()
-        if token.text != symbol:
-            raise self.unexpected(token, f"'{symbol}'")
-
-    def unexpected(self, token: Token, wanted: str) -> LoadError:
-        """Return the error for a token that isn't the wanted one."""
-        if token.kind == _END:
-            return self.fail(f"the dump ends where {wanted} should follow: it is truncated")
-        return self.fail(f"{token.text[:40]!r} found where {wanted} should be", token.position)
-
-    def rest_of_line(self) -> str | None:
-        """Return the text up to the line's end and go past it; None at the end of the dump."""
-        if self.position >= len(self._text):
-            return None
-        end = self._text.find("\n", self.position)
-        end = len(self._text) if end < 0 else end
-        line = self._text[self.position : end]
-        self.position = end + 1
-        return line.removesuffix("\r")
-
-    def _skip_comment(self, start: int) -> None:
-        depth = 1
-        while depth:
-            edge = _COMMENT_EDGE.search(self._text, self.position)
-            if edge is None:
-                raise self.fail("a comment doesn't end: the dump is truncated", start)
-            depth += 1 if edge.group() == "/*" else -1
-            self.position = edge.end()
-
-    def _dollar_string(self, tag: str, start: int) -> Token:
-        end = self._text.find(tag, self.position)
-        if end < 0:
-            raise self.fail(f"the text after {tag} doesn't end: the dump is truncated", start)
-        token = Token("dollar", self._text[self.position : end], start)
-        self.position = end + len(tag)
-        return token
 
 
 def read_dump(path: Path) -> dict[str, list[Row]]:
@@ -131,9 +25,9 @@ def read_dump(path: Path) -> dict[str, list[Row]]:
     Understands what pg_dump writes: INSERT (with or without column names) and COPY ... FROM stdin. Other statements are
     skipped. Raises LoadError with file, line and reason when the dump can't be read or isn't whole.
     """
-    tokens = _Tokens(path, _text(path))
+    tokens = Tokens(path, _text(path))
     rows: dict[str, list[Row]] = {table: [] for table in TABLES}
-    while (token := tokens.next()).kind != _END:
+    while (token := tokens.next()).kind != END:
         if token.text == "\\":  # a command of psql, such as \connect
             tokens.rest_of_line()
         elif token.is_word("INSERT"):
@@ -163,13 +57,13 @@ def _text(path: Path) -> str:
     return text
 
 
-def _skip_statement(tokens: _Tokens) -> None:
+def _skip_statement(tokens: Tokens) -> None:
     while (token := tokens.next()).text != ";" or token.kind != "symbol":
-        if token.kind == _END:
+        if token.kind == END:
             raise tokens.unexpected(token, "';'")
 
 
-def _read_insert(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
+def _read_insert(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
     token = tokens.next()
     if not token.is_word("INTO"):
         raise tokens.unexpected(token, "INTO")
@@ -192,7 +86,7 @@ def _read_insert(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
             raise tokens.unexpected(token, "',' or ';'")
 
 
-def _read_copy(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
+def _read_copy(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
     table, columns = _read_target(tokens)
     for word in ("FROM", "STDIN"):
         token = tokens.next()
@@ -212,7 +106,7 @@ def _read_copy(tokens: _Tokens, rows: dict[str, list[Row]]) -> None:
             rows[table].append(_arranged(tokens, table, columns, values, start))
 
 
-def _read_target(tokens: _Tokens) -> tuple[str | None, tuple[str, ...] | None]:
+def _read_target(tokens: Tokens) -> tuple[str | None, tuple[str, ...] | None]:
     """Read a table and its column names; None for a derived table, None for no column names."""
     start = tokens.peek().position
     table = _read_name(tokens)
@@ -229,7 +123,7 @@ def _read_target(tokens: _Tokens) -> tuple[str | None, tuple[str, ...] | None]:
     return table, columns
 
 
-def _read_list(tokens: _Tokens, read: Callable[[_Tokens], Item]) -> Iterator[Item]:
+def _read_list(tokens: Tokens, read: Callable[[Tokens], Item]) -> Iterator[Item]:
     """Read a list in parentheses, separated by commas."""
     tokens.expect("(")
     while True:
@@ -241,7 +135,7 @@ def _read_list(tokens: _Tokens, read: Callable[[_Tokens], Item]) -> Iterator[Ite
             raise tokens.unexpected(token, "',' or ')'")
 
 
-def _read_name(tokens: _Tokens) -> str:
+def _read_name(tokens: Tokens) -> str:
     token = tokens.next()
     if token.kind == "quoted":
         return token.text[1:-1].replace('""', '"')
@@ -250,7 +144,7 @@ def _read_name(tokens: _Tokens) -> str:
     return token.text.lower()
 
 
-def _read_value(tokens: _Tokens) -> Cell:
+def _read_value(tokens: Tokens) -> Cell:
     """Read a literal, with or without a cast. It stays text: PostgreSQL gives it its column's type."""
     token = tokens.next()
     if token.is_word("NULL"):
@@ -271,7 +165,7 @@ def _read_value(tokens: _Tokens) -> Cell:
     return value
 
 
-def _skip_type(tokens: _Tokens) -> None:
+def _skip_type(tokens: Tokens) -> None:
     _read_name(tokens)
     while tokens.peek().kind in ("word", "quoted") or tokens.peek().text == ".":
         tokens.next()
@@ -293,7 +187,7 @@ def _escaped_character(match: re.Match[str]) -> str:
     return _ESCAPE_LETTERS.get(code, code)
 
 
-def _arranged(tokens: _Tokens, table: str, columns: tuple[str, ...] | None, values: Row, start: int) -> Row:
+def _arranged(tokens: Tokens, table: str, columns: tuple[str, ...] | None, values: Row, start: int) -> Row:
     """Put a row's values into the order of our columns; a column that the dump doesn't name is NULL."""
     named = columns or TABLES[table]
     if len(values) != len(named):

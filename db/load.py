@@ -100,7 +100,8 @@ def _load_showing_progress(parameters: dict[str, str | int], options: LoadOption
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
 
         def show(step: str, done: int, total: int) -> None:
             if step not in tasks:

@@ -37,7 +37,7 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
     parameters = postgres.connection_parameters(f"test_{next(_numbers)}")
     name = sql.Identifier(parameters["dbname"])
     admin = postgres.connection_parameters()
-    execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template)))
+    execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(name, sql.Identifier(template)))
     try:
         yield parameters
     finally:

@@ -28,6 +28,10 @@ WALK_THROUGH = (
 )
 
 
+# Data (`generated` or `dump`) and mode → name of a database that was loaded so.
+Template = Callable[[str, Mode], str]
+
+
 class Shop:
     """A loaded database under test, and the slot that sees what leaves it."""
 
@@ -85,7 +89,7 @@ class Shop:
 
 
 @pytest.fixture(scope="session")
-def template(postgres: Postgres) -> Iterator[Callable[[str, Mode], str]]:
+def template(postgres: Postgres) -> Iterator[Template]:
     """Return a loaded database's name by data (`generated` or `dump`) and mode; it is loaded when first asked for."""
     with contextlib.ExitStack() as databases:
         names: dict[tuple[str, Mode], str] = {}
@@ -101,30 +105,29 @@ def template(postgres: Postgres) -> Iterator[Callable[[str, Mode], str]]:
         yield loaded
 
 
-@pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
-def data(request: pytest.FixtureRequest) -> str:
-    """Both data sets, where the dump is there."""
-    return str(request.param)
-
-
 @pytest.fixture
-def shop(postgres: Postgres, template: Callable[[str, Mode], str], data: str) -> Iterator[Shop]:
-    """A loaded database in mode `transaction`."""
-    with _copy(postgres, template(data, "transaction")) as copy:
+def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
+    """A database with generated data in mode `transaction`."""
+    with _copy(postgres, template("generated", "transaction")) as copy:
+        yield copy
+
+
+@pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
+def any_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
+    """A database in mode `transaction` with each of the data sets."""
+    with _copy(postgres, template(request.param, "transaction")) as copy:
         yield copy
 
 
 @pytest.fixture
-def statement_shop(postgres: Postgres, template: Callable[[str, Mode], str], data: str) -> Iterator[Shop]:
-    """A loaded database in mode `statement`."""
-    with _copy(postgres, template(data, "statement")) as copy:
+def statement_shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
+    """A database with generated data in mode `statement`."""
+    with _copy(postgres, template("generated", "statement")) as copy:
         yield copy
 
 
 @pytest.fixture(params=["transaction", "statement"])
-def either_shop(
-    request: pytest.FixtureRequest, postgres: Postgres, template: Callable[[str, Mode], str]
-) -> Iterator[Shop]:
+def either_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database with generated data, in each mode."""
     with _copy(postgres, template("generated", request.param)) as copy:
         yield copy

@@ -21,9 +21,9 @@ def document(event: Event, column: str) -> object:
     return None if text is None else json.loads(text)
 
 
-def test_a_load_leaves_829_orders_as_the_tables_say(shop: Shop) -> None:
-    assert shop.value("SELECT count(*) FROM cdc_events") == 829
-    shop.assert_consistent()
+def test_a_load_leaves_829_orders_as_the_tables_say(any_shop: Shop) -> None:
+    assert any_shop.value("SELECT count(*) FROM cdc_events") == 829
+    any_shop.assert_consistent()
     counts = {
         "customers": 91,
         "products": 77,
@@ -40,22 +40,22 @@ def test_a_load_leaves_829_orders_as_the_tables_say(shop: Shop) -> None:
         "customer_demographics": 0,
         "customer_customer_demo": 0,
     }
-    assert {table: shop.value(f"SELECT count(*) FROM {table}") for table in counts} == counts
-    assert shop.value("SELECT count(DISTINCT customer_id) FROM orders") == 89
-    assert shop.value("SELECT count(*) FROM orders WHERE shipped_date IS NULL") == 20
-    assert shop.values("SELECT DISTINCT employee_id FROM employee_territories ORDER BY 1") == list(range(1, 10))
+    assert {table: any_shop.value(f"SELECT count(*) FROM {table}") for table in counts} == counts
+    assert any_shop.value("SELECT count(DISTINCT customer_id) FROM orders") == 89
+    assert any_shop.value("SELECT count(*) FROM orders WHERE shipped_date IS NULL") == 20
+    assert any_shop.values("SELECT DISTINCT employee_id FROM employee_territories ORDER BY 1") == list(range(1, 10))
 
 
-def test_the_texts_orders_are_as_the_texts_say(shop: Shop) -> None:
-    assert shop.value("SELECT concat_ws(' ', customer_id, order_date, required_date, shipped_date) FROM cdc_events"
+def test_the_texts_orders_are_as_the_texts_say(any_shop: Shop) -> None:
+    assert any_shop.value("SELECT concat_ws(' ', customer_id, order_date, required_date, shipped_date) FROM cdc_events"
                       " WHERE order_id = 10248") == "VINET 1996-07-04 1996-08-01 1996-07-16"  # fmt: skip
-    items = shop.value("SELECT order_items FROM cdc_events WHERE order_id = 10248")
+    items = any_shop.value("SELECT order_items FROM cdc_events WHERE order_id = 10248")
     assert items == [
         {"product_id": 11, "unit_price": 14, "quantity": 12, "discount": 0},
         {"product_id": 42, "unit_price": 9.8, "quantity": 10, "discount": 0},
         {"product_id": 72, "unit_price": 34.8, "quantity": 5, "discount": 0},
     ]
-    row = shop.value("SELECT to_jsonb(e) FROM cdc_events e WHERE order_id = 10248")
+    row = any_shop.value("SELECT to_jsonb(e) FROM cdc_events e WHERE order_id = 10248")
     assert [product["product_name"] for product in row["products"]] == [
         "Queso Cabrales",
         "Singaporean Hokkien Fried Mee",
@@ -64,30 +64,29 @@ def test_the_texts_orders_are_as_the_texts_say(shop: Shop) -> None:
     assert row["customer"]["company_name"] == row["shipment"]["ship_name"] == "Vins et alcools Chevalier"
     assert (row["employee"]["last_name"], row["employee"]["title"]) == ("Buchanan", "Sales Manager")
     assert (row["shipper"]["company_name"], row["shipment"]["freight"]) == ("Federal Shipping", 32.38)
-    assert (
-        shop.value("SELECT customer_id || (shipped_date IS NULL) FROM cdc_events WHERE order_id = 11077") == "RATTCtrue"
-    )
-    assert shop.values("SELECT order_id FROM orders WHERE order_id = 11075") == []
+    row = any_shop.value("SELECT to_jsonb(e) FROM cdc_events e WHERE order_id = 11077")
+    assert (row["customer_id"], row["shipped_date"]) == ("RATTC", None)
+    assert any_shop.values("SELECT order_id FROM orders WHERE order_id = 11075") == []
 
 
-def test_a_new_order_with_three_lines_is_one_event(shop: Shop) -> None:
-    (event,) = shop.commit(*WALK_THROUGH)
+def test_a_new_order_with_three_lines_is_one_event(any_shop: Shop) -> None:
+    (event,) = any_shop.commit(*WALK_THROUGH)
     assert (event.op, event.order_id) == ("c", 11075)
     items = document(event, "order_items")
     assert isinstance(items, list)
     assert [item["product_id"] for item in items] == [2, 46, 76]
-    shop.assert_consistent()
+    any_shop.assert_consistent()
 
 
-def test_shipping_an_order_is_one_event_with_the_whole_row_before_and_after(shop: Shop) -> None:
-    (event,) = shop.commit("UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077")
+def test_shipping_an_order_is_one_event_with_the_whole_row_before_and_after(any_shop: Shop) -> None:
+    (event,) = any_shop.commit("UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077")
     assert event.op == "u"
     assert event.before is not None
     assert event.after is not None
     different = {column for column in event.after if event.after[column] != event.before[column]}
     assert different == {"shipped_date", "updated_at"}
     assert (event.before["shipped_date"], event.after["shipped_date"]) == (None, "1998-06-15")
-    shop.assert_consistent()
+    any_shop.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -189,21 +188,32 @@ def test_an_order_may_change_its_id(shop: Shop) -> None:
     shop.assert_consistent()
 
 
-def test_a_deleted_order_leaves_with_its_whole_row(shop: Shop) -> None:
-    (event,) = shop.commit(
+def test_a_deleted_order_leaves_with_its_whole_row(any_shop: Shop) -> None:
+    (event,) = any_shop.commit(
         "DELETE FROM order_details WHERE order_id = 10248", "DELETE FROM orders WHERE order_id = 10248"
     )
     assert event.op == "d"
     assert event.before is not None
     assert event.before["customer_id"] == "VINET"
     assert event.before["order_items"] is not None
-    assert shop.commit(*WALK_THROUGH)[0].op == "c"
+    assert any_shop.commit(*WALK_THROUGH)[0].op == "c"
 
 
 EDITS = {
     "customer": ("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RATTC'", "customer_id = 'RATTC'"),
     "employee": ("UPDATE employees SET last_name = 'Renamed' WHERE employee_id = 5", "employee_id = 5"),
     "shipper": ("UPDATE shippers SET phone = 'Renamed' WHERE shipper_id = 3", "ship_via = 3"),
+    "territory": (
+        "UPDATE territories SET territory_description = 'Renamed' WHERE territory_id ="
+        " (SELECT min(territory_id) FROM employee_territories WHERE employee_id = 5)",
+        "employee_id IN (SELECT employee_id FROM employee_territories WHERE territory_id ="
+        " (SELECT min(territory_id) FROM employee_territories WHERE employee_id = 5))",
+    ),
+    "region": (
+        "UPDATE region SET region_description = 'Renamed' WHERE region_id = 1",
+        "employee_id IN (SELECT employee_id FROM employee_territories JOIN territories USING (territory_id)"
+        " WHERE region_id = 1)",
+    ),
     "territory taken": (
         "DELETE FROM employee_territories WHERE employee_id = 5 AND territory_id ="
         " (SELECT min(territory_id) FROM employee_territories WHERE employee_id = 5)",
@@ -218,23 +228,8 @@ EDITS = {
         "UPDATE employee_territories SET employee_id = 6 WHERE employee_id = 5",
         "employee_id IN (5, 6)",
     ),
-    "territory": (
-        "UPDATE territories SET territory_description = 'Renamed' WHERE territory_id ="
-        " (SELECT min(territory_id) FROM employee_territories WHERE employee_id = 5)",
-        "employee_id IN (SELECT employee_id FROM employee_territories WHERE territory_id ="
-        " (SELECT min(territory_id) FROM employee_territories WHERE employee_id = 5))",
-    ),
-    "region": (
-        "UPDATE region SET region_description = 'Renamed' WHERE region_id = 1",
-        "employee_id IN (SELECT employee_id FROM employee_territories JOIN territories USING (territory_id)"
-        " WHERE region_id = 1)",
-    ),
     "product": (
         "UPDATE products SET product_name = 'Renamed' WHERE product_id = 11",
-        "order_id IN (SELECT order_id FROM order_details WHERE product_id = 11)",
-    ),
-    "supplier of a product": (
-        "UPDATE products SET supplier_id = NULL WHERE product_id = 11",
         "order_id IN (SELECT order_id FROM order_details WHERE product_id = 11)",
     ),
     "supplier": (
@@ -245,15 +240,23 @@ EDITS = {
         "UPDATE categories SET description = 'Renamed' WHERE category_id = 4",
         "order_id IN (SELECT order_id FROM order_details JOIN products USING (product_id) WHERE category_id = 4)",
     ),
+    "supplier of a product": (
+        "UPDATE products SET supplier_id = NULL WHERE product_id = 11",
+        "order_id IN (SELECT order_id FROM order_details WHERE product_id = 11)",
+    ),
 }
 
 
-@pytest.mark.parametrize(("statement", "condition"), EDITS.values(), ids=EDITS)
-def test_an_edit_of_what_orders_embed_touches_exactly_those_orders(shop: Shop, statement: str, condition: str) -> None:
-    embedding = shop.values(f"SELECT order_id FROM orders WHERE {condition} ORDER BY order_id")
-    assert 0 < len(embedding) < 829
-    assert changes(shop.commit(statement)) == [("u", order_id) for order_id in embedding]
-    shop.assert_consistent()
+def assert_edits_touch_exactly_the_embedding_orders(shop: Shop) -> None:
+    for edit, (statement, condition) in EDITS.items():
+        embedding = shop.values(f"SELECT order_id FROM orders WHERE {condition} ORDER BY order_id")
+        assert 0 < len(embedding) < 829, edit
+        assert changes(shop.commit(statement)) == [("u", order_id) for order_id in embedding], edit
+        shop.assert_consistent()
+
+
+def test_an_edit_of_what_orders_embed_touches_exactly_those_orders(any_shop: Shop) -> None:
+    assert_edits_touch_exactly_the_embedding_orders(any_shop)
 
 
 def test_an_edit_and_a_new_order_that_embeds_it_make_one_event_for_the_order(shop: Shop) -> None:
@@ -287,12 +290,12 @@ def test_a_rolled_back_transaction_writes_nothing(shop: Shop) -> None:
     shop.assert_consistent()
 
 
-def test_truncating_lines_empties_all_orders(shop: Shop) -> None:
-    events = shop.commit("TRUNCATE order_details")
+def test_truncating_lines_empties_all_orders(any_shop: Shop) -> None:
+    events = any_shop.commit("TRUNCATE order_details")
     assert len(events) == 829
     assert {event.op for event in events} == {"u"}
     assert all(event.after is not None and event.after["order_items"] is None for event in events)
-    shop.assert_consistent()
+    any_shop.assert_consistent()
 
 
 def test_truncating_orders_deletes_them(shop: Shop) -> None:

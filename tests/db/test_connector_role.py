@@ -1,0 +1,97 @@
+"""The connector's role: it reads what is published, beats the heart, streams, and can do nothing else."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg2
+import pytest
+from psycopg2.errors import InsufficientPrivilege
+from psycopg2.extensions import connection as Connection
+from psycopg2.extras import LogicalReplicationConnection
+
+from db.tables import TABLES
+from tests.db.conftest import CONNECTOR_PASSWORD, Shop
+
+pytestmark = pytest.mark.integration
+PUBLISHED = {"cdc_events", "cdc_heartbeat"}
+
+
+def login(shop: Shop) -> dict[str, Any]:
+    """Give the role, which all databases of the server share, its password back and return it."""
+    shop.run(f"ALTER ROLE cdc_connector PASSWORD '{CONNECTOR_PASSWORD}'")
+    return {"user": "cdc_connector", "password": CONNECTOR_PASSWORD}
+
+
+@pytest.fixture
+def connector(shop: Shop) -> Iterator[Connection]:
+    connection = shop.connect(**login(shop))
+    connection.autocommit = True
+    yield connection
+    connection.close()
+
+
+def execute(connection: Connection, statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def test_it_may_read_what_is_published_and_beat_the_heart(connector: Connection, shop: Shop) -> None:
+    for table in PUBLISHED:
+        execute(connector, f"SELECT * FROM {table}")
+    execute(connector, "UPDATE datalake.cdc_heartbeat SET beat_at = now() WHERE id = 1")
+    assert shop.value("SELECT count(*) FROM cdc_heartbeat WHERE beat_at > now() - interval '1 minute'") == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(f"SELECT 1 FROM {table}" for table in (*TABLES, "outbox_pending", "outbox_gate", "current_order_events")),
+        "INSERT INTO cdc_events (order_id) VALUES (1)",
+        "UPDATE cdc_events SET customer_id = NULL",
+        "DELETE FROM cdc_events",
+        "TRUNCATE cdc_events",
+        "INSERT INTO cdc_heartbeat VALUES (1, now())",
+        "UPDATE cdc_heartbeat SET id = 1",
+        "DELETE FROM cdc_heartbeat",
+        "CREATE TABLE datalake.mine (a int)",
+        "CREATE TABLE public.mine (a int)",
+        "CREATE SCHEMA mine",
+        "CREATE ROLE mine",
+        "CALL usp_init_order_events()",
+        "SELECT outbox_orders_of('order', '{1}')",
+        "SELECT pg_read_file('postgresql.conf')",
+        "COPY cdc_events TO PROGRAM 'cat'",
+        "ALTER PUBLICATION cdc_publication ADD TABLE orders",
+    ],
+)
+def test_it_may_do_nothing_else(connector: Connection, statement: str) -> None:
+    with pytest.raises(psycopg2.Error) as caught:
+        execute(connector, statement)
+    assert isinstance(caught.value, InsufficientPrivilege) or re.search("must be (owner|superuser)", str(caught.value))
+
+
+def test_its_rights_are_login_and_replication(shop: Shop, connector: Connection) -> None:
+    assert connector.info.user == "cdc_connector"
+    assert shop.value(
+        "SELECT array[rolcanlogin, rolreplication, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls]"
+        " FROM pg_roles WHERE rolname = 'cdc_connector'"
+    ) == [True, True, False, False, False, False]
+    assert shop.value("SELECT rolpassword LIKE 'SCRAM-SHA-256%' FROM pg_authid WHERE rolname = 'cdc_connector'") is True
+    assert shop.value("SELECT count(*) FROM pg_auth_members WHERE member = 'cdc_connector'::regrole") == 0
+
+
+def test_it_streams_the_outbox(shop: Shop) -> None:
+    slot = f"stream_of_{shop.parameters['dbname']}"
+    settings: dict[str, Any] = {**shop.parameters, **login(shop), "connection_factory": LogicalReplicationConnection}
+    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
+        cursor.create_replication_slot(slot, output_plugin="pgoutput")
+        options = {"proto_version": "1", "publication_names": "cdc_publication"}
+        cursor.start_replication(slot, options=options, decode=False)
+        shop.commit("UPDATE orders SET freight = 1 WHERE order_id = 10248")
+        kinds = ""
+        while "C" not in kinds:
+            message = cursor.read_message()
+            kinds += chr(message.payload[0]) if message else ""
+    assert kinds == "BRUC"

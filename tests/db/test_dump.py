@@ -1,0 +1,148 @@
+"""The dump reader: what pg_dump writes is understood, anything else is named with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from db.dump import read_dump
+from db.errors import LoadError
+from db.tables import TABLES, Row
+
+ORDER = "INSERT INTO orders (order_id) VALUES (1);\n"
+
+
+def read(tmp_path: Path, text: str, *, order: bool = True) -> dict[str, list[Row]]:
+    path = tmp_path / "dump.sql"
+    path.write_text((ORDER if order else "") + text, encoding="utf-8")
+    return read_dump(path)
+
+
+def shipper(tmp_path: Path, literal: str) -> object:
+    return read(tmp_path, f"INSERT INTO shippers VALUES (1, {literal}, NULL);")["shippers"][0][1]
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("'plain'", "plain"),
+        ("'it''s; -- not a comment'", "it's; -- not a comment"),
+        ("''", ""),
+        ("''''", "'"),
+        (r"'back\slash'", r"back\slash"),
+        ("'two\nlines'", "two\nlines"),
+        (r"E'a\tb\'c\\d\x41\101\u00e8''f'", "a\tb'c\\dAAè'f"),
+        ("$$it's$$", "it's"),
+        ("$q$a $$ b$q$", "a $$ b"),
+        ("NULL", None),
+        ("null", None),
+        ("-12.5e3", "-12.5e3"),
+        (".5", ".5"),
+        ("TRUE", "TRUE"),
+        ("'1996-07-04'::date", "1996-07-04"),
+        ("'x'::character varying(40)", "x"),
+        ("/* a /* nested */ comment */ 'x' -- and another", "x"),
+    ],
+)
+def test_literals(tmp_path: Path, literal: str, value: str | None) -> None:
+    assert shipper(tmp_path, literal + "\n") == value
+
+
+def test_insert_forms(tmp_path: Path) -> None:
+    rows = read(
+        tmp_path,
+        "insert into public.shippers values (1,'a',NULL),(2,'b','c') ON CONFLICT DO NOTHING;"
+        'INSERT INTO "public"."shippers" (phone, "shipper_id") VALUES (\'d\', 3);',
+    )
+    assert rows["shippers"] == [("1", "a", None), ("2", "b", "c"), ("3", None, "d")]
+
+
+def test_copy_as_pg_dump_writes_it(tmp_path: Path) -> None:
+    data = "1\ta\\tb\\nc\\\\d\t\\N\n2\t\te;f'g\n\\.\n"
+    rows = read(tmp_path, f"COPY public.shippers (shipper_id, company_name, phone) FROM stdin;\n{data}SELECT 1;\n")
+    assert rows["shippers"] == [("1", "a\tb\nc\\d", None), ("2", "", "e;f'g")]
+
+
+def test_other_statements_are_skipped_unexecuted(tmp_path: Path) -> None:
+    text = (
+        "\\connect northwind\nSET x = 'a;b';\nCREATE TABLE elsewhere (a int);\n"
+        "CREATE FUNCTION f() RETURNS void AS $body$ BEGIN DROP TABLE orders; END $body$ LANGUAGE plpgsql;\n"
+        "DROP SCHEMA public CASCADE;\nSELECT pg_catalog.setval('s', 1, true);;\n"
+    )
+    rows = read(tmp_path, text)
+    assert sum(map(len, rows.values())) == 1
+
+
+def test_the_walk_throughs_order_is_left_out(tmp_path: Path) -> None:
+    rows = read(
+        tmp_path,
+        "INSERT INTO orders (order_id) VALUES (11075), (11076);"
+        "INSERT INTO order_details VALUES (11075, 2, 19, 10, 0), (11076, 6, 25, 20, 0.25);",
+    )
+    assert [row[0] for row in rows["orders"]] == ["1", "11076"]
+    assert [row[0] for row in rows["order_details"]] == ["11076"]
+
+
+def test_what_a_loaded_database_derives_is_ignored(tmp_path: Path) -> None:
+    copied = "COPY datalake.cdc_events (order_id) FROM stdin;\n1\n\\.\n"
+    rows = read(tmp_path, copied + "INSERT INTO datalake.outbox_gate VALUES (0, 5);")
+    assert set(rows) == set(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("INSERT INTO aliens VALUES (1);", "line 2: the table aliens isn't one of Northwind's 14"),
+        ("COPY public.aliens (id) FROM stdin;\n1\n\\.\n", "line 2: the table aliens isn't one"),
+        ("INSERT INTO shippers (name) VALUES (1);", "the table shippers has no column name"),
+        ("INSERT INTO shippers VALUES (1, 'a');", "2 values for the 3 columns of shippers"),
+        ("COPY shippers (shipper_id) FROM stdin;\n1\t2\n\\.\n", "line 3: 2 values for the 1 columns of shippers"),
+        ("INSERT INTO shippers VALUES (1, 'a", "line 2: a quoted text doesn't end: the dump is truncated"),
+        ("INSERT INTO shippers VALUES (1, $$a", "the text after $$ doesn't end: the dump is truncated"),
+        ("/* comment", "a comment doesn't end: the dump is truncated"),
+        ("INSERT INTO shippers VALUES (1,", "the dump ends where a value should follow: it is truncated"),
+        ("INSERT INTO shippers VALUES (1, 'a', NULL)", "the dump ends where ',' or ';' should follow: it is truncated"),
+        ("CREATE TABLE x (a int)", "the dump ends where ';' should follow: it is truncated"),
+        ("COPY shippers FROM stdin;\n1\ta\tb\n", "the data of COPY doesn't end with '\\.': the dump is truncated"),
+        ("INSERT INTO shippers SELECT 1;", "'SELECT' found where VALUES should be"),
+        ("INSERT INTO shippers VALUES (now());", "'now' found where a value should be"),
+        ("COPY shippers FROM '/etc/passwd';", "found where STDIN should be"),
+        ("COPY shippers FROM stdin WITH (FORMAT csv);", "'WITH' found where ';' should be"),
+    ],
+)
+def test_what_cant_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dump_without_orders_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="holds no rows of the table orders"):
+        read(tmp_path, "SELECT 1;", order=False)
+
+
+def test_a_dump_that_was_cut_between_statements_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="is truncated: the line '-- PostgreSQL database dump complete' is missing"):
+        read(tmp_path, "--\n-- PostgreSQL database dump\n--\n" + ORDER)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"INSERT INTO orders VALUES ('\xe9')", "isn't UTF-8 text (byte 28)"),
+        (b"PGDMP\x00\x01", "isn't a plain-text dump"),
+    ],
+)
+def test_what_isnt_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_bytes(content)
+    with pytest.raises(LoadError) as caught:
+        read_dump(path)
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"cannot read .*nowhere\.sql: No such file or directory"):
+        read_dump(tmp_path / "nowhere.sql")
+    with pytest.raises(LoadError, match="Is a directory"):
+        read_dump(tmp_path)

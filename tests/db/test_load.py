@@ -1,0 +1,316 @@
+"""The loader's command line: a load, and every way in which one can't be done, with the database as it was."""
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from psycopg2.extras import LogicalReplicationConnection
+
+from db.connecting import connect
+from db.errors import LoadError
+from db.loading import LoadOptions, load
+from local.postgres import ConnectionParameters, Postgres
+from tests.conftest import execute, free_port, fresh_database
+from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
+from tests.db.pgoutput import Slot
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).resolve().parents[2]
+# What a load makes or changes, as text: nothing of it may differ after a load that failed.
+STATE = """
+    SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+        SELECT 'schema ' || nspname FROM pg_namespace WHERE nspname !~ '^pg_t'
+        UNION ALL SELECT 'role ' || rolname || rolsuper || rolreplication || coalesce(rolpassword, '') FROM pg_authid
+        UNION ALL SELECT 'publication ' || pubname FROM pg_publication
+        UNION ALL SELECT 'setting ' || setconfig::text FROM pg_db_role_setting
+        UNION ALL SELECT 'table ' || oid::regclass || ' ' || oid FROM pg_class
+            WHERE relnamespace::regnamespace::text = 'datalake'
+        UNION ALL SELECT 'granted ' || datacl::text FROM pg_database WHERE datname = current_database()
+    ) AS state(line)
+"""
+
+
+def ask(parameters: ConnectionParameters, query: str) -> Any:
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        row = cursor.fetchone()
+        return row[0] if row else None
+
+
+def load_cli(parameters: ConnectionParameters, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m db.load`; no terminal, as in a script."""
+    target = ["--host", parameters["host"], "--port", str(parameters["port"]), "--dbname", parameters["dbname"]]
+    secret = {"PGPASSWORD": parameters["password"], "CDC_CONNECTOR_PASSWORD": CONNECTOR_PASSWORD}
+    return subprocess.run(
+        [sys.executable, "-m", "db.load", *target, "--user", parameters["user"], *options],
+        cwd=ROOT,
+        env={**os.environ, **secret, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit code 1, one line that says what and what to do, no traceback."""
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    for word in words:
+        assert word in line
+
+
+@pytest.fixture
+def unchanged(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    """An empty database that must be the same at the end of the test."""
+    before = ask(database, STATE)
+    yield database
+    assert ask(database, STATE) == before
+
+
+@pytest.fixture
+def loaded(postgres: Postgres, template: Template) -> Iterator[ConnectionParameters]:
+    """A loaded database that must be the same at the end of the test."""
+    with fresh_database(postgres, template=template("generated", "transaction")) as parameters:
+        before = ask(parameters, STATE)
+        yield parameters
+        assert ask(parameters, STATE) == before
+
+
+def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
+    done = load_cli(database, "--yes", "--scale", "2")
+    assert done.returncode == 0, done.stderr
+    assert "1,658 order events (transaction mode)" in done.stdout
+    assert ask(database, "SELECT count(*) FROM cdc_events") == 1658, "the search path finds the schema"
+    assert ask(
+        database, "SELECT array_agg(pubname || ' ' || tablename ORDER BY tablename) FROM pg_publication_tables"
+    ) == [
+        "cdc_publication cdc_events",
+        "cdc_publication cdc_heartbeat",
+    ]
+
+
+@WITHOUT_DUMP
+def test_the_real_dump_loads_in_statement_mode(database: ConnectionParameters) -> None:
+    done = load_cli(database, "--yes", "--from", str(NORTHWIND), "--mode", "statement")
+    assert done.returncode == 0, done.stderr
+    assert "829 order events (statement mode)" in done.stdout
+    assert ask(database, "SELECT address FROM customers WHERE customer_id = 'VINET'") == "59 rue de l'Abbaye"
+
+
+def test_a_dump_of_a_loaded_database_loads_again(postgres: Postgres, shop: Shop, tmp_path: Path) -> None:
+    source = shop.parameters
+    dump = tmp_path / "dump.sql"
+    address = ["--host", source["host"], "--port", str(source["port"]), "--username", source["user"]]
+    subprocess.run(
+        [postgres.program("pg_dump"), *address, "--file", dump, source["dbname"]],
+        env={"PGPASSWORD": source["password"]},
+        check=True,
+    )
+    content = (
+        "SELECT md5(string_agg((to_jsonb(e) - 'updated_at')::text, ',' ORDER BY order_id)) FROM datalake.cdc_events e"
+    )
+    with fresh_database(postgres) as other:
+        load(other, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump), lambda *_: None)
+        assert ask(other, content) == ask(source, content)
+
+
+def test_replace_tells_a_waiting_slot_that_the_old_orders_are_gone(shop: Shop) -> None:
+    shop.commit("INSERT INTO orders (order_id) VALUES (1)")
+    done = load_cli(shop.parameters, "--yes", "--replace", "--mode", "statement")
+    assert done.returncode == 0, done.stderr
+    events = shop.events()
+    assert [event.op for event in events] == ["d"] * 830 + ["c"] * 829
+    assert {event.order_id for event in events[:830]} - {event.order_id for event in events[830:]} == {1}
+    shop.assert_consistent()
+
+
+def test_a_slot_from_before_the_first_load_can_read_it(database: ConnectionParameters) -> None:
+    with contextlib.closing(psycopg2.connect(**database)) as connection:
+        connection.autocommit = True
+        slot = Slot(connection, f"early_{database['dbname']}")
+        load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD), lambda *_: None)
+        assert len([event for event in slot.events() if event.table == "datalake.cdc_events"]) == 829
+
+
+def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParameters) -> None:
+    for password in ("first one", "second one"):
+        load(database, LoadOptions(connector_password=password, replace=True), lambda *_: None)
+        connector: ConnectionParameters = {**database, "user": "cdc_connector", "password": password}
+        assert ask(connector, "SELECT count(*) FROM datalake.cdc_events") == 829
+    connector["password"] = "first one"
+    with pytest.raises(psycopg2.OperationalError):
+        ask(connector, "SELECT 1")
+
+
+def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres: Postgres) -> None:
+    secret = secrets.token_urlsafe(16)
+    done = load_cli(database, "--yes", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
+    assert done.returncode == 0, done.stderr
+    log = postgres.log_file.read_text()
+    assert "ROLE" in log
+    assert "SCRAM-SHA-256" in log, "the statement that sets the password is logged, with a verifier"
+    for text in (log, done.stdout, done.stderr):
+        assert secret not in text
+        assert database["password"] not in text
+
+
+def test_wrong_password(unchanged: ConnectionParameters) -> None:
+    assert_refused(load_cli(unchanged, "--yes", PGPASSWORD="wrong"), "password authentication failed", "check the user")
+
+
+def test_nobody_listens(unchanged: ConnectionParameters) -> None:
+    nowhere: ConnectionParameters = {**unchanged, "port": free_port()}
+    assert_refused(
+        load_cli(nowhere, "--yes"), f"127.0.0.1:{nowhere['port']}", "Connection refused", "is PostgreSQL running"
+    )
+
+
+def test_unknown_host(unchanged: ConnectionParameters) -> None:
+    assert_refused(load_cli({**unchanged, "host": "nowhere.invalid"}, "--yes"), "nowhere.invalid", "host name")
+
+
+def test_unknown_database(unchanged: ConnectionParameters) -> None:
+    assert_refused(
+        load_cli({**unchanged, "dbname": "nowhere"}, "--yes"), 'database "nowhere" does not exist', "--dbname"
+    )
+
+
+def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
+    # Reaches loopback, and doesn't look like it.
+    with pytest.raises(LoadError, match=r"does not support SSL.*only goes to another machine over TLS"):
+        connect({**unchanged, "host": "0.0.0.0"})  # noqa: S104 - a target, nothing listens there
+
+
+def test_wal_level_isnt_logical(tmp_path: Path) -> None:
+    server = Postgres(
+        tmp_path / "data", free_port(), tmp_path / "log", "pw", settings={"wal_level": "replica", "fsync": "off"}
+    )
+    try:
+        server.start()
+        parameters = server.connection_parameters("postgres")
+        before = ask(parameters, STATE)
+        assert_refused(
+            load_cli(parameters, "--yes"), "wal_level is replica", "postgresql.conf", "rds.logical_replication=1"
+        )
+        assert ask(parameters, STATE) == before
+    finally:
+        server.remove()
+
+
+def test_the_schema_is_there(loaded: ConnectionParameters) -> None:
+    assert_refused(load_cli(loaded, "--yes"), "the schema datalake is already there", "--replace")
+
+
+def test_the_publication_is_there(database: ConnectionParameters) -> None:
+    execute(database, "CREATE PUBLICATION cdc_publication")
+    before = ask(database, STATE)
+    assert_refused(load_cli(database, "--yes"), "the publication cdc_publication is already there", "--replace")
+    assert ask(database, STATE) == before
+
+
+def test_a_connector_is_streaming(loaded: ConnectionParameters) -> None:
+    settings: dict[str, Any] = {**loaded, "connection_factory": LogicalReplicationConnection}
+    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
+        cursor.create_replication_slot("streaming", output_plugin="pgoutput")
+        options = {"proto_version": "1", "publication_names": "cdc_publication"}
+        cursor.start_replication("streaming", options=options, decode=False)
+        assert_refused(load_cli(loaded, "--yes", "--replace"), "slot streaming is in use", "stop the connector")
+
+
+def test_the_user_may_not(unchanged: ConnectionParameters, postgres: Postgres) -> None:
+    admin = postgres.connection_parameters()
+    execute(admin, "CREATE ROLE guest LOGIN PASSWORD 'guest-pw'")
+    try:
+        guest: ConnectionParameters = {**unchanged, "user": "guest", "password": "guest-pw"}
+        assert_refused(load_cli(guest, "--yes"), "permission denied for database", "nothing was loaded")
+    finally:
+        execute(admin, "DROP ROLE guest")
+
+
+def test_the_connectors_role_is_an_administrator(database: ConnectionParameters, postgres: Postgres) -> None:
+    admin = postgres.connection_parameters()
+    execute(admin, "DO $$ BEGIN CREATE ROLE cdc_connector LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+    execute(admin, "ALTER ROLE cdc_connector CREATEROLE")
+    try:
+        before = ask(database, STATE)
+        assert_refused(load_cli(database, "--yes"), "cdc_connector is there with an administrator's rights")
+        assert ask(database, STATE) == before
+    finally:
+        execute(admin, "ALTER ROLE cdc_connector NOCREATEROLE")
+
+
+BAD_DUMPS = {
+    "missing": (None, "No such file or directory"),
+    "not UTF-8": (b"\xff\xfeI", "isn't UTF-8"),
+    "cut": (b"INSERT INTO orders VALUES (1, 'VI", "truncated"),
+    "unknown table": (b"INSERT INTO aliens VALUES (1);", "aliens"),
+    "not a number": (b"INSERT INTO orders (order_id) VALUES ('x');", "invalid input syntax for type integer"),
+    "too long": (b"INSERT INTO orders (order_id, customer_id) VALUES (1, 'TOOLONG');", "value too long"),
+    "twice the same": (b"INSERT INTO orders (order_id) VALUES (1), (1);", "Key (order_id)=(1) is duplicated"),
+    "reference to nothing": (b"INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');", "fk_orders_customers"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), BAD_DUMPS.values(), ids=BAD_DUMPS)
+def test_bad_dumps(unchanged: ConnectionParameters, tmp_path: Path, content: bytes | None, reason: str) -> None:
+    dump = tmp_path / "dump.sql"
+    if content is not None:
+        dump.write_bytes(content)
+    assert_refused(load_cli(unchanged, "--yes", "--from", str(dump)), reason)
+
+
+def test_a_failed_replace_leaves_the_old_load(loaded: ConnectionParameters, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text("INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');")
+    assert_refused(
+        load_cli(loaded, "--yes", "--replace", "--from", str(dump)), "fk_orders_customers", "nothing was loaded"
+    )
+    assert ask(loaded, "SELECT count(*) FROM datalake.cdc_events") == 829
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "reason"),
+    [
+        ((), {}, "confirm with --yes"),
+        (("--yes",), {"PGPASSWORD": ""}, "set PGPASSWORD"),
+        (("--yes",), {"CDC_CONNECTOR_PASSWORD": ""}, "set CDC_CONNECTOR_PASSWORD"),
+        (("--yes", "--scale", "2", "--from", "x.sql"), {}, "doesn't go with --from"),
+    ],
+)
+def test_what_a_script_must_say(
+    unchanged: ConnectionParameters, options: tuple[str, ...], environment: dict[str, str], reason: str
+) -> None:
+    assert_refused(load_cli(unchanged, *options, **environment), reason)
+
+
+def test_a_lock_that_isnt_given_up_ends_the_load(loaded: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("db.connecting.LOCK_TIMEOUT_S", 1)
+    with contextlib.closing(psycopg2.connect(**loaded)) as reader, reader.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM datalake.orders")
+        with pytest.raises(LoadError, match=r"lock timeout.*nothing was loaded"):
+            load(loaded, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
+
+
+def test_a_connection_that_breaks_ends_the_load_with_one_line(unchanged: ConnectionParameters) -> None:
+    def kill(step: str, done: int, _: int) -> None:
+        if step == "load orders" and done:
+            execute(
+                {**unchanged, "dbname": "postgres"},
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'db.load'"
+                f" AND datname = '{unchanged['dbname']}'",
+            )
+
+    with pytest.raises(LoadError, match="nothing was loaded") as caught:
+        load(unchanged, LoadOptions(connector_password=CONNECTOR_PASSWORD), kill)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,263 @@
+"""Transactions that overlap: whatever the order of their steps, the outbox ends as the tables say."""
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psycopg2
+import pytest
+from psycopg2 import errors
+
+from tests.db.conftest import WALK_THROUGH, Shop
+
+pytestmark = pytest.mark.integration
+
+# Makes the pass of the commit happen now, with all its locks, while the transaction stays open: the latest moment at
+# which another transaction can come in between.
+FLUSH = "SET CONSTRAINTS ALL IMMEDIATE"
+
+
+class Session:
+    """A connection whose statements run in a thread of their own, so that one may wait for another session."""
+
+    def __init__(self, shop: Shop, isolation: str = "READ COMMITTED") -> None:
+        self._shop = shop
+        self._connection = shop.connect()
+        self._connection.set_session(isolation_level=isolation)
+        self._pid = self._connection.info.backend_pid
+        self._thread = ThreadPoolExecutor(max_workers=1)
+
+    def run(self, *statements: str) -> None:
+        """Run the statements and wait for them."""
+        self.start(*statements).result(timeout=20)
+
+    def start(self, *statements: str) -> "Future[None]":
+        """Begin to run the statements."""
+        return self._thread.submit(self._execute, statements)
+
+    def start_and_block(self, *statements: str) -> "Future[None]":
+        """Begin to run the statements and return once they wait for another session's lock."""
+        future = self.start(*statements)
+        deadline = time.monotonic() + 10
+        while not self._shop.value(f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"):
+            assert not future.done(), f"it didn't wait: {future.exception()}"
+            assert time.monotonic() < deadline, "it doesn't wait"
+            time.sleep(0.01)
+        return future
+
+    def close(self) -> None:
+        """Stop whatever still runs and end the thread; the connection is the shop's."""
+        self._connection.cancel()
+        self._thread.shutdown()
+
+    def _execute(self, statements: tuple[str, ...]) -> None:
+        with self._connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+
+Sessions = Callable[..., Session]
+
+
+@pytest.fixture
+def sessions(either_shop: Shop) -> Iterator[Sessions]:
+    """Open sessions by isolation level; their transactions begin with their first statement."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *isolation: stack.enter_context(contextlib.closing(Session(either_shop, *isolation)))
+
+
+def test_two_sessions_add_a_line_to_the_same_order(either_shop: Shop, sessions: Sessions) -> None:
+    either_shop.commit("DELETE FROM order_details WHERE order_id = 10248")
+    one, other = sessions(), sessions()
+    one.run("INSERT INTO order_details VALUES (10248, 1, 1, 1, 0)", FLUSH)
+    waiting = other.start_and_block("INSERT INTO order_details VALUES (10248, 2, 1, 1, 0)", "COMMIT")
+    one.run("COMMIT")
+    waiting.result(timeout=20)
+    either_shop.assert_consistent()
+
+
+def test_two_sessions_delete_different_lines_of_an_order(either_shop: Shop, sessions: Sessions) -> None:
+    one, other = sessions(), sessions()
+    one.run("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 11", FLUSH)
+    waiting = other.start_and_block("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 42", "COMMIT")
+    one.run("COMMIT")
+    waiting.result(timeout=20)
+    either_shop.assert_consistent()
+
+
+# An edit of something that orders embed, and a transaction that makes an order embed it which didn't before.
+NEW_PLACE = (
+    "INSERT INTO employee_territories SELECT 5, min(territory_id) FROM territories"
+    " WHERE territory_id NOT IN (SELECT territory_id FROM employee_territories)"
+)
+RACES = {
+    "customer and new order": (
+        "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RICSU'",
+        WALK_THROUGH,
+    ),
+    "customer and order that changes hands": (
+        "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RICSU'",
+        ("UPDATE orders SET customer_id = 'RICSU' WHERE order_id = 10248",),
+    ),
+    "employee and new order": ("UPDATE employees SET last_name = 'Renamed' WHERE employee_id = 8", WALK_THROUGH),
+    "shipper and new order": ("UPDATE shippers SET company_name = 'Renamed' WHERE shipper_id = 2", WALK_THROUGH),
+    "product and new line": (
+        "UPDATE products SET product_name = 'Renamed' WHERE product_id = 1",
+        ("INSERT INTO order_details VALUES (10248, 1, 1, 1, 0)",),
+    ),
+    "product and line that changes": (
+        "UPDATE products SET product_name = 'Renamed' WHERE product_id = 1",
+        ("UPDATE order_details SET product_id = 1 WHERE order_id = 10248 AND product_id = 42",),
+    ),
+    "supplier and product that changes supplier": (
+        "UPDATE suppliers SET company_name = 'Renamed' WHERE supplier_id = 1",
+        ("UPDATE products SET supplier_id = 1 WHERE product_id = 11",),
+    ),
+    "category and product that changes category": (
+        "UPDATE categories SET category_name = 'Renamed' WHERE category_id = 8",
+        ("UPDATE products SET category_id = 8 WHERE product_id = 11",),
+    ),
+    "territory and employee who gets it": ("UPDATE territories SET territory_description = 'Renamed'", (NEW_PLACE,)),
+    "region and employee who gets a place in it": ("UPDATE region SET region_description = 'Renamed'", (NEW_PLACE,)),
+}
+
+
+@pytest.mark.parametrize(("edit", "link"), RACES.values(), ids=RACES)
+@pytest.mark.parametrize("first", ["edit", "link"])
+def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
+    shop: Shop, edit: str, link: tuple[str, ...], first: str
+) -> None:
+    with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
+        early, late = ((edit,), link) if first == "edit" else (link, (edit,))
+        # Both have changed their rows before either has come to its commit; neither sees the other's.
+        other.run(*late)
+        one.run(*early, FLUSH)
+        waiting = other.start_and_block("COMMIT")
+        one.run("COMMIT")
+        waiting.result(timeout=20)
+    shop.assert_consistent()
+
+
+@pytest.mark.parametrize("race", ["customer and new order", "product and new line"])
+@pytest.mark.parametrize("first", ["edit", "link"])
+def test_nor_do_they_in_mode_statement(statement_shop: Shop, race: str, first: str) -> None:
+    edit, link = RACES[race]
+    with contextlib.closing(Session(statement_shop)) as one, contextlib.closing(Session(statement_shop)) as other:
+        early, late = ((edit,), link) if first == "edit" else (link, (edit,))
+        other.run(*late)
+        one.run(*early, FLUSH)
+        waiting = other.start_and_block("COMMIT")
+        one.run("COMMIT")
+        waiting.result(timeout=20)
+    statement_shop.assert_consistent()
+
+
+def assert_an_old_snapshot_fails(shop: Shop, isolation: str, race: str, late: str) -> None:
+    edit, link = RACES[race]
+    last, between = ((edit,), link) if late == "edit" else (link, (edit,))
+    with contextlib.closing(Session(shop, isolation)) as old, contextlib.closing(Session(shop)) as new:
+        old.run("SELECT 1 FROM region")
+        new.run(*between, "COMMIT")
+        with pytest.raises(errors.SerializationFailure):
+            old.run(*last, "COMMIT")
+        old.run("ROLLBACK", *last, "COMMIT")
+    shop.assert_consistent()
+
+
+@pytest.mark.parametrize("race", RACES)
+@pytest.mark.parametrize("late", ["edit", "link"])
+def test_an_old_snapshot_fails_rather_than_writes_what_is_stale(shop: Shop, race: str, late: str) -> None:
+    assert_an_old_snapshot_fails(shop, "REPEATABLE READ", race, late)
+
+
+@pytest.mark.parametrize("late", ["edit", "link"])
+def test_so_does_a_serializable_one(shop: Shop, late: str) -> None:
+    assert_an_old_snapshot_fails(shop, "SERIALIZABLE", "customer and new order", late)
+
+
+@pytest.mark.parametrize("late", ["edit", "link"])
+def test_so_does_an_old_snapshot_in_mode_statement(statement_shop: Shop, late: str) -> None:
+    assert_an_old_snapshot_fails(statement_shop, "REPEATABLE READ", "supplier and product that changes supplier", late)
+
+
+@pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_frozen_snapshot_alone_works(either_shop: Shop, sessions: Sessions, isolation: str) -> None:
+    session = sessions(isolation)
+    session.run(*WALK_THROUGH, "UPDATE products SET units_in_stock = 1 WHERE product_id IN (2, 46)", "COMMIT")
+    session.run(
+        "DELETE FROM order_details WHERE order_id = 11075", "DELETE FROM orders WHERE order_id = 11075", "COMMIT"
+    )
+    either_shop.assert_consistent()
+
+
+def test_sessions_that_only_change_orders_dont_wait_for_one_another(either_shop: Shop, sessions: Sessions) -> None:
+    one, other = sessions(), sessions()
+    one.run(*WALK_THROUGH, "UPDATE orders SET freight = 1 WHERE order_id = 10248", FLUSH)
+    other.run("UPDATE orders SET ship_via = 1 WHERE order_id = 10249", "COMMIT")
+    one.run("COMMIT")
+    either_shop.assert_consistent()
+
+
+def test_an_order_is_deleted_while_its_customer_is_renamed(either_shop: Shop, sessions: Sessions) -> None:
+    one, other = sessions(), sessions()
+    one.run("DELETE FROM order_details WHERE order_id = 11077", "DELETE FROM orders WHERE order_id = 11077", FLUSH)
+    waiting = other.start_and_block(
+        "UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RATTC'", "COMMIT"
+    )
+    one.run("COMMIT")
+    waiting.result(timeout=20)
+    either_shop.assert_consistent()
+
+
+def _sale(chance: random.Random, order_id: int) -> list[str]:
+    products = sorted(chance.sample(range(1, 78), 2))
+    return [
+        f"INSERT INTO orders (order_id, customer_id, employee_id, ship_via) VALUES ({order_id}, 'RICSU', 8, 2)",
+        *(f"INSERT INTO order_details VALUES ({order_id}, {product}, 1, 1, 0)" for product in products),
+        *(f"UPDATE products SET units_in_stock = {chance.randint(0, 99)} WHERE product_id = {key}" for key in products),
+    ]
+
+
+def _shipment(chance: random.Random, _: int) -> list[str]:
+    orders = sorted(chance.sample(range(10248, 10260), 2))
+    return [f"UPDATE orders SET freight = {chance.randint(1, 99)} WHERE order_id = {order_id}" for order_id in orders]
+
+
+def _rename(chance: random.Random, _: int) -> list[str]:
+    return [f"UPDATE customers SET company_name = '{chance.random()}' WHERE customer_id = 'RICSU'"]
+
+
+def _line(chance: random.Random, _: int) -> list[str]:
+    order_id = chance.randint(10248, 10260)
+    return [f"UPDATE order_details SET quantity = {chance.randint(1, 99)} WHERE order_id = {order_id}"]
+
+
+def test_ordinary_work_of_four_sessions_has_no_deadlock_and_leaves_nothing_stale(shop: Shop) -> None:
+    failures: list[BaseException] = []
+    finished: list[int] = []
+    connections = [shop.connect() for _ in range(4)]
+
+    def work(number: int) -> None:
+        chance = random.Random(number)
+        connection = connections[number]
+        for turn in range(40):
+            statements = chance.choice((_sale, _shipment, _rename, _line))(chance, 20_000 + number * 100 + turn)
+            try:
+                with connection, connection.cursor() as cursor:
+                    for statement in statements:
+                        cursor.execute(statement)
+                finished.append(number)
+            except psycopg2.Error as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(finished) == 160
+    shop.assert_consistent()

@@ -1,0 +1,71 @@
+"""The generated data: repeatable, of the right size, and free of gaps."""
+
+from collections import Counter
+
+import pytest
+
+from db.sample import DEFAULT_SEED, generate, row_counts
+from db.tables import TABLES, Row
+
+Tables = dict[str, list[Row]]
+
+
+def tables(scale: int = 1, seed: int = DEFAULT_SEED) -> Tables:
+    made: Tables = {table: [] for table in TABLES}
+    for table, rows in generate(scale, seed):
+        made[table] += rows
+    return made
+
+
+@pytest.fixture(scope="module")
+def sample() -> Tables:
+    return tables()
+
+
+def test_the_same_seed_makes_the_same_rows_and_another_one_others(sample: Tables) -> None:
+    assert tables() == sample
+    assert tables(seed=1)["orders"] != sample["orders"]
+
+
+@pytest.mark.parametrize("scale", [1, 3])
+def test_row_counts_are_what_is_generated(scale: int) -> None:
+    assert {table: len(rows) for table, rows in tables(scale).items()} == row_counts(scale)
+
+
+def test_a_scaled_set_begins_with_the_plain_one_and_goes_on_from_11078(sample: Tables) -> None:
+    scaled = tables(3)
+    assert scaled["orders"][:829] == sample["orders"]
+    assert [row[0] for row in scaled["orders"][829:]] == list(range(11078, 11078 + 2 * 829))
+    days = [str(row[3]) for row in scaled["orders"]]
+    assert days == sorted(days)
+    assert sum(row[5] is None for row in scaled["orders"]) == 3 * 20
+
+
+def test_rows_are_as_wide_as_their_tables_and_keys_are_unique(sample: Tables) -> None:
+    for table, rows in sample.items():
+        assert {len(row) for row in rows} <= {len(TABLES[table])}, table
+        width = 2 if table in ("order_details", "employee_territories", "customer_customer_demo") else 1
+        assert len({row[:width] for row in rows}) == len(rows), table
+
+
+def test_ids_are_northwinds(sample: Tables) -> None:
+    assert [row[0] for row in sample["orders"]] == [key for key in range(10248, 11078) if key != 11075]
+    assert (sample["orders"][0][3], sample["orders"][-1][3]) == ("1996-07-04", "1998-05-06")
+    assert {len(str(row[0])) for row in sample["customers"]} == {5}
+    assert {"VINET", "RATTC", "RICSU"} <= {row[0] for row in sample["customers"]}
+
+
+def test_three_customers_buy_more_than_the_others(sample: Tables) -> None:
+    """The dashboard of the text shows three big customers."""
+    value: Counter[str] = Counter()
+    buyer = {row[0]: str(row[1]) for row in sample["orders"]}
+    for order_id, _, price, quantity, discount in sample["order_details"]:
+        value[buyer[order_id]] += round(float(str(price)) * float(str(quantity)) * (1 - float(str(discount))))
+    ranked = [amount for _, amount in value.most_common()]
+    assert len(ranked) == 89
+    assert ranked[2] > 1.3 * ranked[3]
+
+
+def test_products_and_suppliers_have_names_of_their_own(sample: Tables) -> None:
+    for table in ("products", "suppliers", "customers", "shippers", "territories"):
+        assert len({row[1] for row in sample[table]}) == len(sample[table]), table
