@@ -77,7 +77,7 @@ CHANGES = (
 
 
 def show(row: Mapping[str, Any] | None, what: str) -> str:
-    """Write what a change shows of a row: `quantity x product` for the order's items, else the value at the path."""
+    """Write what a change shows of a row: `quantity x #product` for the order's items, else the value at the path."""
     if row is None:
         return "no row"
     column, *path = what.split(".")
@@ -87,6 +87,6 @@ def show(row: Mapping[str, Any] | None, what: str) -> str:
     for step in path:
         value = value.get(step) if isinstance(value, Mapping) else None
     if column == "order_items":
-        items = ", ".join(f"{item['quantity']} x product {item['product_id']}" for item in value or [])
+        items = ", ".join(f"{item['quantity']} x #{item['product_id']}" for item in value or [])
         return f"items: {items or 'none'}"
     return f"{path[-1] if path else column}: {value}"

@@ -12,7 +12,7 @@ from local.demo.changes import Change, show
 from local.reconcile import Comparison
 from local.startup import Step, StepState
 
-EVENTS_SHOWN = 4
+EVENTS_SHOWN = 2
 
 
 class Display:
@@ -60,23 +60,23 @@ class Display:
 
     def done(self, name: str, note: str, seconds: float) -> None:
         """Print one finished step."""
-        self.console.print(f"[green]ok[/] {name:<38} {note:<42} {seconds:6.1f} s", highlight=False)
+        self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
 
     def change(self, change: Change, arrival: Arrival) -> None:
         """Print a change as the source, the topic and the lake have it."""
-        table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
-        first = arrival.orders[0]
-        others = f" and {len(arrival.orders) - 1} more orders" if len(arrival.orders) > 1 else ""
-        table.add_row("source", f"order {first}{others}", show(arrival.source, change.shows))
+        others = f" and {len(arrival.orders) - 1} more" if len(arrival.orders) > 1 else ""
+        self._place("source", f"order {arrival.orders[0]}{others}", show(arrival.source, change.shows))
         for event in arrival.events[:EVENTS_SHOWN]:
             value = event.value or {}
             what = show(value, change.shows) if value.get("__op") != "d" else "delete"
-            table.add_row("event", f"op {value.get('__op')}, lsn {value.get('__lsn')}", what)
+            self._place("event", f"op {value.get('__op')}, lsn {value.get('__lsn')}", what)
         if len(arrival.events) > EVENTS_SHOWN:
-            table.add_row("event", f"{len(arrival.events) - EVENTS_SHOWN} more", "")
+            self._place("event", f"{len(arrival.events) - EVENTS_SHOWN} more", "")
         commit = arrival.lake["_hoodie_commit_time"] if arrival.lake else "-"
-        table.add_row("lake", f"commit {commit}", show(arrival.lake, change.shows))
-        self.console.print(table, highlight=False)
+        self._place("lake", f"commit {commit}", show(arrival.lake, change.shows))
+
+    def _place(self, place: str, where: str, what: str) -> None:
+        self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False)
 
 
 class LiveStep:

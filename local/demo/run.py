@@ -44,7 +44,7 @@ def _walk_through(platform: Platform, display: Display) -> list[StepResult]:
     watch = Watch(parameters=platform.endpoints.source, topic=platform.topic, lake=platform.lake)
     with display.step("initial load") as step:
         rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=step.note)
-        step.note(f"{rows:,} events, {rows:,} rows in the lake")
+        step.note(f"{rows:,} rows in the lake")
     results = [StepResult(name="initial load", seconds_to_lake=round(seconds, 1))]
     for change in CHANGES:
         with display.step(change.name) as step:

@@ -56,5 +56,5 @@ def test_the_readme_shows_what_the_demo_prints(output: tuple[str, dict[str, obje
 def steps_of(text: str) -> set[str]:
     """The names of the steps, and the kinds of the indented lines, without what differs from run to run."""
     names = {re.split(r"\s{2,}", line)[0] for line in text.splitlines() if line.startswith("ok ")}
-    kinds = {line.split()[0] for line in text.splitlines() if line.startswith("    ")}
+    kinds = {line.split()[0] for line in text.splitlines() if line.startswith("   ")}
     return names | kinds
