@@ -50,7 +50,7 @@ def spark_submit(
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_settings = configuration / "log4j2.properties"
     log_settings.write_text(_LOG4J.format(log_file=log_file.absolute()))
-    settings = _settings(work_folder, log_settings, driver_memory) | (_s3a(s3_endpoint) if s3_endpoint else {})
+    settings = _settings(work_folder, log_settings, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     (configuration / "spark-defaults.conf").write_text("".join(lines))
     spark_home = Path(pyspark.__file__).parent
@@ -92,7 +92,8 @@ def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict
     }
 
 
-def _s3a(endpoint: str) -> dict[str, str]:
+def s3a_settings(endpoint: str) -> dict[str, str]:
+    """Return Spark's settings for an S3 endpoint on loopback, under `s3://` as well as `s3a://`."""
     return {
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         "spark.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",

@@ -44,11 +44,12 @@ class Hadoop:
         """Remove a folder with all that is in it; nothing happens when it isn't there."""
         self._system(path).delete(self._path(path), True)
 
-    def names_in(self, path: str) -> list[str]:
-        """Return the names directly in a folder; none when it isn't there."""
+    def sizes_in(self, path: str) -> dict[str, int]:
+        """Return names and bytes of what is directly in a folder; empty when it isn't there."""
         if not self.exists(path):
-            return []
-        return [str(status.getPath().getName()) for status in self._system(path).listStatus(self._path(path))]
+            return {}
+        statuses = self._system(path).listStatus(self._path(path))
+        return {str(status.getPath().getName()): int(status.getLen()) for status in statuses}
 
     def files_below(self, path: str) -> Iterator[tuple[str, int, int, str | None]]:
         """Yield path, bytes, modification time in ms and ETag (where there are such) of all files below a folder."""

@@ -63,8 +63,8 @@ class Ingest:
         """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
         self._source.reset()
         columns = self._declared
-        if self._table.clear_half_created():
-            self._log("removed what an interrupted creation of the table had left")
+        for path in self._table.repair():
+            self._log(f"removed {path}, which a crash had left half written")
         stored = Checkpoint()
         if self._table.exists():
             self._table.check_layout()

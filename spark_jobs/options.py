@@ -14,6 +14,8 @@ SCHEMA_PROVIDERS = ("FilebasedSchemaProvider", "org.apache.hudi.utilities.schema
 PAYLOADS = ("DefaultHoodieRecordPayload", "org.apache.hudi.common.model.DefaultHoodieRecordPayload")
 SYNC_TOOLS = ("AwsGlueCatalogSyncTool", "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool")
 TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+# Checked after everything else, so that a misspelt option is named rather than the one that it was meant to be.
+REQUIRED = ("--target-base-path", "--target-table", "--table-type")
 OPERATIONS = ("UPSERT", "INSERT", "BULK_INSERT")
 
 _INLINE = "table services run inside the commit here, one at a time"
@@ -108,6 +110,9 @@ def parse(arguments: Sequence[str]) -> Options:
     values, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise SettingsError(_unknown_option(parser, unknown[0]))
+    missing = [name for name in REQUIRED if getattr(values, name[2:].replace("-", "_")) is None]
+    if missing:
+        raise SettingsError(f"missing: {', '.join(missing)}; see --help")
     return Options(
         target_base_path=values.target_base_path.rstrip("/"),
         target_table=values.target_table,
@@ -133,9 +138,9 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("table").add_argument
-    add("--target-base-path", required=True, help="the table's base path (local, s3://, s3a://, hdfs://)")
-    add("--target-table", required=True, help="the table's name, `database.table` or `table`")
-    add("--table-type", required=True, type=str.upper, choices=TABLE_TYPES, help="how the table stores updates")
+    add("--target-base-path", help="the table's base path (local, s3://, s3a://, hdfs://)")
+    add("--target-table", help="the table's name, `database.table` or `table`")
+    add("--table-type", type=str.upper, choices=TABLE_TYPES, help="how the table stores updates")
     add("--op", default="UPSERT", type=str.upper, choices=OPERATIONS, help="the write operation")
     add("--base-file-format", default="PARQUET", type=str.upper, choices=("PARQUET",), help="only PARQUET")
     add("--payload-class", default=PAYLOADS[1], choices=PAYLOADS, help="only the payload that honours the ordering")

@@ -1,7 +1,8 @@
 """The Hudi table: what its timeline says, and one commit. Works with Hudi 0.15 and 1.0 on table version 6."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from spark_jobs.settings import TableSettings
 
 # Athena reads up to this table version; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
+_COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
 
 
 @dataclass(frozen=True)
@@ -43,18 +45,28 @@ class HudiTable:
         """Tell whether the table has been created."""
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
-    def clear_half_created(self) -> bool:
-        """Remove what a crash during the table's creation left, so that it can be created again; True if there was.
+    def repair(self) -> list[str]:
+        """Remove what a crash has left half written and Hudi can't get over; returns what that was.
 
-        Only a folder without a single instant is removed: such a table has never held a row.
+        Only a local disk shows half a file: S3 has an object whole or not at all, and HDFS renames it into place.
         """
-        names = self._hadoop.names_in(f"{self._path}/.hoodie")
-        if not names or any(name[:1].isdigit() for name in names):
-            return False
-        if "hoodie.properties" in names and "hoodie.table.checksum" in self._properties_text():
-            return False
-        self._hadoop.delete(f"{self._path}/.hoodie")
-        return True
+        timeline = f"{self._path}/.hoodie"
+        if "://" in self._path and not self._path.startswith("file://"):
+            return []
+        sizes = self._hadoop.sizes_in(timeline)
+        if sizes and not any(name[:1].isdigit() for name in sizes) and not self._is_created(sizes):
+            # No instant yet: this table has never held a row.
+            self._hadoop.delete(timeline)
+            return [timeline]
+        # A completed instant that can't be read isn't completed: without its last file Hudi rolls it back.
+        completed = sorted(name for name in sizes if _COMPLETED.fullmatch(name))
+        torn = [name for name in completed if not sizes[name]]
+        commits = [name for name in completed if name.endswith("commit") and name not in torn]
+        if commits and not _is_json(self._hadoop.read_text(f"{timeline}/{commits[-1]}")):
+            torn.append(commits[-1])
+        for name in torn:
+            self._hadoop.delete(f"{timeline}/{name}")
+        return [f"{timeline}/{name}" for name in torn]
 
     def check_layout(self) -> None:
         """Raise SettingsError when the existing table has another type, key, partitioning or ordering field."""
@@ -163,8 +175,9 @@ class HudiTable:
         except TypeError as error:  # py4j's answer for a class that isn't there
             raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
 
-    def _properties_text(self) -> str:
-        return self._hadoop.read_text(f"{self._path}/.hoodie/hoodie.properties")
+    def _is_created(self, names: Collection[str]) -> bool:
+        properties = "hoodie.properties"
+        return properties in names and "checksum" in self._hadoop.read_text(f"{self._path}/.hoodie/{properties}")
 
     def _meta_client(self) -> Any:
         jvm = self._hadoop.jvm
@@ -189,6 +202,14 @@ class HudiTable:
 
     def _time_of(self, instant: Any) -> str:
         return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _commit(instant: str, metadata: Mapping[str, Any]) -> Commit:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ from spark_jobs.settings import FileSettings, Settings
 from spark_jobs.sources import Source
 from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
-from spark_jobs.sources.listing import LocalLister
+from spark_jobs.sources.listing import lister_for
 from spark_jobs.table import HudiTable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,17 @@ def aws_environment(glue_endpoint: str) -> dict[str, str]:
     """What AWS's clients need to talk to moto."""
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
     return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
+
+
+def glue_table(endpoint: str) -> dict[str, Any]:
+    """The lake's table as Glue has it, with its partitions' values."""
+    client = boto3.client(
+        "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
+    )
+    table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
+    pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")
+    table["partitions"] = sorted(tuple(entry["Values"]) for page in pages for entry in page["Partitions"])
+    return table
 
 
 def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
@@ -186,7 +198,8 @@ class Lake:
         text = Path(decided.schema_file).read_text()
         source: Source
         if isinstance(decided.source, FileSettings):
-            source = JsonFiles(self.spark, decided.source, LocalLister(decided.source.root))
+            lister, _ = lister_for(decided.source.root, Hadoop(self.spark))
+            source = JsonFiles(self.spark, decided.source, lister)
         else:
             source = JsonKafka(self.spark, decided.source)
         job = Ingest(

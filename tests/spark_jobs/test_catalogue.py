@@ -1,16 +1,14 @@
 """When the catalogue is synced, and what Hudi's tool writes into Glue (moto)."""
 
 import threading
-from typing import Any
 
-import boto3
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.catalogue import Catalogue, sync_to_glue
 from spark_jobs.settings import SyncSettings
 from spark_jobs.table import Commit
-from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.conftest import Lake, event, glue_table
 
 SETTINGS = SyncSettings(
     database="datalake",
@@ -122,16 +120,6 @@ def test_the_end_tries_a_pending_sync_once_whatever_the_interval() -> None:
     glue.catalogue.finish()
     assert glue.syncs == 3
     assert glue.log[-1].startswith("catalogue sync failed")
-
-
-def glue_table(endpoint: str) -> dict[str, Any]:
-    client = boto3.client(
-        "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
-    )
-    table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
-    pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")
-    table["partitions"] = sorted(tuple(entry["Values"]) for page in pages for entry in page["Partitions"])
-    return table
 
 
 @pytest.mark.integration

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
 from tests.spark_jobs.conftest import Lake, captured, event
@@ -253,20 +255,28 @@ def test_other_settings_than_the_tables_are_refused(
 
 
 @pytest.fixture(scope="module")
-def existing(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def existing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A lake with one row."""
-    lake = Lake(spark, tmp_path_factory.mktemp("existing"))  # type: ignore[arg-type]
+    lake = Lake(spark, tmp_path_factory.mktemp("existing"))
     lake.run(event(1, 10, "c"))
     return lake
 
 
-def test_what_an_interrupted_creation_left_is_removed(existing: Lake, tmp_path: Lake) -> None:
-    lake = Lake(existing.spark, tmp_path)  # type: ignore[arg-type]
+def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lake, tmp_path: Path) -> None:
+    lake = Lake(existing.spark, tmp_path)
     (lake.table_path / ".hoodie" / ".temp").mkdir(parents=True)
     (lake.table_path / ".hoodie" / "hoodie.properties").write_text("")
     lake.run(event(1, 10, "c"))
     assert lake.lsns() == {1: 10}
-    assert not existing.table().clear_half_created()
+    # A commit of which only a part got onto the disk never happened: its events are read again.
+    lake.run(event(2, 20, "c"))
+    for torn in ("", '{"partitionToWriteStats"'):
+        last = max((lake.table_path / ".hoodie").glob("*.commit"))
+        last.write_text(torn)
+        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+        assert lake.run().files == 1
+        assert lake.lsns() == {1: 10, 2: 20}
+    assert existing.table().repair() == []
     assert existing.lsns() == {1: 10}
 
 

@@ -74,5 +74,5 @@ def test_anything_else_is_refused_by_name(arguments: list[str], message: str) ->
 
 
 def test_needed_options_are_asked_for() -> None:
-    with pytest.raises(SettingsError, match=r"required: --target-base-path, --target-table, --table-type"):
+    with pytest.raises(SettingsError, match="missing: --target-base-path, --target-table, --table-type"):
         options.parse([])

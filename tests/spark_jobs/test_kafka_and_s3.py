@@ -1,0 +1,145 @@
+"""The two ways from the outside into the job on real servers: a Kafka topic, and objects on S3."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from local.job import s3a_settings
+from local.kafka import Kafka
+from local.ports import choose
+from local.processes import Processes
+from local.s3 import S3
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.sources.json_kafka import limited, read_offsets, write_offsets
+from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
+from tests.spark_jobs.conftest import Lake, as_lines, event
+
+START_S = 60
+
+
+@dataclass
+class Services:
+    """A broker and an S3 endpoint."""
+
+    kafka: Kafka
+    s3: S3
+
+    def produce(self, topic: str, *events: dict[str, Any] | str | None, partition: int = 0) -> None:
+        producer = Producer({"bootstrap.servers": self.kafka.bootstrap_servers})
+        for one in events:
+            producer.produce(topic, None if one is None else as_lines([one]).rstrip("\n"), partition=partition)
+        assert producer.flush(START_S) == 0
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    folder = tmp_path_factory.mktemp("services")
+    ports = choose(["kafka", "controller", "s3"], earlier={})
+    for name in ("kafka", "s3"):
+        (folder / name).mkdir()
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"])
+    s3 = S3(folder / "s3", port=ports["s3"])
+    processes = Processes(folder, folder / "logs")
+    try:
+        for service in (kafka, s3):
+            processes.start(service.name, service.prepare())
+        for service in (kafka, s3):
+            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        yield Services(kafka, s3)
+    finally:
+        for name in ("kafka", "s3"):
+            processes.stop(name, grace_s=10)
+
+
+@pytest.mark.integration
+def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services) -> None:
+    topic = "kafka_to_table"
+    lake.arguments = ("--source-class", "org.apache.hudi.utilities.sources.JsonKafkaSource")
+    lake.extra = {
+        "hoodie.deltastreamer.source.kafka.topic": topic,
+        "bootstrap.servers": services.kafka.bootstrap_servers,
+    }
+    job = lake.job()
+    assert job.run_batch() is None  # the topic isn't there yet
+    services.kafka.create_topics([topic])
+    services.produce(topic, event(1, 10, "c"), event(2, 20, "c"), "{broken", None, event(1, 30))
+    report = job.run_batch()
+    assert report is not None
+    assert (report.files, report.events, report.quarantined, report.upserts) == (1, 4, 1, 2)
+    assert lake.lsns() == {1: 30, 2: 20}
+    assert lake.table().progress()["deltastreamer.checkpoint.key"] == f"{topic},0:5"
+    [entry] = lake.quarantined()
+    assert (entry["origin"], entry["offset"], entry["text"]) == (f"{topic}/0", 2, "{broken")
+    assert job.run_batch() is None
+
+    # A restart goes on from the commit; --source-limit counts events.
+    services.produce(topic, event(3, 40, "c"), event(3, 50), event(1, 60, "d"))
+    lake.arguments = (*lake.arguments, "--source-limit", "2")
+    job = lake.job()
+    batches = [job.run_batch(), job.run_batch(), job.run_batch()]
+    assert [batch and batch.events for batch in batches] == [2, 1, None]
+    assert lake.lsns() == {2: 20, 3: 50}
+
+    # A progress beyond the topic's end is another topic's: going on would skip events.
+    lake.arguments = (*lake.arguments, "--checkpoint", f"{topic},0:100")
+    with pytest.raises(JobError, match="it was created anew; start over with --ignore-checkpoint"):
+        lake.job().run_batch()
+
+
+@pytest.mark.integration
+def test_objects_on_s3_are_listed_alike_by_both_listers(
+    spark: SparkSession, services: Services, tmp_path: Path
+) -> None:
+    services.s3.create_buckets(["landing"])
+    client = services.s3.client()
+    names = ["t/0/000000000001_1_2.json", "customer_id=[missing]/order_id=1/t(0_000000000002).json", ".indexes/x"]
+    for name in names:
+        client.put_object(Bucket="landing", Key=f"cdc/{name}", Body=as_lines([event(1, 1)]).encode())
+    configuration = Hadoop(spark).configuration
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}.items():
+            patch.setenv(name, value)
+        for key, value in s3a_settings(services.s3.endpoint).items():
+            configuration.set(key.removeprefix("spark.hadoop."), value)
+        hadoop = Hadoop(spark)
+        lister, note = lister_for("s3a://landing/cdc", hadoop)
+        assert isinstance(lister, S3Lister)
+        assert note is None
+        files = {file.name: file for file in lister.all()}
+        assert sorted(files) == sorted(names[:2])
+        through_hadoop = {file.name: file for file in HadoopLister("s3a://landing/cdc", hadoop).all()}
+        assert {name: file.size for name, file in through_hadoop.items()} == {n: f.size for n, f in files.items()}
+        assert {file.path for file in through_hadoop.values()} == {file.path for file in files.values()}
+        after = lister.after({"t/0": "t/0/000000000001_1_2.json"})
+        assert {file.name for file in after} == {names[1]}
+        lake = Lake(spark, tmp_path, extra={"hoodie.streamer.source.dfs.root": "s3a://landing/cdc"})
+        report = lake.run()
+        assert report.files == 2
+        assert lake.lsns() == {1: 1}
+
+
+def test_offsets_have_hoodie_streamers_form() -> None:
+    assert read_offsets("a.b,0:5,10:7", "a.b") == {0: 5, 10: 7}
+    assert write_offsets("a.b", {10: 7, 0: 5}) == "a.b,0:5,10:7"
+    for text in ("other,0:5", "a.b", "a.b,0", "1700000000000", '{"version":1}'):
+        with pytest.raises(SettingsError, match="isn't one of topic a"):
+            read_offsets(text, "a.b")
+
+
+@pytest.mark.parametrize(
+    ("end", "most", "stop"),
+    [
+        ({0: 10, 1: 10}, 100, {0: 10, 1: 10}),
+        ({0: 100, 1: 4}, 20, {0: 16, 1: 4}),
+        ({0: 100, 1: 100}, 3, {0: 2, 1: 1}),
+        ({0: 0, 1: 0}, 5, {0: 0, 1: 0}),
+    ],
+)
+def test_a_limit_is_shared_among_partitions(end: dict[int, int], most: int, stop: dict[int, int]) -> None:
+    assert limited({0: 0, 1: 0}, end, most) == stop

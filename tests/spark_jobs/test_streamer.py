@@ -1,0 +1,205 @@
+"""The job as a program, by spark-submit: the text's line, signals, and kill -9 at every stage."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow
+import pytest
+
+from local.job import spark_submit
+from local.lake import Lake as TableReader
+from spark_jobs import streamer
+from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
+from tests.spark_jobs.test_options import TEXT
+from tests.spark_jobs.test_settings import TEXT_PROPERTIES
+
+# Generous: other tests may share the two cores.
+WAIT_S = 200
+
+
+class Job:
+    """One spark-submit process, its output in files."""
+
+    def __init__(self, folder: Path, arguments: Sequence[str], glue_endpoint: str) -> None:
+        argv, environment = spark_submit(
+            arguments, work_folder=folder / "work", log_file=folder / "spark.log", glue_endpoint=glue_endpoint
+        )
+        # Spark's launcher sends what Python writes to standard error to standard output.
+        self.output = folder / f"out{time.monotonic_ns()}"
+        with self.output.open("w") as out:
+            self.process = subprocess.Popen(
+                argv,
+                env=environment | aws_environment(glue_endpoint),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=folder,
+            )
+
+    def commits(self) -> list[dict[str, str]]:
+        lines = [line for line in self.output.read_text().splitlines() if line.startswith("commit=")]
+        return [dict(pair.split("=", 1) for pair in line.split(" ")) for line in lines]
+
+    def wait_for(self, reached: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while not reached():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"no {what}: exit {self.process.poll()}, {self.output.read_text()[-2000:]}")
+            time.sleep(0.005)
+
+    def kill(self) -> None:
+        """Kill -9 the JVM; the Python process must notice and end."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        self.process.wait()
+        _, alive = psutil.wait_procs(children, timeout=30)
+        assert alive == []
+
+    def terminate(self, *signals: signal.Signals) -> int:
+        for number in signals:
+            self.process.send_signal(number)
+            time.sleep(0.05)
+        return self.process.wait(WAIT_S)
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class Place:
+    """A folder with landing, lake and jobs."""
+
+    def __init__(self, folder: Path, glue_endpoint: str) -> None:
+        self.folder = folder
+        self.glue_endpoint = glue_endpoint
+        self.landing = folder / "landing"
+        self.table = folder / "lake" / "cdc_events"
+        self.jobs: list[Job] = []
+        self.offset = 0
+
+    def land(self, *events: Event | str) -> None:
+        self.offset += len(events)
+        path = self.landing / TOPIC / "0" / f"{self.offset - 1:012d}_1_2.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # As on S3, an object is there whole or not at all.
+        part = self.landing / ".part"
+        part.write_text(as_lines(events))
+        part.rename(path)
+
+    def start(self, *arguments: str) -> Job:
+        job = Job(self.folder, arguments or self.arguments(), self.glue_endpoint)
+        self.jobs.append(job)
+        return job
+
+    def arguments(self) -> list[str]:
+        return [
+            *("--table-type", "COPY_ON_WRITE", "--target-table", "datalake.cdc_events"),
+            *("--target-base-path", str(self.table), "--props", str(CONF / "cdc_events.properties")),
+            *("--hoodie-conf", f"hoodie.streamer.source.dfs.root={self.landing}"),
+            *("--hoodie-conf", f"hoodie.streamer.schemaprovider.source.schema.file={SCHEMA}"),
+            *("--hoodie-conf", "hoodie.streamer.poll.interval.seconds=0.2"),
+            *("--enable-sync", "--min-sync-interval-seconds", "5", "--continuous"),
+        ]
+
+    def instants(self, suffix: str) -> set[str]:
+        return {path.name for path in (self.table / ".hoodie").glob(f"[0-9]*.{suffix}")}
+
+    def rows(self) -> dict[int, int]:
+        found: pyarrow.Table = TableReader(base_uri=str(self.table)).rows(["order_id", "__lsn"])
+        pairs = list(zip(found["order_id"].to_pylist(), found["__lsn"].to_pylist(), strict=True))
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+
+@pytest.fixture
+def place(tmp_path: Path, glue_endpoint: str) -> Iterator[Place]:
+    place = Place(tmp_path, glue_endpoint)
+    yield place
+    for job in place.jobs:
+        job.end()
+
+
+@pytest.mark.integration
+def test_the_texts_command_line_and_properties(place: Place) -> None:
+    for order_id, customer in [(1, "A"), (2, "B"), (3, "[missing]")]:
+        folder = place.landing / f"customer_id={customer}" / f"order_id={order_id}"
+        folder.mkdir(parents=True)
+        fields: dict[str, Any] = {"customer_id": customer if order_id < 3 else None}
+        (folder / f"demo(0_{order_id:012d}).json").write_text(as_lines([event(order_id, order_id, "c", **fields)]))
+    text = TEXT_PROPERTIES.replace("s3://data-lake-demo-cevo/hudi/config/schema.avsc", str(SCHEMA))
+    text = text.replace("s3://data-lake-demo-cevo/cdc-events/", f"file://{place.landing}/")
+    properties = place.folder / "cdc_events_deltastreamer_s3.properties"
+    properties.write_text(text)
+    changed = {TEXT[5]: str(properties), TEXT[9]: f"{place.table}/"}
+    job = place.start(*[changed.get(argument, argument) for argument in TEXT])
+    job.wait_for(job.commits, "commit")
+    [commit] = job.commits()
+    assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "2", "1")
+    assert job.terminate(signal.SIGTERM) == 0
+    assert (place.table / "customer_id=A" / "order_id=1").is_dir()
+    assert "hoodie.datasource.hive_sync.jdbcurl is not used" in job.output.read_text()
+    assert glue_table(place.glue_endpoint)["partitions"] == [("A", "1"), ("B", "2")]
+
+
+@pytest.mark.integration
+def test_kills_and_signals_at_every_stage(place: Place) -> None:
+    place.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
+
+    job = place.start()
+    job.wait_for(lambda: place.instants("inflight"), "commit in flight")
+    job.kill()
+
+    job = place.start()
+    job.wait_for(lambda: place.instants("commit"), "commit")
+    job.kill()  # before any sync, and perhaps before the whole commit is on the disk
+
+    # The quarantine is written before the commit: killed between the two, both must be there once in the end.
+    place.land(event(1, 200), "{broken", event(2, 201, "d"))
+    quarantine = place.folder / "lake" / "_quarantine" / "cdc_events"
+    job = place.start()
+    job.wait_for(lambda: list(quarantine.rglob("0*.json")), "quarantined line")
+    job.kill()
+
+    job = place.start()
+    job.wait_for(job.commits, "commit")
+    [commit] = job.commits()
+    assert (commit["events"], commit["quarantined"], commit["missing_offsets"]) == ("3", "1", "0")
+    [path] = [path for path in quarantine.rglob("*.json") if not path.name.startswith(".")]
+    assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
+
+    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalogue is synced.
+    place.land(event(3, 300), event(2, 150))
+    known = place.instants("inflight")
+    job.wait_for(lambda: place.instants("inflight") - known, "commit in flight")
+    assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
+    assert len(job.commits()) == 2
+    expected = {number: 100 + number for number in range(3, 50)} | {1: 200, 3: 300}
+    assert place.rows() == expected
+    assert len(place.instants("commit")) == 3
+    assert glue_table(place.glue_endpoint)["Name"] == "cdc_events"
+    assert "Traceback" not in job.output.read_text()
+
+
+def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert streamer.main(["--continous"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
+
+
+@pytest.mark.integration
+def test_a_wrong_setting_ends_the_program_with_one_line(place: Place) -> None:
+    job = place.start(*place.arguments(), "--hoodie-conf", "hoodie.streamer.quarantine.limit=5")
+    assert job.process.wait(WAIT_S) == 1
+    lines = job.output.read_text().splitlines()
+    known = "hoodie.streamer.quarantine.path"
+    assert lines == [f"error: hoodie.streamer.quarantine.limit: unknown property; did you mean {known}?"]
