@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +21,14 @@ class Lister(Protocol):
         """Return at least every file after the watermark of its folder, and those of folders without one."""
 
 
+# S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as the
+# watermark, hide the complete object, whose name sorts before it.
+_UNFINISHED = re.compile(r"\.json-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
 def is_bookkeeping(name: str) -> bool:
-    """Tell whether a path has a part that starts with `.` or `_`, as `.indexes/`, `.temp-upload/`, `_SUCCESS` do."""
-    return any(part.startswith((".", "_")) for part in name.split("/"))
+    """Tell whether a path isn't data: a part starts with `.` or `_` (`.indexes/`, `_SUCCESS`), or it isn't finished."""
+    return _UNFINISHED.search(name) is not None or any(part.startswith((".", "_")) for part in name.split("/"))
 
 
 class LocalLister:

@@ -214,6 +214,8 @@ def test_roots_are_one_however_they_are_written(tmp_path: Path) -> None:
         ("a/.temp-upload/x.json", True),
         ("a/_SUCCESS", True),
         (f"{TOPIC}/0/{1:012}_1_2.json", False),
+        (f"{TOPIC}/0/{1:012}_1_2.json-2a227e89-f2d9-4804-8bb8-6c7f02e29f6a", True),
+        ("delivery-2a227e89-f2d9-4804-8bb8-6c7f02e29f6a", False),
         ("customer_id=_a/x.json", False),
     ],
 )
