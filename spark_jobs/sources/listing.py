@@ -21,8 +21,8 @@ class Lister(Protocol):
         """Return at least every file after the watermark of its folder, and those of folders without one."""
 
 
-# S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as the
-# watermark, hide the complete object, whose name sorts before it.
+# S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as
+# the watermark, hide the complete object, whose name sorts before it.
 _UNFINISHED = re.compile(r"\.json-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
