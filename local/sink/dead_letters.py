@@ -1,7 +1,5 @@
 """Where values go that can't be landed, when the configuration names a dead-letter queue."""
 
-import logging
-
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -9,7 +7,6 @@ from confluent_kafka.cimpl import NewTopic
 from local.sink.errors import UnavailableError
 from local.sink.settings import DeadLetters
 
-LOG = logging.getLogger("sink.kafka")
 DELIVERY_TIMEOUT_S = 10.0
 
 
@@ -18,7 +15,7 @@ class DeadLetterQueue:
 
     def __init__(self, bootstrap_servers: str, settings: DeadLetters) -> None:
         self._settings = settings
-        self._connection: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
+        self._connection: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
         self._producer: Producer | None = None
 
     def send(self, message: Message, reason: str) -> None:
@@ -51,13 +48,13 @@ class DeadLetterQueue:
         if self._producer is None:
             self._make_topic()
             delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
-            self._producer = Producer({**self._connection, **delivery}, logger=LOG)
+            self._producer = Producer({**self._connection, **delivery})
         return self._producer
 
     def _make_topic(self) -> None:
         factor = self._settings.replication_factor
         topic = NewTopic(self._settings.topic, num_partitions=1, replication_factor=factor)
-        admin = AdminClient(self._connection, logger=LOG)
+        admin = AdminClient(self._connection)
         try:
             admin.create_topics([topic], request_timeout=DELIVERY_TIMEOUT_S)[self._settings.topic].result()
         except KafkaException as error:

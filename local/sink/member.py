@@ -1,6 +1,7 @@
 """The sink's membership in its consumer group: positions, commits and what Kafka says about the topic."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
@@ -13,6 +14,7 @@ from local.sink.settings import TaskSettings
 LOG = logging.getLogger("sink.kafka")
 REQUEST_TIMEOUT_S = 10.0
 PREFETCH_KILOBYTES = 16_384
+WARNING_INTERVAL_S = 10.0
 
 # The broker's answers to a commit of someone who isn't the partition's owner (any more).
 NOT_OWNER = frozenset(
@@ -47,10 +49,12 @@ class Member:
     def __init__(self, bootstrap_servers: str, settings: TaskSettings) -> None:
         connection: dict[str, str | int | float | bool] = {
             "bootstrap.servers": bootstrap_servers,
-            "reconnect.backoff.max.ms": 1_000,
+            # librdkafka would write a line for each refused connection, 20 a second; `_warn` says it.
+            "log_level": 0,
         }
         self._topic = settings.kcql.topic
-        self._admin = AdminClient(connection, logger=LOG)
+        self._warned_at = -WARNING_INTERVAL_S
+        self._admin = AdminClient(connection)
         self._consumer = Consumer(
             {
                 **connection,
@@ -65,9 +69,8 @@ class Member:
                 "socket.timeout.ms": int(REQUEST_TIMEOUT_S * 1000),
                 # Debezium makes the topic with the first event: it should be seen soon.
                 "topic.metadata.refresh.interval.ms": 1_000,
-                "error_cb": lambda error: LOG.warning("%s", error.str()),
-            },
-            logger=LOG,
+                "error_cb": self._warn,
+            }
         )
 
     def subscribe(self, *, assigned: Callable[[set[int]], None], revoked: Callable[[], None]) -> None:
@@ -139,6 +142,13 @@ class Member:
             return str(answer[self._topic].result().topic_id)
         except KafkaException as error:
             raise _translated(error.args[0]) from error
+
+    def _warn(self, error: KafkaError) -> None:
+        """Say what is wrong with the connection, but not as often as librdkafka notices it."""
+        now = time.monotonic()
+        if now - self._warned_at >= WARNING_INTERVAL_S:
+            self._warned_at = now
+            LOG.warning("Kafka: %s", error.str())
 
     def close(self) -> None:
         """Leave the group, so that others take over at once."""

@@ -25,7 +25,7 @@ from local.sink.start import Starter
 from local.sink.store import LandingStore
 
 LOG = logging.getLogger("sink")
-POLL_S = 0.5
+POLL_S = 0.2
 # All open records together; more than that is landed early, whatever the flush settings say.
 OPEN_BYTES = 64_000_000
 STOP_S = 20.0

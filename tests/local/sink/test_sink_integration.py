@@ -84,7 +84,7 @@ def test_dying_at_each_step_in_turn_loses_and_repeats_nothing(
     pipeline = Pipeline(services, partition_by=partition_by, flush_count=10)
     produced: list[bytes] = []
     for point in range(6):
-        produced += pipeline.produce(10 if not partition_by else 30)
+        produced += pipeline.produce(10 if not partition_by else 20)
         steps = Steps(crash_at=point)
         member = CrashingMember(services.kafka.bootstrap_servers, pipeline.settings, steps)
         task = pipeline.task(member, CrashingStore(pipeline.store(), steps))
@@ -150,7 +150,7 @@ def test_s3_away_for_longer_than_the_group_waits_is_waited_for(
         services.processes.stop("s3", grace_s=5)
         try:
             produced += pipeline.produce(50)
-            time.sleep(8)
+            time.sleep(7)
         finally:
             services.processes.start("s3", services.s3.prepare())
             services.processes.wait_until("s3", services.s3.ready, timeout_s=30)
@@ -169,7 +169,7 @@ def test_a_broker_that_hangs_is_waited_for(services: Services) -> None:
         pipeline.wait_committed(50)
         broker.suspend()
         try:
-            time.sleep(8)
+            time.sleep(7)
         finally:
             broker.resume()
         produced += pipeline.produce(50)
