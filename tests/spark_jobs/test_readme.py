@@ -1,0 +1,50 @@
+"""The job's README lists every option and property with its real default, and nothing else."""
+
+import re
+
+import pytest
+
+from spark_jobs import keys, options
+from tests.spark_jobs.conftest import ROOT
+from tests.spark_jobs.test_loop import REPORT
+
+README = (ROOT / "spark_jobs" / "README.md").read_text()
+
+
+def table(heading: str) -> dict[str, list[str]]:
+    """The rows of a section's first table: the names in a row's first cell → its other cells."""
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return {name: cells[1:] for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
+
+
+def test_every_option_is_listed_with_its_default() -> None:
+    listed = table("Options")
+    actions = {name: action for action in options.build_parser()._actions for name in action.option_strings}
+    for name in ("--help", "-h"):
+        del actions[name]
+    assert set(listed) == set(actions)
+    for name, action in actions.items():
+        cell = listed[name][0]
+        if name in options.REQUIRED:
+            assert cell == "needed", name
+        elif isinstance(action.default, str | int) and not isinstance(action.default, bool):
+            assert cell == f"`{action.default}`", name
+        elif action.default is False:
+            assert cell in ("off", "on"), name
+
+
+@pytest.mark.parametrize("name", sorted(keys.STREAMER_PROPERTIES))
+def test_every_property_is_listed_with_its_default(name: str) -> None:
+    known, cells = keys.STREAMER_PROPERTIES[name], table("Properties")[name]
+    if known.default is not None and " " not in known.default:
+        assert cells[0] == f"`{known.default}`"
+    assert cells[1].startswith("own: ") is known.own
+
+
+def test_no_other_property_is_listed() -> None:
+    assert set(table("Properties")) == set(keys.STREAMER_PROPERTIES)
+
+
+def test_the_line_of_a_commit_is_the_real_one() -> None:
+    assert REPORT.line() in README.splitlines()
