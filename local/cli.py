@@ -76,8 +76,13 @@ def up(
 @app.command()
 def down(*, folder: Folder = DEFAULT_FOLDER) -> None:
     """Stop the platform in order; `up` goes on from where it was."""
-    with one_line_errors("down"), Display(console).live() as display:
-        Platform(folder).down(display.progress)
+    platform = Platform(folder)
+    with one_line_errors("down"):
+        if not platform.running():
+            console.print(f"nothing runs in {_relative(platform.state_dir)}", highlight=False, soft_wrap=True)
+            return
+        with Display(console).live() as display:
+            platform.down(display.progress)
 
 
 @app.command()

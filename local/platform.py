@@ -118,6 +118,8 @@ class Platform:
 
     def running(self) -> set[str]:
         """Name the services that run."""
+        if not self.state_dir.exists():
+            return set()
         found = {name for name in self.processes.find() if self.processes.main(name) is not None}
         if self._postgres.pid is not None:
             found.add("postgres")

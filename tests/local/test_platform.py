@@ -277,5 +277,6 @@ def test_status_and_down_of_no_platform(tmp_path: Path) -> None:
         1,
         f"status: there is no platform in {folder}: `make up` starts one\n",
     )
-    assert run_cli("down", folder).returncode == 0
+    down = run_cli("down", folder)
+    assert (down.returncode, down.stdout) == (0, f"nothing runs in {folder}\n")
     assert not folder.exists()
