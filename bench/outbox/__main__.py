@@ -53,7 +53,12 @@ def main(
 
 @contextlib.contextmanager
 def _server(folder: Path) -> Iterator[Postgres]:
-    server = Postgres(folder / "data", ports.choose(["postgres"], earlier={})["postgres"], folder / "postgres.log", secrets.token_urlsafe(12))
+    server = Postgres(
+        folder / "data",
+        ports.choose(["postgres"], earlier={})["postgres"],
+        folder / "postgres.log",
+        secrets.token_urlsafe(12),
+    )
     try:
         server.start()
         yield server

@@ -90,77 +90,102 @@ BEGIN
 END
 $$;
 
--- Bring these parts of these orders' outbox rows up to date (two arrays in parallel). `touch` writes a row even when it
--- already says the same. Rows are locked first, in order, in a statement of their own: the statements after it then see
--- whatever the lock's previous holder committed, and two transactions that share orders wait for each other in turn.
--- OFFSET 0 assembles each document once, though it is compared and written.
+-- Write these parts of these orders, whose outbox rows are there and locked (or, for parts 0, not there). `touch` writes a
+-- row even when it already says the same. OFFSET 0 assembles each document once, though it is compared and written.
+-- Returns the number of rows written.
+CREATE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    written INTEGER;
+BEGIN
+    CASE parts
+        WHEN 0 THEN
+            INSERT INTO datalake.cdc_events
+            SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids);
+        WHEN 1 THEN
+            UPDATE datalake.cdc_events e
+            SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                shipped_date = v.shipped_date, shipment = v.shipment, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.customer_id, c.order_date, c.required_date, c.shipped_date, c.shipment
+                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch
+                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
+                      IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment));
+        WHEN 2 THEN
+            UPDATE datalake.cdc_events e
+            SET order_items = v.order_items, products = v.products, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.order_items, c.products
+                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch OR (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products));
+        WHEN 4 THEN
+            UPDATE datalake.cdc_events e
+            SET customer = v.customer, employee = v.employee, shipper = v.shipper, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.customer, c.employee, c.shipper
+                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch OR (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper));
+        ELSE
+            DELETE FROM datalake.cdc_events e
+            WHERE parts & 8 <> 0 AND e.order_id = ANY (ids)
+              AND NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id);
+            UPDATE datalake.cdc_events e
+            SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                shipped_date = v.shipped_date, order_items = v.order_items, products = v.products,
+                customer = v.customer, employee = v.employee, shipper = v.shipper, shipment = v.shipment,
+                updated_at = clock_timestamp()
+            FROM (SELECT c.* FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch
+                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
+                       e.customer, e.employee, e.shipper, e.shipment)
+                      IS DISTINCT FROM
+                      (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
+                       v.customer, v.employee, v.shipper, v.shipment));
+    END CASE;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    RETURN written;
+END
+$$;
+
+-- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
+-- statement of their own: the statements after it then see whatever the lock's previous holder committed, and two
+-- transactions that share orders wait for each other in turn.
 CREATE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    ids   INTEGER[];
-    parts INTEGER;
+    present INTEGER[];
+    ids     INTEGER[];
+    parts   INTEGER;
 BEGIN
-    PERFORM FROM datalake.cdc_events e WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE;
-    FOR parts, ids IN
-        SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
-        FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
-        LEFT JOIN datalake.cdc_events e ON e.order_id = changed.order_id
-        GROUP BY 1
-    LOOP
-        CASE parts
-            WHEN 0 THEN
-                INSERT INTO datalake.cdc_events
-                SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids);
-            WHEN 1 THEN
-                UPDATE datalake.cdc_events e
-                SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
-                    shipped_date = v.shipped_date, shipment = v.shipment, updated_at = clock_timestamp()
-                FROM (
-                    SELECT c.order_id, c.customer_id, c.order_date, c.required_date, c.shipped_date, c.shipment
-                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
-                ) AS v
-                WHERE e.order_id = v.order_id
-                  AND (touch
-                       OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
-                          IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment));
-            WHEN 2 THEN
-                UPDATE datalake.cdc_events e
-                SET order_items = v.order_items, products = v.products, updated_at = clock_timestamp()
-                FROM (
-                    SELECT c.order_id, c.order_items, c.products
-                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
-                ) AS v
-                WHERE e.order_id = v.order_id
-                  AND (touch OR (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products));
-            WHEN 4 THEN
-                UPDATE datalake.cdc_events e
-                SET customer = v.customer, employee = v.employee, shipper = v.shipper, updated_at = clock_timestamp()
-                FROM (
-                    SELECT c.order_id, c.customer, c.employee, c.shipper
-                    FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
-                ) AS v
-                WHERE e.order_id = v.order_id
-                  AND (touch OR (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper));
-            ELSE
-                DELETE FROM datalake.cdc_events e
-                WHERE parts & 8 <> 0 AND e.order_id = ANY (ids)
-                  AND NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id);
-                UPDATE datalake.cdc_events e
-                SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
-                    shipped_date = v.shipped_date, order_items = v.order_items, products = v.products,
-                    customer = v.customer, employee = v.employee, shipper = v.shipper, shipment = v.shipment,
-                    updated_at = clock_timestamp()
-                FROM (SELECT c.* FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0) AS v
-                WHERE e.order_id = v.order_id
-                  AND (touch
-                       OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
-                           e.customer, e.employee, e.shipper, e.shipment)
-                          IS DISTINCT FROM
-                          (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
-                           v.customer, v.employee, v.shipper, v.shipment));
-        END CASE;
-    END LOOP;
+    SELECT array_agg(locked.order_id) INTO present
+    FROM (
+        SELECT e.order_id FROM datalake.cdc_events e
+        WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE
+    ) AS locked;
+    IF present IS NULL THEN
+        PERFORM datalake.outbox_write_parts(order_ids, 0, touch);
+    ELSIF cardinality(present) = cardinality(order_ids) AND order_parts[1] = ALL (order_parts) THEN
+        PERFORM datalake.outbox_write_parts(order_ids, order_parts[1], touch);
+    ELSE
+        FOR parts, ids IN
+            SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
+            FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
+            LEFT JOIN unnest(present) AS e(order_id) ON e.order_id = changed.order_id
+            GROUP BY 1
+        LOOP
+            PERFORM datalake.outbox_write_parts(ids, parts, touch);
+        END LOOP;
+    END IF;
 END
 $$;
 
@@ -169,36 +194,46 @@ CREATE FUNCTION datalake.outbox_flush() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    parts INTEGER;
-    edits_embedded BOOLEAN;
-    order_ids INTEGER[];
+    changes     datalake.outbox_pending[];
+    all_parts   INTEGER;
+    edits       BOOLEAN;
+    order_ids   INTEGER[];
     order_parts INTEGER[];
 BEGIN
-    SELECT bit_or(p.parts), bool_or(p.entity <> 'order') INTO parts, edits_embedded
-    FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id();
-    IF parts IS NULL THEN
+    WITH taken AS (
+        DELETE FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id() RETURNING p.*
+    )
+    SELECT array_agg(t), bit_or(t.parts), bool_or(t.entity <> 'order') INTO changes, all_parts, edits FROM taken t;
+    IF changes IS NULL THEN
         RETURN NULL;
     END IF;
     -- A head embeds nothing.
-    IF parts <> 1 THEN
-        PERFORM datalake.outbox_enter(alone => edits_embedded);
+    IF all_parts <> 1 THEN
+        PERFORM datalake.outbox_enter(alone => edits);
     END IF;
-    WITH taken AS (
-        DELETE FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id()
-        RETURNING p.entity, p.keys, p.parts, p.edits_seen
-    ), affected AS (
-        SELECT embedding.order_id, bit_or(t.parts) AS parts
-        FROM taken t
-        CROSS JOIN LATERAL (
-            SELECT unnest(t.keys)::INTEGER AS order_id WHERE t.entity = 'order'
-            UNION ALL SELECT datalake.outbox_orders_of(t.entity, t.keys) WHERE t.entity <> 'order'
-        ) AS embedding
-        -- Written already, and nothing that it embeds has been edited since.
-        WHERE t.entity <> 'order' OR t.edits_seen IS NULL
-           OR t.edits_seen <> (SELECT g.commits FROM datalake.outbox_gate g WHERE g.slot = 0)
-        GROUP BY embedding.order_id
-    )
-    SELECT array_agg(a.order_id), array_agg(a.parts) INTO order_ids, order_parts FROM affected a;
+    -- Only now look for the orders: others may have come while we waited.
+    IF cardinality(changes) = 1 AND NOT edits AND changes[1].edits_seen IS NULL THEN
+        order_ids := changes[1].keys;
+        order_parts := array_fill(all_parts, ARRAY[cardinality(order_ids)]);
+        -- Whoever changed one order's head holds its row in orders, so nobody else writes that part: no need to lock first.
+        IF all_parts = 1 AND cardinality(order_ids) = 1 AND datalake.outbox_write_parts(order_ids, 1, touch => FALSE) = 1 THEN
+            RETURN NULL;
+        END IF;
+    ELSE
+        SELECT array_agg(a.order_id), array_agg(a.parts) INTO order_ids, order_parts
+        FROM (
+            SELECT embedding.order_id, bit_or(c.parts) AS parts
+            FROM unnest(changes) AS c
+            CROSS JOIN LATERAL (
+                SELECT unnest(c.keys)::INTEGER AS order_id WHERE c.entity = 'order'
+                UNION ALL SELECT datalake.outbox_orders_of(c.entity, c.keys) WHERE c.entity <> 'order'
+            ) AS embedding
+            -- Else it is written already, and nothing that it embeds has been edited since.
+            WHERE c.entity <> 'order' OR c.edits_seen IS NULL
+               OR c.edits_seen <> (SELECT g.commits FROM datalake.outbox_gate g WHERE g.slot = 0)
+            GROUP BY embedding.order_id
+        ) AS a;
+    END IF;
     IF order_ids IS NOT NULL THEN
         PERFORM datalake.outbox_write(order_ids, order_parts, touch => FALSE);
     END IF;

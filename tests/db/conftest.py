@@ -108,33 +108,34 @@ def template(postgres: Postgres) -> Iterator[Template]:
 @pytest.fixture
 def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database with generated data in mode `transaction`."""
-    with _copy(postgres, template("generated", "transaction")) as copy:
+    with shop_copy(postgres, template("generated", "transaction")) as copy:
         yield copy
 
 
 @pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
 def any_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database in mode `transaction` with each of the data sets."""
-    with _copy(postgres, template(request.param, "transaction")) as copy:
+    with shop_copy(postgres, template(request.param, "transaction")) as copy:
         yield copy
 
 
 @pytest.fixture
 def statement_shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database with generated data in mode `statement`."""
-    with _copy(postgres, template("generated", "statement")) as copy:
+    with shop_copy(postgres, template("generated", "statement")) as copy:
         yield copy
 
 
 @pytest.fixture(params=["transaction", "statement"])
 def either_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
     """A database with generated data, in each mode."""
-    with _copy(postgres, template("generated", request.param)) as copy:
+    with shop_copy(postgres, template("generated", request.param)) as copy:
         yield copy
 
 
 @contextlib.contextmanager
-def _copy(postgres: Postgres, template: str) -> Iterator[Shop]:
+def shop_copy(postgres: Postgres, template: str) -> Iterator[Shop]:
+    """Copy a loaded database and drop the copy at the end."""
     with fresh_database(postgres, template=template) as parameters:
         shop = Shop(parameters)
         try:

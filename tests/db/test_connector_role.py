@@ -12,7 +12,8 @@ from psycopg2.extensions import connection as Connection
 from psycopg2.extras import LogicalReplicationConnection
 
 from db.tables import TABLES
-from tests.db.conftest import CONNECTOR_PASSWORD, Shop
+from local.postgres import Postgres
+from tests.db.conftest import CONNECTOR_PASSWORD, Shop, Template, shop_copy
 
 pytestmark = pytest.mark.integration
 PUBLISHED = {"cdc_events", "cdc_heartbeat"}
@@ -22,6 +23,13 @@ def login(shop: Shop) -> dict[str, Any]:
     """Give the role, which all databases of the server share, its password back and return it."""
     shop.run(f"ALTER ROLE cdc_connector PASSWORD '{CONNECTOR_PASSWORD}'")
     return {"user": "cdc_connector", "password": CONNECTOR_PASSWORD}
+
+
+@pytest.fixture(scope="module")
+def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
+    """One database for all tests here: they change nothing."""
+    with shop_copy(postgres, template("generated", "transaction")) as copy:
+        yield copy
 
 
 @pytest.fixture
