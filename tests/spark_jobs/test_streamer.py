@@ -172,7 +172,9 @@ def test_kills_and_signals_at_every_stage(place: Place) -> None:
     job = place.start()
     job.wait_for(job.commits, "commit")
     [commit] = job.commits()
-    assert (commit["events"], commit["quarantined"], commit["missing_offsets"]) == ("3", "1", "0")
+    # 52 when the first commit wasn't whole on the disk: then it never happened, and its 49 events came again.
+    assert commit["events"] in ("3", "52")
+    assert (commit["quarantined"], commit["missing_offsets"]) == ("1", "0")
     [path] = [path for path in quarantine.rglob("*.json") if not path.name.startswith(".")]
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
 
