@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 
 import pyarrow
 from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
+
+ATTEMPTS = 3
+PAUSE_S = 0.3
 
 
 class LakeError(RuntimeError):
@@ -17,10 +21,17 @@ class Lake:
     base_uri: str
     storage_options: dict[str, str] = field(default_factory=dict)
 
+    @retry(
+        retry=retry_if_exception_type(LakeError),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_fixed(PAUSE_S),
+        reraise=True,
+    )
     def rows(self, columns: list[str] | None = None) -> pyarrow.Table:
         """Return the current rows as an Arrow table, all columns or the named ones.
 
-        Raises LakeError when there is no table yet or it can't be read.
+        A commit that is being written may disturb one look (S3Proxy lists objects before they are complete), so there
+        are three. Raises LakeError when there is no table yet or it can't be read.
         """
         try:
             table = self._table()
