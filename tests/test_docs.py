@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,13 @@ def test_decisions_are_numbered_once_and_have_their_three_parts() -> None:
     for page in pages:
         headings = re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE)
         assert headings[:3] == ["Context", "Decision", "Consequences"], page.name
+
+
+@pytest.mark.parametrize("module", ["db.load", "local up"])
+def test_every_option_that_the_readme_uses_exists(module: str) -> None:
+    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if f"-m {module}" in line]
+    used = {option for line in lines for option in re.findall(r"(--[a-z]+)", line)}
+    command = [sys.executable, "-m", *module.split(), "--help"]
+    help_text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert used
+    assert {option for option in used if option not in help_text} == set()
