@@ -26,8 +26,8 @@ def run_demo(console: Console, folder: Path = FOLDER) -> Summary:
     started = time.monotonic()
     display = Display(console)
     platform = Platform(folder / "platform")
-    platform.remove()  # what an earlier demo left, its processes too if it was killed
-    with display.live():
+    with platform.lock.held(), display.live():
+        platform.remove()  # what an earlier demo left, its processes too if it was killed
         try:
             platform.up(display.progress)
             steps = _walk_through(platform, display)
