@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import secrets
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 from psycopg2 import sql
 
 from local.postgres import HOST, ConnectionParameters, Postgres
+
+# A shell starts background jobs with SIGINT ignored, which children inherit; tests of Ctrl-C need it to count.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _numbers = itertools.count(1)
 
