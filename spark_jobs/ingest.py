@@ -54,7 +54,9 @@ class Ingest:
         self._quarantine = quarantine
         self._log = log
         self._checkpoint = Checkpoint()
+        # What the table's timeline said last: the newest instant, and the source's progress in the newest commit.
         self._last_instant: str | None = None
+        self._stored_source: str | None = None
         self.last_commit: Commit | None = None
         self._check_fields()
         self._use_columns(self._declared)
@@ -73,7 +75,7 @@ class Ingest:
                 columns = extend(self._declared, schema)
         if columns != self._columns:
             self._use_columns(columns)
-        self._last_instant = self._table.last_instant()
+        self._last_instant, self._stored_source = self._table.last_instant(), stored.source
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
             stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
@@ -195,7 +197,7 @@ class Ingest:
                 f"{count} of {summary.events} events don't fit{example}; the limit is {limit}; nothing was committed"
             )
         kafka = isinstance(self._settings.source, KafkaSettings)
-        self._quarantine.write(bad, name_of=batch.name_of, lines=summary.positions, kafka=kafka)
+        self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
     def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
         ordering = self._settings.table.ordering_field
@@ -213,7 +215,7 @@ class Ingest:
         self._refuse_other_writers()
         commit = self._table.write(fold.table_rows(newest), following.to_metadata(), operation=self._operation(summary))
         self._checkpoint = following
-        self._last_instant = self._table.last_instant()
+        self._last_instant, self._stored_source = commit.newest, following.source
         self.last_commit = commit
         return commit
 
@@ -232,8 +234,12 @@ class Ingest:
 
     def _refuse_other_writers(self) -> None:
         found = self._table.last_instant()
-        if found != self._last_instant:
+        if found == self._last_instant:
+            return
+        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
+        if checkpoint.from_metadata(self._table.progress()).source != self._stored_source:
             raise ConcurrentWriterError(
                 f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
                 "which this job knows; run one job per table"
             )
+        self._last_instant = found

@@ -67,10 +67,8 @@ class Loop:
                 self._batches.load()
                 self._loaded = True
             report = self._batches.run_batch()
-        except JobError:
+        except (JobError, Py4JNetworkError):
             raise
-        except Py4JNetworkError as error:
-            raise JobError("Spark's JVM is gone") from error
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
             self._failed(error)
             return False, None

@@ -2,13 +2,14 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 from pyspark.sql import DataFrame, Row
 
 from spark_jobs.hadoop import Hadoop
+from spark_jobs.sources import Batch
 
 COLUMNS = ("origin", "block", "number", "reason", "line")
 
@@ -32,22 +33,20 @@ class Quarantine:
         self._hadoop = hadoop
         self._path = path
 
-    def write(
-        self, bad: DataFrame, *, name_of: Callable[[str], str], lines: Mapping[str, OriginLines], kafka: bool
-    ) -> None:
-        """Write bad events (COLUMNS), one file per origin; for Kafka one per event, as batches have no fixed bounds."""
+    def write(self, bad: DataFrame, *, batch: Batch, lines: Mapping[str, OriginLines], one_per_event: bool) -> None:
+        """Write bad events (COLUMNS), one file per origin, or one per event where batches have no fixed bounds."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         ordered = bad.select(*COLUMNS).orderBy("origin", "block", "number")
         for origin, rows in groupby(ordered.toLocalIterator(), key=lambda row: str(row["origin"])):
-            name = name_of(origin)
-            if kafka:
+            name, content = batch.name_of(origin), batch.content_of(origin)
+            if one_per_event:
                 for row in rows:
                     offset = int(row["number"])
                     entry = _entry(row, now, {"origin": name, "offset": offset})
-                    self._hadoop.write_text(f"{self._path}/{name}/{offset:012d}.json", entry)
+                    self._hadoop.write_text(f"{self._path}/{content}/{offset:012d}.json", entry)
             else:
                 text = "".join(_file_entries(rows, now, name, lines[origin]))
-                self._hadoop.write_text(f"{self._path}/{name}", text)
+                self._hadoop.write_text(f"{self._path}/{content}", text)
 
 
 def _file_entries(rows: Iterator[Row], now: str, name: str, lines: OriginLines) -> Iterator[str]:

@@ -7,11 +7,12 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs import options, properties, schema, session, settings
 from spark_jobs.catalogue import Catalogue, sync_to_glue
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, first_line
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.loop import Loop
@@ -34,8 +35,11 @@ def main(arguments: Sequence[str]) -> int:
         spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
         stop_on_signals(spark, stop)
         run(spark, read_settings(given, spark), stop)
-    except JobError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+    except Py4JNetworkError:
+        log("error: Spark's JVM is gone")
+        return 1
+    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
+        log(f"error: {error if isinstance(error, JobError) else first_line(error)}")
         return 1
     return 0
 

@@ -21,9 +21,13 @@ _COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)
 
 @dataclass(frozen=True)
 class Commit:
-    """A completed commit: its instant, rows inserted, updated and deleted, the partitions and schema it wrote."""
+    """A completed commit: rows inserted, updated and deleted, the partitions and schema it wrote.
+
+    `newest` is the timeline's newest instant after it: a compaction's, where one followed, else its own.
+    """
 
     instant: str
+    newest: str
     inserts: int
     updates: int
     deletes: int
@@ -130,12 +134,13 @@ class HudiTable:
         """
         options = {**self.write_options(operation), **metadata}
         rows.write.format("hudi").options(**options).mode("append").save(self._path)
-        client = self._meta_client()
-        for instant, details in self._instants(client.getActiveTimeline()):
+        newest = None
+        for instant, details in self._instants(self._meta_client().getActiveTimeline()):
+            newest = newest or instant
             found = json.loads(details)
             entries = found.get("extraMetadata") or {}
             if entries.get(checkpoint.SOURCE_KEY) == metadata[checkpoint.SOURCE_KEY]:
-                return _commit(instant, found)
+                return _commit(instant, newest, found)
         raise JobError(f"{self._path}: the commit isn't in the timeline though Hudi reported success")
 
     def write_options(self, operation: str) -> dict[str, str]:
@@ -212,11 +217,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _commit(instant: str, metadata: Mapping[str, Any]) -> Commit:
+def _commit(instant: str, newest: str, metadata: Mapping[str, Any]) -> Commit:
     by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
     stats = [stat for partition in by_partition.values() for stat in partition]
     return Commit(
         instant=instant,
+        newest=newest,
         inserts=sum(int(stat["numInserts"]) for stat in stats),
         updates=sum(int(stat["numUpdateWrites"]) for stat in stats),
         deletes=sum(int(stat["numDeletes"]) for stat in stats),

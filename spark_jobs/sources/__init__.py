@@ -35,7 +35,10 @@ class Batch(Protocol):
         """Return the batch's lines with the columns `decode.LINE_COLUMNS`."""
 
     def name_of(self, origin: str) -> str:
-        """Return what an origin is called relative to its source, as a path for the quarantine."""
+        """Return what an origin is called relative to its source."""
+
+    def content_of(self, origin: str) -> str:
+        """Return a name for an origin and its present content: another one when a file was written again."""
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
         """Compare how many lines each origin had with how many its name or range says."""

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
@@ -71,6 +71,12 @@ class FileBatch:
     def name_of(self, origin: str) -> str:
         """Return the name, relative to the root, of a path as Spark gives it."""
         return normalised_root(unquote(origin)).removeprefix(self.before.root).lstrip("/")
+
+    def content_of(self, origin: str) -> str:
+        """Return the name with the digest of the file's content mark before its ending."""
+        name = PurePosixPath(self.name_of(origin))
+        [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
+        return str(name.with_name(f"{name.stem}-{digest}{name.suffix}"))
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
         """Compare line counts with the offsets in the names of the ordered layout."""

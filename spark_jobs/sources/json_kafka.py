@@ -102,6 +102,10 @@ class KafkaBatch:
         """Return `topic/partition`."""
         return origin
 
+    def content_of(self, origin: str) -> str:
+        """Return `topic/partition`: what has an offset never changes."""
+        return origin
+
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (offsets of a topic may have holes)
         """Report what the topic had lost before it was read."""
         notes = [

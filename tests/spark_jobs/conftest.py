@@ -80,8 +80,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
             patch.setenv(name, value)
         spark = session.start("tests", "local[2]")
     spark.sparkContext.setLogLevel("ERROR")
+    gateway: Any = spark.sparkContext._gateway
     yield spark
     spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ SETTINGS = SyncSettings(
 
 
 def commit(schema: str = "a", *partitions: str) -> Commit:
-    return Commit("1", 1, 0, 0, frozenset(partitions or ("",)), schema)
+    return Commit("1", "1", 1, 0, 0, frozenset(partitions or ("",)), schema)
 
 
 class Glue:

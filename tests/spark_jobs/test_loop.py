@@ -104,11 +104,9 @@ def test_it_gives_up_with_one_line(run: Run) -> None:
         run(*[OSError("gone\nmore")] * 3, None, retries=2)
 
 
-@pytest.mark.parametrize(
-    ("error", "line"), [(JobError("no use"), "no use"), (Py4JNetworkError("x"), "Spark's JVM is gone")]
-)
-def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception, line: str) -> None:
-    with pytest.raises(JobError, match=line):
+@pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
+def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
+    with pytest.raises(type(error)):
         run(error, REPORT)
 
 
