@@ -1,12 +1,14 @@
-"""Runs the checks in their order and says what each took: `python -m tests [lint] [types] [unit] [integration] [e2e]`.
+"""Runs the checks and says what each took: `python -m tests [lint] [types] [unit] [integration] [spark] [e2e]`.
 
-Pytest's own output passes through; results are counted from the JUnit file that each pytest run writes.
+Parts that wait more than they compute run side by side, and each one's output is printed when it ends. Results are
+counted from the JUnit file that each pytest run writes.
 """
 
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +18,12 @@ PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
     "unit": [["pytest", "-q", "-m", "not integration and not e2e"]],
-    "integration": [["pytest", "-q", "-m", "integration"]],
+    "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
+    "spark": [["pytest", "-q", "-m", "integration", "tests/spark_jobs"]],
     "e2e": [["pytest", "-q", "-m", "e2e"]],
 }
+# In this order; the parts of one group side by side.
+GROUPS = [["lint"], ["types"], ["unit"], ["integration", "spark"], ["e2e"]]
 
 
 @dataclass(kw_only=True)
@@ -39,11 +44,17 @@ def main(arguments: list[str]) -> int:
         print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results = [_run(part) for part in PARTS if part in arguments or not arguments]
+    started = time.monotonic()
+    results: list[Result] = []
+    for group in GROUPS:
+        parts = [part for part in group if part in arguments or not arguments]
+        with ThreadPoolExecutor(max_workers=len(group)) as pool:
+            results += pool.map(_run, parts)
     print("\npart          seconds  passed  failed  skipped")
     for result in results:
         counts = f"{result.passed:7d} {result.failed:7d} {result.skipped:8d}" if result.passed or result.failed else ""
         print(f"{result.part:12s} {result.seconds:8.1f} {counts}{'' if result.ok else '  FAILED'}")
+    print(f"all          {time.monotonic() - started:8.1f}")
     failed = sum(max(result.failed, 0 if result.ok else 1) for result in results)
     print(f"{sum(result.passed for result in results)} passed, {failed} failed")
     return 1 if failed else 0
@@ -51,13 +62,22 @@ def main(arguments: list[str]) -> int:
 
 def _run(part: str) -> Result:
     started = time.monotonic()
+    print(f"{part} …", flush=True)
     report = RESULTS / f"{part}.xml"
     report.unlink(missing_ok=True)
     ok = True
     for command in PARTS[part]:
         extra = [f"--junit-xml={report}"] if command[0] == "pytest" else []
-        print(f"\n== {part}: {' '.join(command)}", flush=True)
-        ok = subprocess.run([sys.executable, "-m", *command, *extra], cwd=ROOT, check=False).returncode == 0 and ok
+        done = subprocess.run(
+            [sys.executable, "-m", *command, *extra],
+            cwd=ROOT,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        print(f"\n== {part}: {' '.join(command)}\n{done.stdout}", end="", flush=True)
+        ok = done.returncode == 0 and ok
     return _counted(Result(part=part, ok=ok, seconds=time.monotonic() - started), report)
 
 
