@@ -2,11 +2,11 @@
 \set first random(1, 25)
 \set employee random(1, 9)
 \set shipper random(1, 3)
-SELECT nextval('datalake.bench_order_ids') AS order_id \gset
 BEGIN;
 INSERT INTO datalake.orders
-VALUES (:order_id, 'VINET', :employee, '1998-05-07', '1998-06-04', NULL, :shipper, 12.5, 'Bench', 'Street 1', 'Reims', NULL, '51100', 'France');
-INSERT INTO datalake.order_details VALUES (:order_id, :first, 10, 1, 0);
-INSERT INTO datalake.order_details VALUES (:order_id, :first + 25, 20, 2, 0);
-INSERT INTO datalake.order_details VALUES (:order_id, :first + 50, 30, 3, 0.1);
+VALUES (nextval('datalake.bench_order_ids'), 'VINET', :employee, '1998-05-07', '1998-06-04', NULL, :shipper, 12.5, 'Bench',
+        'Street 1', 'Reims', NULL, '51100', 'France');
+INSERT INTO datalake.order_details VALUES (currval('datalake.bench_order_ids'), :first, 10, 1, 0);
+INSERT INTO datalake.order_details VALUES (currval('datalake.bench_order_ids'), :first + 25, 20, 2, 0);
+INSERT INTO datalake.order_details VALUES (currval('datalake.bench_order_ids'), :first + 50, 30, 3, 0.1);
 COMMIT;

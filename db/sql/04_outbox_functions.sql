@@ -109,7 +109,7 @@ BEGIN
                 shipped_date = v.shipped_date, shipment = v.shipment, updated_at = clock_timestamp()
             FROM (
                 SELECT c.order_id, c.customer_id, c.order_date, c.required_date, c.shipped_date, c.shipment
-                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+                FROM datalake.current_order_heads c WHERE c.order_id = ANY (ids) OFFSET 0
             ) AS v
             WHERE e.order_id = v.order_id
               AND (touch

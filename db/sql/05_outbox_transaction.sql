@@ -4,12 +4,12 @@ CREATE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-    INSERT INTO datalake.outbox_pending (transaction_id, entity, keys, parts)
-    SELECT pg_current_xact_id(), changed_entity, changed_keys, changed_parts
-    WHERE NOT EXISTS (
-        SELECT FROM datalake.outbox_pending p
-        WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
-          AND p.parts & changed_parts = changed_parts
-    );
+    PERFORM FROM datalake.outbox_pending p
+    WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
+      AND p.parts & changed_parts = changed_parts;
+    IF NOT FOUND THEN
+        INSERT INTO datalake.outbox_pending (transaction_id, entity, keys, parts)
+        VALUES (pg_current_xact_id(), changed_entity, changed_keys, changed_parts);
+    END IF;
 END
 $$;

@@ -33,6 +33,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION datalake.outbox_capture_lines() RETURNS TRIGGER
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    keys TEXT[];
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        SELECT array_agg(DISTINCT n.order_id) INTO keys FROM new_rows n;
+    ELSIF TG_OP = 'DELETE' THEN
+        SELECT array_agg(DISTINCT o.order_id) INTO keys FROM old_rows o;
+    ELSE
+        SELECT array_agg(c.order_id) INTO keys
+        FROM (SELECT order_id FROM old_rows UNION SELECT order_id FROM new_rows) AS c;
+    END IF;
+    IF keys IS NOT NULL THEN
+        PERFORM datalake.outbox_changed('order', keys, 2);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 -- Arguments of the trigger: the kind of row, the column that names it, and the parts of an outbox row that show it.
 CREATE FUNCTION datalake.outbox_capture() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
@@ -75,7 +96,7 @@ BEGIN
     FOR source IN
         SELECT * FROM (VALUES
             ('orders',               '{INSERT,UPDATE,DELETE}'::TEXT[], 'outbox_capture_orders()'),
-            ('order_details',        '{INSERT,UPDATE,DELETE}', $f$outbox_capture('order', 'order_id', 2)$f$),
+            ('order_details',        '{INSERT,UPDATE,DELETE}', 'outbox_capture_lines()'),
             ('employee_territories', '{INSERT,UPDATE,DELETE}', $f$outbox_capture('employee', 'employee_id', 4)$f$),
             ('employees',            '{UPDATE}', $f$outbox_capture('employee', 'employee_id', 4)$f$),
             ('territories',          '{UPDATE}', $f$outbox_capture('territory', 'territory_id', 4)$f$),

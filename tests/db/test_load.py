@@ -70,21 +70,32 @@ def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in line
 
 
-@pytest.fixture
-def unchanged(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """An empty database that must be the same at the end of the test."""
-    before = ask(database, STATE)
-    yield database
-    assert ask(database, STATE) == before
-
-
-@pytest.fixture
-def loaded(postgres: Postgres, template: Template) -> Iterator[ConnectionParameters]:
-    """A loaded database that must be the same at the end of the test."""
-    with fresh_database(postgres, template=template("generated", "transaction")) as parameters:
-        before = ask(parameters, STATE)
+@pytest.fixture(scope="module")
+def empty_database(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as parameters:
         yield parameters
-        assert ask(parameters, STATE) == before
+
+
+@pytest.fixture(scope="module")
+def loaded_database(postgres: Postgres, template: Template) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres, template=template("generated", "transaction")) as parameters:
+        yield parameters
+
+
+@pytest.fixture
+def unchanged(empty_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    """An empty database that must be the same at the end of the test."""
+    before = ask(empty_database, STATE)
+    yield empty_database
+    assert ask(empty_database, STATE) == before
+
+
+@pytest.fixture
+def loaded(loaded_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    """A loaded database that must be the same at the end of the test."""
+    before = ask(loaded_database, STATE)
+    yield loaded_database
+    assert ask(loaded_database, STATE) == before
 
 
 def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:

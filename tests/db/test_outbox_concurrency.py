@@ -88,6 +88,28 @@ def test_two_sessions_delete_different_lines_of_an_order(either_shop: Shop, sess
     either_shop.assert_consistent()
 
 
+@pytest.mark.parametrize("first", ["head", "line"])
+def test_the_head_and_a_line_of_an_order_are_edited_at_once(either_shop: Shop, sessions: Sessions, first: str) -> None:
+    head = "UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077"
+    line = "UPDATE order_details SET quantity = 99 WHERE order_id = 11077"
+    one, other = sessions(), sessions()
+    one.run(head if first == "head" else line, FLUSH)
+    waiting = other.start_and_block(line if first == "head" else head, "COMMIT")
+    one.run("COMMIT")
+    waiting.result(timeout=20)
+    either_shop.assert_consistent()
+
+
+@pytest.mark.parametrize("statement", ["UPDATE orders SET freight = 1", "UPDATE order_details SET quantity = 99"])
+def test_an_old_snapshot_doesnt_write_over_another_part(either_shop: Shop, sessions: Sessions, statement: str) -> None:
+    old, new = sessions("REPEATABLE READ"), sessions()
+    old.run("SELECT 1 FROM region")
+    new.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'VINET'", "COMMIT")
+    with pytest.raises(errors.SerializationFailure):
+        old.run(f"{statement} WHERE order_id = 10248", "COMMIT")
+    either_shop.assert_consistent()
+
+
 # An edit of something that orders embed, and a transaction that makes an order embed it which didn't before.
 NEW_PLACE = (
     "INSERT INTO employee_territories SELECT 5, min(territory_id) FROM territories"

@@ -1,0 +1,80 @@
+"""The outbox benchmark: it reads pgbench's answer, and its text-way function has the faults that ours hasn't."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bench.outbox.__main__ import (
+    FOLDER,
+    VARIANTS,
+    WORKLOADS,
+    BenchError,
+    Measurement,
+    execute,
+    median_tps,
+    prepare,
+    run_pgbench,
+    transactions_per_second,
+)
+from local.postgres import Postgres
+from tests.conftest import fresh_database
+from tests.db.conftest import WALK_THROUGH, Shop
+
+ANSWER = """\
+pgbench (16.14)
+number of transactions actually processed: 812
+number of failed transactions: 0 (0.000%)
+latency average = 4.9 ms
+tps = 203.456 (without initial connection time)
+"""
+
+
+def test_reads_the_throughput() -> None:
+    assert transactions_per_second(0, ANSWER, "") == 203.456
+
+
+@pytest.mark.parametrize(
+    ("returncode", "output"),
+    [(1, ANSWER), (0, ANSWER.replace("failed transactions: 0", "failed transactions: 3")), (0, "no figure")],
+)
+def test_a_run_in_which_something_failed_doesnt_count(returncode: int, output: str) -> None:
+    with pytest.raises(BenchError, match="pgbench failed"):
+        transactions_per_second(returncode, output, "")
+
+
+def test_the_median_is_of_one_variant_and_workload() -> None:
+    measured = [Measurement("text", "new_order", tps) for tps in (1.0, 9.0, 2.0)]
+    measured += [Measurement("text", "ship_order", 100.0), Measurement("ours", "new_order", 200.0)]
+    assert median_tps(measured, "text", "new_order") == 2.0
+
+
+@pytest.fixture(scope="module")
+def prepared(postgres: Postgres) -> Iterator[Postgres]:
+    prepare(postgres)
+    yield postgres
+    for variant in VARIANTS:
+        execute(postgres, "postgres", f"DROP DATABASE {variant} WITH (FORCE)")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, workload: str) -> None:
+    assert run_pgbench(prepared, variant, workload, clients=2, seconds=1) > 0
+
+
+@pytest.mark.integration
+def test_the_texts_way_is_as_the_text_describes_it(prepared: Postgres) -> None:
+    """Four events for the walk-through, as many as ours in mode `statement`, but a stale employee."""
+    execute(prepared, "text", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL")  # the event reader asks for it
+    with fresh_database(prepared, template="text") as parameters:
+        shop = Shop(parameters)
+        assert [event.op for event in shop.commit(*WALK_THROUGH)] == ["c", "u", "u", "u"]
+        shop.commit("UPDATE orders SET employee_id = 1 WHERE order_id = 11075")
+        assert shop.value("SELECT employee ->> 'employee_id' FROM cdc_events WHERE order_id = 11075") == "8"
+        shop.close()
+    execute(prepared, "text", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT")
+
+
+def test_its_sql_is_beside_it() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == {"text_way", *WORKLOADS}
