@@ -4,6 +4,7 @@
 the first JSON value of a line. Every null that it gives is therefore compared with what the line says.
 """
 
+import operator
 import re
 from collections.abc import Sequence
 from functools import reduce
@@ -22,6 +23,7 @@ OPERATIONS = ("r", "c", "u", "d")
 _CORRUPT = "_corrupt_line"
 _STRICT = {"columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 _TIMESTAMP = r"^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
+_LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # A new field's name must be usable as a column in Hudi, Glue and Athena, and must not be one of Hudi's own.
 _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 
@@ -139,17 +141,25 @@ def _wrong_types(columns: Sequence[Column]) -> Expression:
         for column in columns
         if not _is_text(column)
     }
-    corrupt = F.col(f"_wire.{_CORRUPT}").isNotNull()
-    # A number or true/false where text belongs would be taken as text. In a JSON line a quote inside of a text is
-    # escaped, so this pattern meets field names only. JSON columns may also come as objects.
+    corrupt = F.when(F.col(f"_wire.{_CORRUPT}").isNotNull(), F.lit("type: a value doesn't fit its field"))
+    return F.coalesce(_listed("type: ", wrong), corrupt, _not_text(columns))
+
+
+def _not_text(columns: Sequence[Column]) -> Expression:
+    """Name a text field that came as a number, as true or false, or as an object: `from_json` takes those as text.
+
+    JSON columns may come as objects, and `__deleted` as true or false: their meaning is the same.
+    """
     open_to_all = (Encoding.JSON, Encoding.ANYTHING)
-    plain = "|".join(re.escape(c.name) for c in columns if _is_text(c) and c.encoding not in open_to_all)
-    not_text = F.regexp_extract("line", rf'"({plain})"\s*:\s*[^"n\s]', 1)
-    return F.coalesce(
-        _listed("type: ", wrong),
-        F.when(corrupt, F.lit("type: a value doesn't fit its field")),
-        F.when(not_text != "", F.concat(F.lit("type: "), not_text, F.lit(" (not string)"))) if plain else F.lit(None),
-    )
+    names = [c.name for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != "__deleted"]
+    if not names:
+        return F.lit(None).cast("string")
+    # Looking through the whole line costs as much as parsing it, and few texts look like one of those values. A quote
+    # inside of a text is escaped in JSON, so the pattern meets field names only.
+    looks_so = reduce(operator.or_, (F.col(f"_wire.{name}").rlike(_LITERAL) for name in names))
+    pattern = rf'"({"|".join(map(re.escape, names))})"\s*:\s*[^"n\s]'
+    found = F.when(F.coalesce(looks_so, F.lit(False)), F.regexp_extract("line", pattern, 1))
+    return F.when(found != "", F.concat(F.lit("type: "), found, F.lit(" (not string)")))
 
 
 def _bad_values(columns: Sequence[Column]) -> Expression:
@@ -183,4 +193,4 @@ def _unusable_names(unknown: Expression, known: Sequence[str]) -> Expression:
 def _is_delete(known: Sequence[str]) -> Expression:
     flags = [F.col("row.__deleted") == "true"] if "__deleted" in known else []
     flags += [F.col("row.__op") == "d"] if "__op" in known else []
-    return reduce(lambda one, other: one | other, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))
+    return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))

@@ -72,6 +72,9 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"order_date": "x", "shipped_date": "y"}, "type: order_date (not int), shipped_date (not int)"),
     (event(10248, 1) | {"customer_id": 7}, "type: customer_id (not string)"),
     (event(10248, 1) | {"customer_id": {"a": 1}}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"customer_id": -1.5e3}, "type: customer_id (not string)"),
+    (event(10248, 1) | {"__db": True}, "type: __db (not string)"),
+    (event(10248, 1) | {"__table": ["\n"]}, "type: __table (not string)"),
     (event(10248, 1) | {"order_id": None}, "missing: order_id"),
     (event(10248, 1) | {"__lsn": None}, "missing: __lsn"),
     (event(10248, 1) | {"updated_at": "yesterday"}, "value: updated_at (not ISO 8601 text with an offset)"),
@@ -122,6 +125,14 @@ def test_deletes_are_seen_by_either_field(decode: Decode) -> None:
     both = event(1, 1, "d")
     rows = decode(both, both | {"__op": "u"}, both | {"__deleted": "false"}, event(1, 1, "u"))
     assert [row["deleted"] for row in rows] == [True, True, True, False]
+
+
+def test_texts_that_look_like_other_values_are_texts(decode: Decode) -> None:
+    rows = decode(*(event(1, 1, customer_id=text) for text in ("7", "true", "{}", "[", "null", '\n"customer_id": 7,')))
+    assert [row["reason"] for row in rows] == [None] * 6
+    assert rows[-1]["row"]["customer_id"] == '\n"customer_id": 7,'
+    [flag] = decode(event(1, 1) | {"__deleted": True})
+    assert (flag["reason"], flag["deleted"]) == (None, True)
 
 
 def test_a_delete_with_its_key_only_fits(decode: Decode) -> None:
