@@ -64,8 +64,8 @@ class _Account:
     gid: int
 
     def may_enter(self, folder: Path) -> bool:
-        """Tell whether the account may pass through `folder` and all its parents."""
-        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents))
+        """Tell whether the account may pass through `folder` and all its parents, as far as they are there."""
+        return all(self._may_pass(part.stat()) for part in (folder, *folder.parents) if part.exists())
 
     def _may_pass(self, status: os.stat_result) -> bool:
         if status.st_uid == self.uid:
@@ -103,11 +103,9 @@ class Postgres:
     @property
     def data_dir(self) -> Path:
         """The folder that holds the data: the wanted one, or one under /var/tmp that the server's account may enter."""
-        parent = self._wanted_data_dir.parent
-        parent.mkdir(parents=True, exist_ok=True)
-        if self._account is None or self._account.may_enter(parent):
+        if self._account is None or self._account.may_enter(self._wanted_data_dir.parent):
             return self._wanted_data_dir
-        return self._claim_fallback() / "data"
+        return self._fallback / "data"
 
     @property
     def pid(self) -> int | None:
@@ -135,6 +133,9 @@ class Postgres:
                 return
             self.stop()
         self._reap()  # it crashed: nobody else takes its exit status
+        self._wanted_data_dir.parent.mkdir(parents=True, exist_ok=True)
+        if self.data_dir != self._wanted_data_dir:
+            self._claim_fallback()
         if not (self.data_dir / "PG_VERSION").exists():
             self._create_data_dir()
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]

@@ -2,7 +2,12 @@
 
 import contextlib
 import os
+import pwd
+import shutil
 import signal
+import subprocess
+import sysconfig
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +16,12 @@ import psutil
 import psycopg2
 import pytest
 
-from local.postgres import Postgres, PostgresError
+from local.postgres import FALLBACK_PARENT, Postgres, PostgresError
 from tests.conftest import free_port
 
 pytestmark = pytest.mark.integration
 PASSWORD = "a-Password/1"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def ask(server: Postgres, query: str) -> Any:
@@ -84,6 +90,65 @@ def test_a_folder_set_up_with_another_password_is_refused(server: Postgres, tmp_
     server.start()
     with pytest.raises(PostgresError, match="another superuser password"):
         Postgres(tmp_path / "data", server.port, server.log_file, "other").start()
+
+
+AS_ORDINARY_USER = """
+import contextlib, os, sys
+from pathlib import Path
+import psycopg2
+from local.postgres import Postgres
+assert os.geteuid() != 0
+server = Postgres(Path(sys.argv[1]) / "data", int(sys.argv[2]), Path(sys.argv[1]) / "log", "pw")
+server.start()
+with contextlib.closing(psycopg2.connect(**server.connection_parameters())) as connection:
+    connection.cursor().execute("SELECT 1")
+server.stop()
+print(server.data_dir)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run it as somebody else; otherwise all tests here do it")
+def test_runs_as_an_ordinary_user() -> None:
+    account = pwd.getpwnam("nobody")
+    # Our own interpreter may lie in root's home; the system's does as well, with our packages.
+    python = shutil.which("python3.11", path="/usr/bin:/usr/local/bin")
+    if python is None:
+        pytest.skip("there is no Python 3.11 that the account nobody can run")
+    packages = sysconfig.get_path("purelib")
+    with tempfile.TemporaryDirectory(dir=FALLBACK_PARENT) as folder:
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        done = subprocess.run(
+            [python, "-c", AS_ORDINARY_USER, folder, str(free_port())],
+            user=account.pw_uid,
+            group=account.pw_gid,
+            extra_groups=[],
+            cwd="/",
+            env={"PYTHONPATH": f"{ROOT}:{packages}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if "No module named 'local'" in done.stderr:
+            pytest.skip("the account nobody may not enter the folder of this checkout")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == f"{folder}/data"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's server runs as another account")
+def test_data_moves_to_where_the_servers_account_may_go_and_is_removed(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    server = Postgres(private / "data", free_port(), private / "log", PASSWORD)
+    try:
+        server.start()
+        moved = server.data_dir
+        assert moved.parent.parent == FALLBACK_PARENT
+        assert moved.stat().st_uid == pwd.getpwnam("nobody").pw_uid
+    finally:
+        server.remove()
+    assert not moved.parent.exists()
+    assert server.pid is None
+    assert not moved.parent.exists(), "looking makes no folder"
 
 
 def test_a_taken_port_is_reported_with_the_reason(postgres: Postgres, tmp_path: Path) -> None:
