@@ -1,0 +1,35 @@
+"""What EMR has, as plain data: releases with their versions, and instance types per region.
+
+cfn-lint knows neither, and a wrong one shows after minutes of deploying. Whoever needs another release or type looks it
+up (`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and adds it here.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Release:
+    """The versions in a release that the job depends on."""
+
+    spark: str
+    hudi: str
+    python: str
+
+
+# EMR release guide, "Application versions in Amazon EMR 7.x releases" and "Hudi release history". Only releases whose
+# tables Athena reads: Hudi up to 0.15. Those with 1.0 (from emr-7.11.0 on) have to be tried on a cluster first.
+RELEASES = {
+    "emr-7.8.0": Release(spark="3.5.4", hudi="0.15.0", python="3.11"),
+    "emr-7.9.0": Release(spark="3.5.5", hudi="0.15.0", python="3.11"),
+    "emr-7.10.0": Release(spark="3.5.5", hudi="0.15.0", python="3.11"),
+}
+
+APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
+
+# EMR management guide, "Supported instance types", of those that EC2 offers in the region. EMR starts at xlarge in these
+# families: there is no m5.large.
+INSTANCE_TYPES = {
+    "ap-southeast-2": frozenset(
+        f"{family}.{size}" for family in ("m5", "m6g", "r5") for size in ("xlarge", "2xlarge", "4xlarge")
+    ),
+}
