@@ -1,0 +1,75 @@
+"""The CDK app: one environment's stacks, wired. `cdk synth -c env=dev` or `make synth ENV=dev`."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import stacks.node  # noqa: F401  before aws_cdk
+from aws_cdk import App, Environment, Tags
+
+from stacks import environment as settings
+from stacks.connectors import ConnectorsStack
+from stacks.database import DatabaseStack
+from stacks.lake import LakeStack
+from stacks.monitoring import MonitoringStack
+from stacks.network import NetworkStack
+from stacks.processing import ProcessingStack
+from stacks.streaming import StreamingStack
+from stacks.vpn import VpnStack
+
+ROOT = Path(__file__).resolve().parent
+
+
+def build(environment: settings.Environment, *, outdir: Path | None = None) -> App:
+    """Return the app with all stacks of one environment; synthesized into `outdir`, or where CDK's command line says."""
+    app = App(outdir=str(outdir) if outdir else None, context=_context(environment), analytics_reporting=False)
+    common = {"env": Environment(account=environment.account, region=environment.region), "environment": environment}
+    name = environment.prefix
+
+    network = NetworkStack(app, f"{name}-network", **common)
+    reach = {"vpc": network.vpc, "vpn_access": network.vpn_access}
+    VpnStack(app, f"{name}-vpn", **reach, **common)
+    database = DatabaseStack(app, f"{name}-database", **reach, **common)
+    streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)
+    lake = LakeStack(app, f"{name}-lake", **common)
+    connectors = ConnectorsStack(
+        app, f"{name}-connectors", vpc=network.vpc, database=database, streaming=streaming, lake=lake, **common
+    )
+    processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, **common)
+    MonitoringStack(
+        app,
+        f"{name}-monitoring",
+        database=database,
+        streaming=streaming,
+        connectors=connectors,
+        lake=lake,
+        processing=processing,
+        **common,
+    )
+    Tags.of(app).add("environment", environment.name)
+    Tags.of(app).add("system", "cdc-lake")
+    return app
+
+
+def _context(environment: settings.Environment) -> dict[str, object]:
+    """What `cdk.json` says, also for those who don't come by CDK's command line, and the zones, so that nobody asks AWS."""
+    context: dict[str, object] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    key = f"availability-zones:account={environment.account}:region={environment.region}"
+    return context | {key: list(environment.availability_zones)}
+
+
+def main() -> int:
+    """Synthesize the environment that `-c env=…` names, dev without it."""
+    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env", os.environ.get("ENV", "dev"))
+    try:
+        environment = settings.load(str(chosen))
+    except settings.EnvironmentFileError as error:
+        print(error, file=sys.stderr)
+        return 1
+    build(environment).synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

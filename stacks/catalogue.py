@@ -1,0 +1,25 @@
+"""What AWS offers of the services that CloudFormation doesn't check before it deploys.
+
+From the services' documentation, read in November 2026; a value that AWS has added since then is added here.
+"""
+
+# Amazon MSK developer guide, "Supported Apache Kafka versions"; `.kraft` runs without ZooKeeper.
+MSK_KAFKA_VERSIONS = ("3.7.x", "3.7.x.kraft", "3.8.x", "3.8.x.kraft", "3.9.x", "3.9.x.kraft")
+
+# Amazon MSK developer guide, "Broker types"; the t3 family is known and refused in stacks/rules.py.
+MSK_BROKER_TYPES = tuple(
+    f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")
+)
+
+# Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
+MSK_CONNECT_VERSIONS = ("3.7.x",)
+
+# Release notes for Aurora PostgreSQL; 16 is what the outbox's SQL is tested on.
+AURORA_POSTGRESQL_VERSIONS = ("16.4", "16.6", "16.8", "16.9")
+
+# Aurora user guide, "DB instance classes", those that make sense for a change-data-capture source.
+AURORA_INSTANCE_CLASSES = (
+    "t4g.medium",
+    "t4g.large",
+    *(f"{family}.{size}" for family in ("r6g", "r7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")),
+)

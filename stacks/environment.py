@@ -1,0 +1,227 @@
+"""What one environment decides: `environments/<name>.toml`, typed and checked before anything is synthesized.
+
+Each section of the file is a class here and each key an attribute of the same name. What a single value can't show to
+be wrong, such as two settings that don't go together, is refused in stacks/rules.py.
+"""
+
+import re
+import tomllib
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from stacks import rules
+
+ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
+LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1827, 3653]
+
+
+class EnvironmentFileError(ValueError):
+    """An environment's file is missing or wrong; one line per problem, each naming the file and the key."""
+
+
+class Section(BaseModel):
+    """A table of the file: no unknown keys, no silent conversions, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _network(value: str) -> str:
+    IPv4Network(value)
+    return value
+
+
+Cidr = Annotated[str, AfterValidator(_network)]
+# TOML's arrays arrive as lists.
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
+Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
+TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]
+
+
+class Network(Section):
+    """The VPC. Interface endpoints are named by their service, such as `secretsmanager`."""
+
+    cidr: Cidr
+    nat: Literal["instances", "gateways"]
+    nat_instance_type: str = "t4g.nano"
+    interface_endpoints: Names = ()
+    flow_log_retention_days: LogRetention
+
+
+class Vpn(Section):
+    """The bastion: who may reach IPsec, and who SoftEther's management port (nobody when empty)."""
+
+    instance_type: str
+    client_cidrs: Cidrs
+    management_cidrs: Cidrs
+
+
+class Database(Section):
+    """Aurora PostgreSQL and what is put into it. `secret_rotation_days` 0: no rotation."""
+
+    engine_version: str
+    instance_class: str
+    instances: Annotated[int, Field(ge=1, le=15)]
+    name: Identifier
+    backup_retention_days: Annotated[int, Field(ge=1, le=35)]
+    deletion_protection: bool
+    secret_rotation_days: Annotated[int, Field(ge=0, le=1_000)]
+    sample_data: bool
+    sample_scale: Annotated[int, Field(ge=1, le=1_000)] = 1
+    outbox_mode: Literal["transaction", "statement"] = "transaction"
+
+
+class Streaming(Section):
+    """The MSK cluster; `volume_gb` GiB per broker."""
+
+    kafka_version: str
+    broker_type: str
+    brokers: Annotated[int, Field(ge=1, le=30)]
+    volume_gb: Annotated[int, Field(ge=1, le=16_384)]
+    log_retention_days: LogRetention
+
+
+class Connector(Section):
+    """Workers and MCUs (1 vCPU, 4 GiB each) of one connector, and more of its configuration, key by key."""
+
+    workers: Annotated[int, Field(ge=1, le=10)]
+    mcu_per_worker: Literal[1, 2, 4, 8]
+    configuration: dict[str, str] = {}
+
+
+class SinkConnector(Connector):
+    """The S3 sink. `kcql`, when given, is used instead of the flush settings; `{landing}` stands for the bucket."""
+
+    tasks: Annotated[int, Field(ge=1, le=1_000)]
+    flush_interval_seconds: int = 60
+    flush_count: int = 5_000
+    partition_by: Names = ()
+    kcql: str | None = None
+
+
+class Connectors(Section):
+    """Both connectors on MSK Connect."""
+
+    kafka_connect_version: str
+    topic_prefix: TopicPrefix
+    log_retention_days: LogRetention
+    source: Connector
+    sink: SinkConnector
+
+
+class Lake(Section):
+    """Buckets and the Glue database; days after which objects expire."""
+
+    database: Identifier
+    landing_expiry_days: Annotated[int, Field(ge=1)]
+    noncurrent_version_expiry_days: Annotated[int, Field(ge=1)]
+    log_expiry_days: Annotated[int, Field(ge=1)]
+
+
+class Processing(Section):
+    """The EMR cluster. `maximum_core_instances` 0: no managed scaling."""
+
+    release: str
+    primary_instance_type: str
+    core_instance_type: str
+    core_instances: Annotated[int, Field(ge=1)]
+    maximum_core_instances: Annotated[int, Field(ge=0)]
+    applications: Names
+
+
+class Table(Section):
+    """One Hudi table: the topic it follows, its schema and properties under spark_jobs/, the job's options."""
+
+    name: Identifier
+    topic: str
+    schema_file: Annotated[str, Field(alias="schema")]
+    properties: str
+    path: Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_/-]*[a-z0-9_]$")]
+    table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"]
+    operation: Literal["UPSERT", "INSERT", "BULK_INSERT"] = "UPSERT"
+    source_ordering_field: str = "__lsn"
+    sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
+    driver_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "2g"
+    executor_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "4g"
+    configuration: dict[str, str] = {}
+
+
+class Monitoring(Section):
+    """Who is told, and from which values on."""
+
+    alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+    slot_lag_mb: Annotated[int, Field(ge=1)]
+    landing_silence_minutes: Annotated[int, Field(ge=5, le=1_440)]
+    commit_age_minutes: Annotated[int, Field(ge=5, le=1_440)]
+    broker_disk_percent: Annotated[int, Field(ge=1, le=99)]
+
+
+class Environment(Section):
+    """One environment, as its file says; `name` is the file's."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
+    account: Annotated[str, Field(pattern=r"^\d{12}$")]
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    availability_zones: Names
+    production: bool
+    removal_policy: Literal["destroy", "retain"]
+    network: Network
+    vpn: Vpn
+    database: Database
+    streaming: Streaming
+    connectors: Connectors
+    lake: Lake
+    processing: Processing
+    tables: Annotated[tuple[Table, ...], Field(strict=False, min_length=1)]
+    monitoring: Monitoring
+
+    @property
+    def prefix(self) -> str:
+        """What every name of this environment begins with."""
+        return f"{self.name}-cdc-lake"
+
+    def bucket_name(self, role: str) -> str:
+        """Name the bucket of that role; account and region make it unique among all of S3."""
+        return f"{self.prefix}-{role}-{self.account}-{self.region}"
+
+
+def load(name: str, folder: Path = ENVIRONMENTS) -> Environment:
+    """Read and check `<folder>/<name>.toml`. Raises EnvironmentFileError, one line per problem."""
+    path = folder / f"{name}.toml"
+    shown = f"{folder.name}/{path.name}"
+    there = sorted(file.stem for file in folder.glob("*.toml"))
+    if name not in there:
+        raise EnvironmentFileError(f"{shown}: no such environment; there are {', '.join(there) or 'none'}")
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise EnvironmentFileError(f"{shown}: not TOML: {error}") from None
+    if "name" in values:
+        raise EnvironmentFileError(f"{shown}: name: the environment's name is that of its file; take this key out")
+    try:
+        environment = Environment.model_validate({"name": name} | values)
+    except ValidationError as error:
+        problems = [f"{_key(problem['loc'])}: {_reason(problem)}" for problem in error.errors()]
+    else:
+        problems = [f"{key}: {reason}" for key, reason in rules.broken(environment)]
+    if problems:
+        raise EnvironmentFileError("\n".join(f"{shown}: {problem}" for problem in problems))
+    return environment
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    return re.sub(r"\.(\d+)", r"[\1]", ".".join(str(part) for part in location))
+
+
+def _reason(problem: object) -> str:
+    assert isinstance(problem, dict)  # noqa: S101  pydantic's TypedDict, which it doesn't export as a class
+    match problem["type"]:
+        case "extra_forbidden":
+            return "unknown key"
+        case "missing":
+            return "is missing"
+    # The value isn't repeated: someone may have put a secret there.
+    return str(problem["msg"]).removeprefix("Value error, ")

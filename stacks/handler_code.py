@@ -1,0 +1,36 @@
+"""Puts together what a custom resource's Lambda function runs: the handlers and the packages that they import."""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+STAGING = ROOT / "build" / "handlers"
+# What belongs to a package besides its modules.
+DATA_SUFFIXES = (".py", ".toml", ".sql", ".json")
+
+
+def stage(*packages: str, staging: Path = STAGING) -> Path:
+    """Copy `stacks.handlers` and `packages` into a folder of their own, ready to be zipped, and return it.
+
+    The same sources make the same files, so CDK's hash of the folder changes only with them.
+    """
+    target = staging / "-".join(["handlers", *packages])
+    sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers")]
+    for package in packages:
+        sources += _files(ROOT / package)
+    wanted = {source.relative_to(ROOT): source for source in sources}
+    for present in sorted(target.rglob("*"), reverse=True):
+        if present.is_file() and present.relative_to(target) not in wanted:
+            present.unlink()
+    for relative, source in wanted.items():
+        copy = target / relative
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, copy)
+    return target
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path for path in folder.rglob("*") if path.suffix in DATA_SUFFIXES and "__pycache__" not in path.parts
+    )

@@ -1,0 +1,134 @@
+"""The construct behind every custom resource: a handler in Lambda, and CDK's framework that calls it and waits."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import custom_resources as cr
+from constructs import Construct
+
+from stacks import handler_code
+from stacks.checks import acknowledge
+
+# The version that the tests run on.
+RUNTIME = lambda_.Runtime.PYTHON_3_11
+QUERY_INTERVAL = Duration.seconds(30)
+# CloudFormation waits for a custom resource for an hour at most.
+TOTAL_TIMEOUT = Duration.minutes(60)
+
+
+class HandlerProvider(Construct):
+    """Runs `stacks/handlers/<module>.py`: its `on_event` and, where it waits for something, its `is_complete`.
+
+    `statements` are all that the handler may do besides writing its own log. `packages` are the project's packages
+    that it imports. `service_token` is what a CustomResource needs.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        module: str,
+        waits: bool,
+        statements: Sequence[iam.PolicyStatement],
+        packages: Sequence[str] = ("plugins",),
+        timeout: Duration | None = None,
+        memory_mb: int = 256,
+        ephemeral_storage: Size | None = None,
+        variables: Mapping[str, str] | None = None,
+        layers: Sequence[lambda_.ILayerVersion] = (),
+        vpc: ec2.IVpc | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] = (),
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+    ) -> None:
+        super().__init__(scope, id_)
+        self._statements = statements
+        self._log_retention = log_retention
+        self._options: dict[str, Any] = {
+            "runtime": RUNTIME,
+            "code": lambda_.Code.from_asset(str(handler_code.stage(*packages))),
+            "timeout": timeout or Duration.minutes(5),
+            "memory_size": memory_mb,
+            "ephemeral_storage_size": ephemeral_storage,
+            "environment": dict(variables or {}),
+            "layers": list(layers),
+            "vpc": vpc,
+            "security_groups": list(security_groups) or None,
+        }
+        self.on_event = self._function("OnEvent", f"stacks.handlers.{module}.on_event")
+        self.is_complete = self._function("IsComplete", f"stacks.handlers.{module}.is_complete") if waits else None
+        self.provider = self._provider()
+        self.service_token = self.provider.service_token
+        self._acknowledge_framework()
+
+    def _function(self, id_: str, handler: str) -> lambda_.Function:
+        log_group = self._log_group(f"{id_}Log")
+        role = iam.Role(self, f"{id_}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        log_group.grant_write(role)
+        for statement in self._statements:
+            role.add_to_policy(statement)
+        if self._options["vpc"] is not None:
+            role.add_to_policy(network_interfaces())
+        function = lambda_.Function(self, id_, handler=handler, role=role, log_group=log_group, **self._options)
+        acknowledge(
+            function,
+            "AwsSolutions-L1",
+            reason="Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
+        )
+        if self._options["vpc"] is not None:
+            acknowledge(
+                role,
+                "AwsSolutions-IAM5[Resource::*]",
+                reason="EC2's network interface actions that Lambda needs in a VPC have no resource before they exist.",
+            )
+        return function
+
+    def _log_group(self, id_: str) -> logs.LogGroup:
+        return logs.LogGroup(self, id_, retention=self._log_retention, removal_policy=RemovalPolicy.DESTROY)
+
+    def _provider(self) -> cr.Provider:
+        waiting: dict[str, Any] = (
+            {"is_complete_handler": self.is_complete, "query_interval": QUERY_INTERVAL, "total_timeout": TOTAL_TIMEOUT}
+            if self.is_complete
+            else {}
+        )
+        return cr.Provider(
+            self,
+            "Framework",
+            on_event_handler=self.on_event,
+            log_group=self._log_group("FrameworkLog"),
+            disable_waiter_state_machine_logging=True,
+            **waiting,
+        )
+
+    def _acknowledge_framework(self) -> None:
+        """What CDK's own framework functions look like isn't ours to choose."""
+        functions = [function for function in (self.on_event, self.is_complete) if function]
+        stack = Stack.of(self)
+        versions = [f"Resource::<{stack.get_logical_id(_element(function))}.Arn>:*" for function in functions]
+        acknowledge(
+            self.provider,
+            "AwsSolutions-L1",
+            "AwsSolutions-SF1",
+            "AwsSolutions-SF2",
+            "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]",
+            *(f"AwsSolutions-IAM5[{version}]" for version in versions),
+            reason="CDK's provider framework: it may write logs and call the handler in any version, nothing else.",
+        )
+
+
+def network_interfaces() -> iam.PolicyStatement:
+    """What Lambda needs to run a function in a VPC."""
+    actions = ("CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets")
+    return iam.PolicyStatement(actions=[f"ec2:{action}" for action in actions], resources=["*"])
+
+
+def _element(function: lambda_.Function) -> lambda_.CfnFunction:
+    element = function.node.default_child
+    assert isinstance(element, lambda_.CfnFunction)  # noqa: S101  CDK's own type is looser
+    return element
