@@ -5,7 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-import stacks.node  # noqa: F401  before aws_cdk
+import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
+
+# isort: split
 from aws_cdk import App, Environment, Tags
 
 from stacks import environment as settings
@@ -22,7 +24,7 @@ ROOT = Path(__file__).resolve().parent
 
 
 def build(environment: settings.Environment, *, outdir: Path | None = None) -> App:
-    """Return the app with all stacks of one environment; synthesized into `outdir`, or where CDK's command line says."""
+    """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says."""
     app = App(outdir=str(outdir) if outdir else None, context=_context(environment), analytics_reporting=False)
     common = {"env": Environment(account=environment.account, region=environment.region), "environment": environment}
     name = environment.prefix
@@ -53,7 +55,7 @@ def build(environment: settings.Environment, *, outdir: Path | None = None) -> A
 
 
 def _context(environment: settings.Environment) -> dict[str, object]:
-    """What `cdk.json` says, also for those who don't come by CDK's command line, and the zones, so that nobody asks AWS."""
+    """What cdk.json says, for those who don't come by CDK's command line too, and the zones, so that nobody asks AWS."""
     context: dict[str, object] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
     key = f"availability-zones:account={environment.account}:region={environment.region}"
     return context | {key: list(environment.availability_zones)}

@@ -3,14 +3,20 @@
 import shutil
 from pathlib import Path
 
+import botocore
+
 ROOT = Path(__file__).resolve().parents[1]
 STAGING = ROOT / "build" / "handlers"
 # What belongs to a package besides its modules.
 DATA_SUFFIXES = (".py", ".toml", ".sql", ".json")
+# Lambda's own botocore may be older than ours and not know of UpdateConnector's newest members. The path is what
+# botocore looks for, in its own folder and in AWS_DATA_PATH.
+API_MODEL = Path("kafkaconnect", "2021-09-14", "service-2.json.gz")
+MODELS = Path("models")
 
 
 def stage(*packages: str, staging: Path = STAGING) -> Path:
-    """Copy `stacks.handlers` and `packages` into a folder of their own, ready to be zipped, and return it.
+    """Copy `stacks.handlers`, `packages` and MSK Connect's API model into a folder, ready to be zipped, and return it.
 
     The same sources make the same files, so CDK's hash of the folder changes only with them.
     """
@@ -19,6 +25,7 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
     for package in packages:
         sources += _files(ROOT / package)
     wanted = {source.relative_to(ROOT): source for source in sources}
+    wanted[MODELS / API_MODEL] = Path(botocore.__file__).parent / "data" / API_MODEL
     for present in sorted(target.rglob("*"), reverse=True):
         if present.is_file() and present.relative_to(target) not in wanted:
             present.unlink()

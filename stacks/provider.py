@@ -17,8 +17,8 @@ from stacks.checks import acknowledge
 # The version that the tests run on.
 RUNTIME = lambda_.Runtime.PYTHON_3_11
 QUERY_INTERVAL = Duration.seconds(30)
-# CloudFormation waits for a custom resource for an hour at most.
-TOTAL_TIMEOUT = Duration.minutes(60)
+# CloudFormation waits for a custom resource for an hour at most; the handlers give up with a reason after 55 min.
+TOTAL_TIMEOUT = Duration.minutes(58)
 
 
 class HandlerProvider(Construct):
@@ -55,7 +55,7 @@ class HandlerProvider(Construct):
             "timeout": timeout or Duration.minutes(5),
             "memory_size": memory_mb,
             "ephemeral_storage_size": ephemeral_storage,
-            "environment": dict(variables or {}),
+            "environment": {"AWS_DATA_PATH": f"/var/task/{handler_code.MODELS}"} | dict(variables or {}),
             "layers": list(layers),
             "vpc": vpc,
             "security_groups": list(security_groups) or None,

@@ -1,0 +1,36 @@
+"""An environment's settings in CDK's words."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
+
+from stacks.environment import Environment
+
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    5: logs.RetentionDays.FIVE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    120: logs.RetentionDays.FOUR_MONTHS,
+    150: logs.RetentionDays.FIVE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    400: logs.RetentionDays.THIRTEEN_MONTHS,
+    545: logs.RetentionDays.EIGHTEEN_MONTHS,
+    731: logs.RetentionDays.TWO_YEARS,
+    1827: logs.RetentionDays.FIVE_YEARS,
+    3653: logs.RetentionDays.TEN_YEARS,
+}
+
+
+def removal(environment: Environment) -> RemovalPolicy:
+    """What happens to data when its stack is deleted."""
+    return RemovalPolicy.DESTROY if environment.removal_policy == "destroy" else RemovalPolicy.RETAIN
+
+
+def retention(days: int) -> logs.RetentionDays:
+    """CloudWatch Logs' name for a number of days that stacks.environment.LogRetention allows."""
+    return _RETENTION[days]
