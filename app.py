@@ -55,7 +55,7 @@ def build(environment: settings.Environment, *, outdir: Path | None = None) -> A
 
 
 def _context(environment: settings.Environment) -> dict[str, object]:
-    """What cdk.json says, for those who don't come by CDK's command line too, and the zones, so that nobody asks AWS."""
+    """What cdk.json says, which only CDK's command line reads, and the zones, so that nobody asks AWS for them."""
     context: dict[str, object] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
     key = f"availability-zones:account={environment.account}:region={environment.region}"
     return context | {key: list(environment.availability_zones)}

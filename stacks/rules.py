@@ -10,9 +10,10 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins import connectors, kcql
+from plugins import connectors
 from plugins.versions import load_versions
 from stacks import catalogue, emr_catalogue
+from stacks.connector_settings import sink_settings
 
 if TYPE_CHECKING:
     from stacks.environment import Environment
@@ -138,33 +139,24 @@ def _connectors(environment: "Environment") -> Iterator[Problem]:
                 yield where, "a secret in plain text: write ${secretsmanager:<name of the secret>:<key>}"
 
 
-def _kcql(environment: "Environment") -> Iterator[Problem]:
-    sink = environment.connectors.sink
+def _sink(environment: "Environment") -> Iterator[Problem]:
     topic = connectors.events_topic(environment.connectors.topic_prefix)
-    version = load_versions().lenses_s3.version
     landing = environment.bucket_name("landing")
-    if sink.kcql is None:
-        try:
-            connectors.SinkSettings(
-                topic=topic,
-                bucket=landing,
-                region=environment.region,
-                flush_interval_seconds=sink.flush_interval_seconds,
-                flush_count=sink.flush_count,
-                partition_by=sink.partition_by,
-            )
-        except ValueError as error:
-            yield "connectors.sink", str(error)
-        return
+    given = environment.connectors.sink.kcql is not None
     try:
-        statement = kcql.parse(sink.kcql.replace("{landing}", landing), version=version)
+        sink = sink_settings(environment)
     except ValueError as error:
-        yield "connectors.sink.kcql", f"doesn't fit the pinned S3 sink {version}: {error}"
+        version = load_versions().lenses_s3.version
+        yield (
+            ("connectors.sink.kcql", f"doesn't fit the pinned S3 sink {version}: {error}")
+            if given
+            else ("connectors.sink", str(error))
+        )
         return
-    if statement.topic != topic:
-        yield "connectors.sink.kcql", f"reads {statement.topic}, but the source connector writes {topic}"
-    if statement.bucket != landing:
-        yield "connectors.sink.kcql", f"writes to {statement.bucket}: write {{landing}} for the stack's bucket"
+    if sink.topic != topic:
+        yield "connectors.sink.kcql", f"reads {sink.topic}, but the source connector writes {topic}"
+    if sink.bucket != landing:
+        yield "connectors.sink.kcql", f"writes to {sink.bucket}: write {{landing}} for the stack's bucket"
 
 
 def _tables(environment: "Environment") -> Iterator[Problem]:
@@ -237,7 +229,7 @@ RULES: tuple[Rule, ...] = (
     _database,
     _streaming,
     _connectors,
-    _kcql,
+    _sink,
     _tables,
     _lake,
     _processing,

@@ -1,0 +1,136 @@
+"""The handlers behind the connectors' custom resources, each with exactly the rights that it needs.
+
+The rights are those that the handlers' modules call for; MSK Connect's resource types and conditions are from AWS's
+service authorization reference.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration, Size, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from stacks.provider import HandlerProvider
+
+OWNER_TAG = "cdc-lake-owner"
+_TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
+# What CreateConnector does in the caller's name, as the service authorization reference lists it.
+_NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
+_DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")
+_LOGS = ("DescribeLogGroups", "DescribeResourcePolicies", "PutResourcePolicy")
+
+
+class ConnectorProviders(Construct):
+    """Providers of plugins, worker configurations and connectors whose names begin with `prefix`."""
+
+    def __init__(self, scope: Construct, id_: str, *, prefix: str, bucket_arn: str, key_prefix: str) -> None:
+        super().__init__(scope, id_)
+        self._prefix = prefix
+        self.plugin = HandlerProvider(
+            self,
+            "Plugin",
+            module="connector_plugin",
+            waits=True,
+            timeout=Duration.minutes(10),
+            memory_mb=1_024,
+            ephemeral_storage=Size.gibibytes(2),
+            statements=[*self._plugin_rights(), *_archive_rights(bucket_arn, f"{key_prefix}{prefix}")],
+        )
+        self.worker_configuration = HandlerProvider(
+            self,
+            "WorkerConfiguration",
+            module="worker_configuration",
+            waits=True,
+            statements=self._worker_configuration_rights(),
+        )
+
+    def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
+        """Make the provider of the connectors `names`, which run under these roles and log into this group."""
+        return HandlerProvider(
+            self,
+            "Connector",
+            module="connector",
+            waits=True,
+            statements=[
+                *self._connector_rights(names),
+                *self._passing_rights(role_arns),
+                iam.PolicyStatement(
+                    actions=["logs:DescribeLogStreams", "logs:GetLogEvents"],
+                    resources=[log_group_arn, f"{log_group_arn}:log-stream:*"],
+                ),
+            ],
+        )
+
+    def _plugin_rights(self) -> list[iam.PolicyStatement]:
+        return [
+            self._listing("ListCustomPlugins", "ListConnectors"),
+            self._creating("CreateCustomPlugin"),
+            self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
+        ]
+
+    def _worker_configuration_rights(self) -> list[iam.PolicyStatement]:
+        names = f"worker-configuration/{self._prefix}-*/*"
+        return [
+            self._listing("ListWorkerConfigurations", "ListConnectors"),
+            self._creating("CreateWorkerConfiguration"),
+            self._on(names, "DescribeWorkerConfiguration", "DeleteWorkerConfiguration", *_TAGS),
+        ]
+
+    def _connector_rights(self, names: Sequence[str]) -> list[iam.PolicyStatement]:
+        actions = ("DescribeConnector", "UpdateConnector", "DeleteConnector", "ListConnectorOperations", *_TAGS)
+        return [
+            self._listing("ListConnectors"),
+            self._creating("CreateConnector"),
+            *(self._on(f"connector/{name}/*", *actions) for name in names),
+            *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in names),
+            self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "UpdateConnector"),
+            self._on(f"worker-configuration/{self._prefix}-*/*", "DescribeWorkerConfiguration", "UpdateConnector"),
+        ]
+
+    def _passing_rights(self, role_arns: Sequence[str]) -> list[iam.PolicyStatement]:
+        stack = Stack.of(self)
+        service = "kafkaconnect.amazonaws.com"
+        linked = f"arn:{stack.partition}:iam::{stack.account}:role/aws-service-role/{service}/AWSServiceRoleFor*"
+        return [
+            iam.PolicyStatement(
+                actions=["iam:PassRole"],
+                resources=list(role_arns),
+                conditions={"StringEquals": {"iam:PassedToService": service}},
+            ),
+            iam.PolicyStatement(
+                actions=["iam:CreateServiceLinkedRole"],
+                resources=[linked],
+                conditions={"StringEquals": {"iam:AWSServiceName": service}},
+            ),
+            iam.PolicyStatement(
+                actions=[*(f"ec2:{name}" for name in _NETWORK), *(f"logs:{name}" for name in (*_DELIVERY, *_LOGS))],
+                resources=["*"],
+            ),
+        ]
+
+    @staticmethod
+    def _listing(*actions: str) -> iam.PolicyStatement:
+        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=["*"])
+
+    @staticmethod
+    def _creating(action: str) -> iam.PolicyStatement:
+        """AWS knows no resource before it is created; the tag, which the handlers always send, narrows it instead."""
+        condition = {"Null": {f"aws:RequestTag/{OWNER_TAG}": "false"}}
+        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}"], resources=["*"], conditions=condition)
+
+    def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:
+        stack = Stack.of(self)
+        arn = f"arn:{stack.partition}:kafkaconnect:{stack.region}:{stack.account}:{resource}"
+        return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=[arn])
+
+
+def _archive_rights(bucket_arn: str, key_prefix: str) -> list[iam.PolicyStatement]:
+    objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
+    return [
+        iam.PolicyStatement(actions=[f"s3:{name}" for name in objects], resources=[f"{bucket_arn}/{key_prefix}-*"]),
+        iam.PolicyStatement(
+            actions=["s3:ListBucket", "s3:ListBucketVersions"],
+            resources=[bucket_arn],
+            conditions={"StringLike": {"s3:prefix": f"{key_prefix}-*"}},
+        ),
+    ]

@@ -1,0 +1,63 @@
+"""The settings of both connectors on MSK Connect; plugins/connectors.py makes their configurations of them."""
+
+from typing import TYPE_CHECKING
+
+from plugins import kcql
+from plugins.connectors import SinkSettings, SourceSettings, events_topic
+from plugins.versions import load_versions
+
+if TYPE_CHECKING:
+    from stacks.environment import Environment
+
+# Known only when deployed: connectors.py of this folder puts the tokens in their places.
+_HOSTNAME = "database.endpoint"
+_PASSWORD = "${secretsmanager:connector:password}"  # noqa: S105  a reference
+MAXIMUM_REPLICATION = 3
+
+
+def replication_factor(environment: "Environment") -> int:
+    """How many brokers keep each topic partition."""
+    return min(environment.streaming.brokers, MAXIMUM_REPLICATION)
+
+
+def source_settings(environment: "Environment") -> SourceSettings:
+    """Debezium's settings; host name and password reference are placeholders."""
+    return SourceSettings(
+        name=f"{environment.prefix}-orders-source",
+        database_hostname=_HOSTNAME,
+        database_name=environment.database.name,
+        database_password=_PASSWORD,
+        topic_prefix=environment.connectors.topic_prefix,
+        topic_replication_factor=replication_factor(environment),
+    )
+
+
+def sink_settings(environment: "Environment") -> SinkSettings:
+    """The S3 sink's settings, from the environment's KCQL where it has one. Raises ValueError for a wrong one."""
+    sink = environment.connectors.sink
+    version = load_versions().lenses_s3.version
+    bucket = environment.bucket_name("landing")
+    if sink.kcql is None:
+        statement = kcql.Kcql(
+            bucket=bucket,
+            prefix="cdc-events",
+            topic=events_topic(environment.connectors.topic_prefix),
+            flush_interval_seconds=sink.flush_interval_seconds,
+            flush_count=sink.flush_count,
+            partition_by=sink.partition_by,
+        )
+    else:
+        statement = kcql.parse(sink.kcql.replace("{landing}", bucket), version=version)
+    return SinkSettings(
+        name=f"{environment.prefix}-orders-sink",
+        topic=statement.topic,
+        bucket=statement.bucket,
+        prefix=statement.prefix,
+        region=environment.region,
+        flush_interval_seconds=statement.flush_interval_seconds,
+        flush_count=statement.flush_count,
+        flush_bytes=statement.flush_bytes,
+        partition_by=statement.partition_by,
+        tasks_max=sink.tasks,
+        connector_version=version,
+    )

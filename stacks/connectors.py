@@ -1,0 +1,252 @@
+"""MSK Connect: Debezium from the outbox into the topic, the S3 sink from the topic into the landing bucket."""
+
+from typing import Any
+
+from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from plugins.connectors import sink_connector, source_connector
+from plugins.versions import Release, load_versions
+from stacks.connector_providers import ConnectorProviders
+from stacks.connector_roles import ConnectorRole
+from stacks.connector_settings import sink_settings, source_settings
+from stacks.database import DatabaseStack
+from stacks.environment import Connector, Environment
+from stacks.lake import LakeStack
+from stacks.naming import removal, retention
+from stacks.provider import HandlerProvider
+from stacks.streaming import StreamingStack
+
+POSTGRESQL = ec2.Port.tcp(5432)
+PLUGIN_KEYS = "plugins/"
+# The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
+SINK_BOOKKEEPING = (".indexes", ".temp-upload")
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigProvider"
+
+
+class ConnectorsStack(Stack):
+    """Plugins, worker configurations, roles and connectors, each a custom resource of stacks/handlers."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        vpc: ec2.IVpc,
+        database: DatabaseStack,
+        streaming: StreamingStack,
+        lake: LakeStack,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._vpc = vpc
+        self._database = database
+        self._streaming = streaming
+        self._lake = lake
+        self._source = source_settings(environment)
+        self._sink = sink_settings(environment)
+        self.source_connector_name = self._source.name
+        self.sink_connector_name = self._sink.name
+        self.log_group = self._log_group()
+        self._providers = ConnectorProviders(
+            self,
+            "Providers",
+            prefix=environment.prefix,
+            bucket_arn=lake.artefacts.bucket_arn,
+            key_prefix=PLUGIN_KEYS,
+        )
+        source_role, sink_role = self._source_role(), self._sink_role()
+        provider = self._providers.connector(
+            role_arns=[source_role.arn, sink_role.arn],
+            log_group_arn=self.log_group.log_group_arn,
+            names=[self._source.name, self._sink.name],
+        )
+        versions = load_versions()
+        source = self._connector(
+            "Source",
+            name=self._source.name,
+            provider=provider,
+            releases=[versions.debezium, versions.config_provider],
+            configuration=self._source_configuration(),
+            worker_properties=self._source_worker(),
+            role=source_role,
+            capacity=environment.connectors.source,
+        )
+        sink = self._connector(
+            "Sink",
+            name=self._sink.name,
+            provider=provider,
+            releases=[versions.lenses_s3],
+            configuration=sink_connector(self._sink) | environment.connectors.sink.configuration,
+            worker_properties=_converters(),
+            role=sink_role,
+            capacity=environment.connectors.sink,
+        )
+        # The topic is Debezium's to make, and a sink that is deleted first leaves nothing behind in it unread.
+        sink.node.add_dependency(source)
+        self._open_database()
+        self._warn()
+        CfnOutput(self, "SourceConnector", value=source.get_att_string("Arn"))
+        CfnOutput(self, "SinkConnector", value=sink.get_att_string("Arn"))
+        CfnOutput(self, "Topic", value=self._source.topic)
+
+    def _log_group(self) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            "WorkerLog",
+            retention=retention(self._environment.connectors.log_retention_days),
+            removal_policy=removal(self._environment),
+        )
+
+    def _source_role(self) -> ConnectorRole:
+        role = ConnectorRole(self, "SourceRole", connector=self._source.name, cluster_arn=self._streaming.cluster_arn)
+        heartbeat = f"__debezium-heartbeat.{self._source.topic_prefix}"
+        role.may_write_topics(self._source.topic, heartbeat)
+        role.may_keep_offsets(self._offset_topic)
+        role.may_read_secret(self._database.connector_secret)
+        return role
+
+    def _sink_role(self) -> ConnectorRole:
+        role = ConnectorRole(self, "SinkRole", connector=self._sink.name, cluster_arn=self._streaming.cluster_arn)
+        role.may_read_topics(self._sink.topic)
+        role.may_use_groups(f"connect-{self._sink.name}")
+        role.may_write_objects(self._lake.landing, [self._sink.prefix, *SINK_BOOKKEEPING])
+        return role
+
+    @property
+    def _offset_topic(self) -> str:
+        """Named by us, so that Debezium's offsets survive when MSK Connect has to make the connector anew."""
+        return f"__cdc_lake_offsets_{self._source.name}"
+
+    def _source_worker(self) -> dict[str, str]:
+        provider = {
+            "config.providers": "secretsmanager",
+            "config.providers.secretsmanager.class": SECRETS_PROVIDER,
+            "config.providers.secretsmanager.param.region": self.region,
+        }
+        return _converters() | provider | {"offset.storage.topic": self._offset_topic}
+
+    def _source_configuration(self) -> dict[str, str]:
+        secret = self._database.connector_secret.secret_name
+        addresses = {
+            "database.hostname": self._database.cluster.cluster_endpoint.hostname,
+            "database.password": f"${{secretsmanager:{secret}:password}}",
+        }
+        return source_connector(self._source) | addresses | self._environment.connectors.source.configuration
+
+    def _connector(
+        self,
+        id_: str,
+        *,
+        name: str,
+        provider: HandlerProvider,
+        releases: list[Release],
+        configuration: dict[str, str],
+        worker_properties: dict[str, str],
+        role: ConnectorRole,
+        capacity: Connector,
+    ) -> CustomResource:
+        """One connector with the plugin and the worker configuration that are its own."""
+        plugin = self._resource(
+            f"{id_}Plugin",
+            self._providers.plugin,
+            {
+                "name": name,
+                "bucket": self._lake.artefacts.bucket_name,
+                "prefix": PLUGIN_KEYS,
+                "releases": [release.request() for release in releases],
+            },
+        )
+        worker = self._resource(
+            f"{id_}WorkerConfiguration",
+            self._providers.worker_configuration,
+            {"name": name, "properties": worker_properties},
+        )
+        connector = self._resource(
+            f"{id_}Connector",
+            provider,
+            {
+                "connectorName": name,
+                "kafkaConnectVersion": self._environment.connectors.kafka_connect_version,
+                "capacity": _capacity(capacity),
+                "connectorConfiguration": configuration,
+                "plugins": [{"customPlugin": _revision(plugin, "customPluginArn")}],
+                "workerConfiguration": _revision(worker, "workerConfigurationArn"),
+                "serviceExecutionRoleArn": role.arn,
+                "logDelivery": {
+                    "workerLogDelivery": {
+                        "cloudWatchLogs": {"enabled": True, "logGroup": self.log_group.log_group_name}
+                    }
+                },
+                **self._cluster(),
+            },
+        )
+        connector.node.add_dependency(role)
+        return connector
+
+    def _cluster(self) -> dict[str, object]:
+        """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""
+        return {
+            "kafkaCluster": {
+                "apacheKafkaCluster": {
+                    "bootstrapServers": self._streaming.bootstrap_brokers,
+                    "vpc": {
+                        "subnets": [subnet.subnet_id for subnet in self._vpc.private_subnets],
+                        "securityGroups": [self._streaming.security_group.security_group_id],
+                    },
+                }
+            },
+            "kafkaClusterClientAuthentication": {"authenticationType": "IAM"},
+            "kafkaClusterEncryptionInTransit": {"encryptionType": "TLS"},
+        }
+
+    def _resource(self, id_: str, provider: HandlerProvider, request: dict[str, object]) -> CustomResource:
+        """One property with the whole request: CloudFormation would turn its numbers into strings."""
+        return CustomResource(
+            self,
+            id_,
+            service_token=provider.service_token,
+            resource_type=f"Custom::{id_.removeprefix('Source').removeprefix('Sink')}",
+            properties={"Request": self.to_json_string(request)},
+        )
+
+    def _open_database(self) -> None:
+        """Let the connectors, who wear the brokers' security group, into the database."""
+        ec2.CfnSecurityGroupIngress(
+            self,
+            "DatabaseFromConnectors",
+            group_id=self._database.security_group.security_group_id,
+            source_security_group_id=self._streaming.security_group.security_group_id,
+            ip_protocol="tcp",
+            from_port=5432,
+            to_port=5432,
+            description="PostgreSQL from the connectors",
+        )
+
+    def _warn(self) -> None:
+        for number, warning in enumerate(self._sink.warnings):
+            Annotations.of(self).add_warning_v2(f"cdc-lake:sink-{number}", warning)
+        for name in load_versions().unpinned:
+            Annotations.of(self).add_warning_v2(
+                f"cdc-lake:unpinned-{name}",
+                f"plugins/versions.toml has no SHA-256 for {name}: `make lock-plugins` computes it, and nothing is "
+                "deployed without it",
+            )
+
+
+def _converters() -> dict[str, str]:
+    """What MSK Connect demands of every worker configuration; the connectors say theirs themselves."""
+    return {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
+
+
+def _capacity(settings: Connector) -> dict[str, object]:
+    return {"provisionedCapacity": {"mcuCount": settings.mcu_per_worker, "workerCount": settings.workers}}
+
+
+def _revision(resource: CustomResource, arn_key: str) -> dict[str, str]:
+    return {arn_key: resource.get_att_string("Arn"), "revision": resource.get_att_string("Revision")}
