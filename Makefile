@@ -56,6 +56,9 @@ lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 lock-jars: $(VENV)/.ready ## Resolve the jars' coordinates and lock them with hashes
 	@$(BIN)/python -m local.jars lock
 
+lock-plugins: $(VENV)/.ready ## Download what plugins/versions.toml names; write sizes and hashes
+	@$(BIN)/python -m plugins.lock
+
 clean: ## Remove what was built and all caches (a running platform first needs `make down`)
 	rm -rf build .cache $(VENV)
 
@@ -68,4 +71,4 @@ $(VENV)/.ready: $(LOCKS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
-.PHONY: help demo test up status down reconcile setup check format schema bench-outbox lock lock-jars clean
+.PHONY: help demo test up status down reconcile setup check format schema bench-outbox lock lock-jars lock-plugins clean

@@ -1,76 +1,114 @@
-"""The connector plugins and their versions, read from versions.toml."""
+"""The releases that versions.toml pins: the connectors' plugins and the VPN server."""
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 VERSIONS_TOML = Path(__file__).with_name("versions.toml")
 COORDINATE_PARTS = 5
+# A host's name only: that Maven Central serves an artifact's path over HTTPS is said once, in `maven_url`.
+MAVEN_CENTRAL = "repo1.maven.org"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MavenPlugin:
-    """A plugin archive on Maven Central.
+class Release:
+    """One file of a project's release. Raises ValueError naming what is wrong.
 
-    `coordinate` is `group:artifact:version:packaging:classifier`.
-    """
-
-    coordinate: str
-
-    def __post_init__(self) -> None:
-        parts = self.coordinate.split(":")
-        if len(parts) != COORDINATE_PARTS or not all(parts):
-            raise ValueError(f"coordinate must be group:artifact:version:packaging:classifier, not {self.coordinate!r}")
-
-    @property
-    def version(self) -> str:
-        """The third part of the coordinate."""
-        return self.coordinate.split(":")[2]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleasePlugin:
-    """A plugin archive among a project's releases.
-
-    `sha256` is None until it is pinned; an archive without it can't be verified.
+    `size` (bytes) and `sha256` are None until they are pinned; a file without them can't be verified.
     """
 
     version: str
-    file: str
+    url: str
+    size: int | None
     sha256: str | None
 
     def __post_init__(self) -> None:
-        parse_version(self.version)
+        if urlsplit(self.url).scheme != "https" or not self.file:
+            raise ValueError(f"url must be https://…/<file>, not {self.url!r}")
         if self.version not in self.file:
             raise ValueError(f"file {self.file!r} isn't of version {self.version}")
         if self.sha256 is not None and not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 must be 64 hexadecimal digits, not {self.sha256!r}")
+        if self.sha256 is not None and not self.size:
+            raise ValueError(f"{self.file!r} has a sha256 but no size: empty it and run `make lock-plugins`")
+
+    @property
+    def file(self) -> str:
+        """The file's name: the last part of its URL."""
+        return urlsplit(self.url).path.rpartition("/")[2]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the file can be verified."""
+        return self.sha256 is not None
+
+    def request(self) -> dict[str, str | int]:
+        """What the deployment step is told of it; `size` is 0 and `sha256` empty when they aren't pinned."""
+        return {"url": self.url, "file": self.file, "size": self.size or 0, "sha256": self.sha256 or ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MavenRelease(Release):
+    """A release on Maven Central. `coordinate` is `group:artifact:version:packaging:classifier`."""
+
+    coordinate: str
+
+    @classmethod
+    def of(cls, coordinate: str, *, size: int | None, sha256: str | None) -> "MavenRelease":
+        """Make one from its coordinate, which says its version and where it is."""
+        parts = coordinate.split(":")
+        if len(parts) != COORDINATE_PARTS or not all(parts):
+            raise ValueError(f"coordinate must be group:artifact:version:packaging:classifier, not {coordinate!r}")
+        return cls(coordinate=coordinate, version=parts[2], url=maven_url(*parts), size=size, sha256=sha256)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Versions:
     """Everything that versions.toml pins."""
 
-    debezium: MavenPlugin
-    lenses_s3: ReleasePlugin
+    debezium: MavenRelease
+    lenses_s3: Release
+    config_provider: Release
+    softether: Release
+
+    @property
+    def releases(self) -> dict[str, Release]:
+        """All of them by the names of their tables in versions.toml."""
+        return {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def unpinned(self) -> tuple[str, ...]:
+        """The names of those that nothing may deploy before `make lock-plugins`."""
+        return tuple(name for name, release in self.releases.items() if not release.pinned)
 
 
 def load_versions(path: Path = VERSIONS_TOML) -> Versions:
     """Read and check versions.toml. Raises ValueError naming the entry that is missing or wrong."""
     tables = tomllib.loads(path.read_text())
     try:
-        lenses = tables["lenses-s3"]
-        return Versions(
-            debezium=MavenPlugin(coordinate=tables["debezium"]["coordinate"]),
-            lenses_s3=ReleasePlugin(
-                version=lenses["version"], file=lenses["file"], sha256=lenses["sha256"].strip() or None
-            ),
+        debezium = tables["debezium"]
+        versions = Versions(
+            debezium=MavenRelease.of(debezium["coordinate"], **_pin(debezium)),
+            lenses_s3=_release(tables["lenses-s3"]),
+            config_provider=_release(tables["config-provider"]),
+            softether=_release(tables["softether"]),
         )
+        # KCQL is written for the sink's version, so that one has to compare.
+        parse_version(versions.lenses_s3.version)
     except KeyError as missing:
         raise ValueError(f"{path.name}: {missing} is missing") from None
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
+    return versions
+
+
+def maven_url(group: str, artifact: str, version: str, packaging: str, classifier: str) -> str:
+    """Where Maven Central has an artifact."""
+    file = f"{artifact}-{version}-{classifier}.{packaging}"
+    return f"https://{MAVEN_CENTRAL}/maven2/{group.replace('.', '/')}/{artifact}/{version}/{file}"
 
 
 def parse_version(version: str) -> tuple[int, ...]:
@@ -78,3 +116,12 @@ def parse_version(version: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(\.\d+)*", version):
         raise ValueError(f"version must be numbers and dots, not {version!r}")
     return tuple(int(part) for part in version.split("."))
+
+
+def _release(table: dict[str, Any]) -> Release:
+    return Release(version=table["version"], url=table["url"], **_pin(table))
+
+
+def _pin(table: dict[str, Any]) -> dict[str, Any]:
+    sha256 = table["sha256"].strip() or None
+    return {"size": table["size"] if sha256 else None, "sha256": sha256}

@@ -8,39 +8,53 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {"analytics", "bench", "db", "local", "plugins", "spark_jobs", "stacks", "tests"}
-# Folder → (our folders that it may import besides itself, packages that it may import; None: any).
+# Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
+# Lambda and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
-    "db": (set(), {"psycopg2", "typer", "rich"}),
-    "plugins": (set(), set()),
+    "db": (set(), {"psycopg2", "typer", "rich", "boto3", "botocore"}),
+    "plugins": (set(), {"typer", "rich"}),
     "spark_jobs": (set(), {"pyspark", "py4j", "boto3", "botocore"}),
+    "stacks": ({"plugins"}, None),
+    "stacks/handlers": ({"db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
     "local": ({"db", "plugins"}, None),
     "bench": (OURS - {"tests"}, None),
 }
 
 
 def imports_of(path: Path) -> set[str]:
-    """The top-level names that a module imports, wherever in it."""
+    """The top-level names that a module imports, wherever in it; the handlers' package is one of its own."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
+            names |= {_top_level(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names.add("." if node.level else (node.module or "").split(".")[0])
+            names |= {"." if node.level else _top_level(f"{node.module}.{alias.name}") for alias in node.names}
     return names
+
+
+def _top_level(name: str) -> str:
+    return "stacks/handlers" if name.startswith("stacks.handlers") else name.split(".")[0]
 
 
 def violations(folder: str, imported: set[str]) -> set[str]:
     """The imports that the rules forbid for a module in `folder`."""
     ours, packages = RULES[folder]
-    wrong = (imported & OURS) - ours - {folder}
+    wrong = (imported & {*OURS, "stacks/handlers"}) - ours - {folder}
     if packages is not None:
-        wrong |= imported - OURS - packages - set(sys.stdlib_module_names)
+        wrong |= imported - OURS - {"stacks/handlers"} - packages - set(sys.stdlib_module_names)
     return wrong
+
+
+def modules_of(folder: str) -> list[Path]:
+    """The modules of a folder, without those of a folder below it that has rules of its own."""
+    below = [ROOT / other for other in RULES if other.startswith(f"{folder}/")]
+    found = sorted((ROOT / folder).glob("**/*.py"))
+    return [path for path in found if not any(path.is_relative_to(other) for other in below)]
 
 
 @pytest.mark.parametrize("folder", RULES)
 def test_every_module_imports_only_what_its_folder_may(folder: str) -> None:
-    modules = sorted((ROOT / folder).glob("**/*.py"))
+    modules = modules_of(folder)
     assert modules
     wrong = {str(path.relative_to(ROOT)): violations(folder, imports_of(path)) for path in modules}
     assert {path: names for path, names in wrong.items() if names} == {}
@@ -48,6 +62,8 @@ def test_every_module_imports_only_what_its_folder_may(folder: str) -> None:
 
 def test_a_forbidden_import_is_seen() -> None:
     assert violations("spark_jobs", {"os", "pyspark", "local"}) == {"local"}
-    assert violations("db", {"psycopg2", "boto3"}) == {"boto3"}
+    assert violations("db", {"psycopg2", "aws_cdk"}) == {"aws_cdk"}
+    assert violations("stacks/handlers", {"boto3", "plugins", "aws_cdk", "stacks"}) == {"aws_cdk", "stacks"}
+    assert violations("stacks", {"aws_cdk", "plugins", "stacks/handlers", "local"}) == {"stacks/handlers", "local"}
     assert violations("plugins", {"tests"}) == {"tests"}
     assert "." in violations("db", {"."})

@@ -1,0 +1,203 @@
+import hashlib
+import io
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plugins import archive
+from plugins.archive import ArchiveError, Digest, digest, download, fetch, repack
+from tests.plugins.server import Server, body, status
+
+CONTENT = b"release" * 1000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+# Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11.
+GOLDEN = "2ec7ec3a27152e438817c1ea6309db7ef1bf2bb25b7087eca6d4f162975ef074"
+
+
+def release(server: Server, **changes: Any) -> dict[str, Any]:
+    return {"url": f"{server.url}/a.zip", "file": "a.zip", "size": len(CONTENT), "sha256": SHA256, **changes}
+
+
+def zip_of(path: Path, members: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+    return path
+
+
+def tar_of(path: Path, members: dict[str, bytes], *, link: str | None = None) -> Path:
+    with tarfile.open(path, "w:gz") as packed:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            packed.addfile(entry, io.BytesIO(content))
+        if link:
+            entry = tarfile.TarInfo(link)
+            entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            packed.addfile(entry)
+    return path
+
+
+def test_the_pinned_file_is_brought(server: Server, tmp_path: Path) -> None:
+    server.answers["/a.zip"] = [body(CONTENT)]
+    assert fetch(release(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_wrong_checksum_shows_both_and_leaves_nothing(server: Server, tmp_path: Path) -> None:
+    server.answers["/a.zip"] = [body(b"x" * len(CONTENT))]
+    with pytest.raises(ArchiveError) as error:
+        fetch(release(server), tmp_path)
+    assert SHA256 in str(error.value)
+    assert hashlib.sha256(b"x" * len(CONTENT)).hexdigest() in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("changes", [{"sha256": ""}, {"size": 0}])
+def test_what_is_not_pinned_is_not_even_asked_for(server: Server, tmp_path: Path, changes: dict[str, Any]) -> None:
+    with pytest.raises(ArchiveError, match=r"a.zip has no checksum: run `make lock-plugins`"):
+        fetch(release(server, **changes), tmp_path)
+    assert server.requested == []
+
+
+def test_a_file_name_with_a_path_is_refused(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="isn't a file's name"):
+        fetch(release(server, file="../a.zip"), tmp_path)
+
+
+def test_more_than_the_pinned_size_is_not_read(server: Server, tmp_path: Path) -> None:
+    server.answers["/a.zip"] = [body(CONTENT + b"more")]
+    with pytest.raises(ArchiveError, match="more than 7,000 bytes"):
+        fetch(release(server), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_busy_or_breaks_off_is_asked_again(server: Server, tmp_path: Path, waits: list[float]) -> None:
+    server.answers["/a.zip"] = [
+        status(503),
+        status(429),
+        body(CONTENT[:100], announced=len(CONTENT)),
+        body(CONTENT),
+    ]
+    assert download(f"{server.url}/a.zip", tmp_path / "a.zip") == Digest(size=len(CONTENT), sha256=SHA256)
+    assert waits == [1, 3, 9]
+
+
+def test_tries_end(server: Server, tmp_path: Path, waits: list[float]) -> None:
+    server.answers["/a.zip"] = [status(500)]
+    with pytest.raises(ArchiveError, match=r"/a.zip: HTTP 500 .*\(tried 4 times\)"):
+        download(f"{server.url}/a.zip", tmp_path / "a.zip")
+    assert len(server.requested) == len(waits) + 1 == 4
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path, waits: list[float]) -> None:
+    with pytest.raises(ArchiveError, match="tried 4 times"):
+        download("http://127.0.0.1:1/a.zip", tmp_path / "a.zip")
+    assert len(waits) == 3
+
+
+def test_a_download_that_crawls_is_given_up(
+    server: Server, tmp_path: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers["/a.zip"] = [body(CONTENT)]
+    monkeypatch.setattr(archive, "ATTEMPT_SECONDS", -1)
+    with pytest.raises(ArchiveError, match="only 7,000 bytes in"):
+        download(f"{server.url}/a.zip", tmp_path / "a.zip")
+    assert len(waits) == 3
+
+
+def test_what_is_not_there_is_said_at_once(server: Server, tmp_path: Path, waits: list[float]) -> None:
+    with pytest.raises(ArchiveError, match="HTTP 404"):
+        download(f"{server.url}/gone.zip", tmp_path / "a.zip")
+    assert waits == []
+
+
+def test_a_redirect_is_followed(server: Server, tmp_path: Path) -> None:
+    server.answers["/a.zip"] = [status(302, Location="/real.zip")]
+    server.answers["/real.zip"] = [body(CONTENT)]
+    assert fetch(release(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_redirect_to_another_protocol_is_refused(server: Server, tmp_path: Path) -> None:
+    server.answers["/a.zip"] = [status(302, Location="ftp://127.0.0.1:1/a.zip")]
+    with pytest.raises(ArchiveError, match="leads to ftp://"):
+        download(f"{server.url}/a.zip", tmp_path / "a.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_the_machine_is_not_a_release(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="not a web address"):
+        download((tmp_path / "a.zip").as_uri(), tmp_path / "b.zip")
+
+
+def test_jars_of_all_archives_come_to_the_root_of_one_zip(tmp_path: Path) -> None:
+    tar = tar_of(tmp_path / "a.tar.gz", {"debezium/README.md": b"text", "debezium/b.jar": b"bb", "a.jar": b"aa"})
+    packed = zip_of(tmp_path / "c.zip", {"lib/deep/c.jar": b"cc", "LICENSE": b"text", "a.jar": b"aa"})
+    jar = tmp_path / "d.jar"
+    jar.write_bytes(b"dd")
+    target = tmp_path / "plugin.zip"
+    assert repack([tar, packed, jar], target) == digest(target)
+    with zipfile.ZipFile(target) as plugin:
+        assert {name: plugin.read(name) for name in plugin.namelist()} == {
+            "a.jar": b"aa",
+            "b.jar": b"bb",
+            "c.jar": b"cc",
+            "d.jar": b"dd",
+        }
+    assert {path.name for path in tmp_path.iterdir()} == {"a.tar.gz", "c.zip", "d.jar", "plugin.zip"}
+
+
+def test_the_same_jars_make_the_same_bytes(tmp_path: Path) -> None:
+    one = zip_of(tmp_path / "one.zip", {"x/a.jar": b"aa" * 99, "b.jar": b"bb"})
+    time.sleep(0.01)
+    two = zip_of(tmp_path / "two.zip", {"b.jar": b"bb", "y/a.jar": b"aa" * 99}, compression=zipfile.ZIP_STORED)
+    assert repack([one], tmp_path / "1.zip") == repack([two], tmp_path / "2.zip")
+    # So it stays with another Python, too: the zip's bytes are pinned here.
+    assert digest(tmp_path / "1.zip").sha256 == GOLDEN
+
+
+def test_two_different_jars_of_one_name_are_refused(tmp_path: Path) -> None:
+    one, two = zip_of(tmp_path / "one.zip", {"a.jar": b"1"}), tar_of(tmp_path / "two.tar.gz", {"x/a.jar": b"2"})
+    with pytest.raises(ArchiveError, match=r"a.jar is in one.zip and in two.tar.gz with different content"):
+        repack([one, two], tmp_path / "plugin.zip")
+    assert {path.name for path in tmp_path.iterdir()} == {"one.zip", "two.tar.gz"}
+
+
+@pytest.mark.parametrize("member", ["../a.jar", "/a.jar", "x/../../a.jar", "x\\..\\a.jar", "../notes.txt"])
+def test_a_path_that_leads_out_is_refused(tmp_path: Path, member: str) -> None:
+    for made in (zip_of(tmp_path / "a.zip", {member: b"1"}), tar_of(tmp_path / "a.tar.gz", {member: b"1"})):
+        with pytest.raises(ArchiveError, match="leads out of the archive"):
+            repack([made], tmp_path / "plugin.zip")
+
+
+def test_a_link_instead_of_a_jar_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"a.jar is a link"):
+        repack([tar_of(tmp_path / "a.tar.gz", {}, link="a.jar")], tmp_path / "plugin.zip")
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+@pytest.mark.parametrize("cut", [10, -30])
+def test_a_damaged_archive_is_said(tmp_path: Path, name: str, cut: int) -> None:
+    make = zip_of if name.endswith(".zip") else tar_of
+    whole = make(tmp_path / name, {"a.jar": bytes(range(256)) * 400})
+    whole.write_bytes(whole.read_bytes()[:cut])
+    with pytest.raises(ArchiveError, match=f"{name} can't be read"):
+        repack([whole], tmp_path / "plugin.zip")
+    assert {path.name for path in tmp_path.iterdir()} == {name}
+
+
+def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LARGEST_CONTENT_BYTES", 1_000)
+    packed = zip_of(tmp_path / "a.zip", {"a.jar": b"0" * 600, "b.jar": b"1" * 600})
+    with pytest.raises(ArchiveError, match=r"a.zip: its jars: more than 400 bytes"):
+        repack([packed], tmp_path / "plugin.zip")
+
+
+@pytest.mark.parametrize(("name", "message"), [("a.zip", "no jar in a.zip"), ("a.rar", "neither .zip")])
+def test_an_archive_without_jars_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ArchiveError, match=message):
+        repack([zip_of(tmp_path / name, {"README": b"text"})], tmp_path / "plugin.zip")
