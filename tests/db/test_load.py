@@ -3,9 +3,10 @@
 import contextlib
 import os
 import secrets
+import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +326,67 @@ def test_a_connection_that_breaks_ends_the_load_with_one_line(unchanged: Connect
     with pytest.raises(LoadError, match="nothing was loaded") as caught:
         load(unchanged, LoadOptions(connector_password=CONNECTOR_PASSWORD), kill)
     assert "\n" not in str(caught.value)
+
+
+def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParameters) -> None:
+    # The spaces count: what is typed before a prompt's last character, when the echo is off, is thrown away.
+    dialogue = {
+        "? [y/N]: ": "y",
+        "Password of postgres: ": database["password"],
+        "Password for the role cdc_connector: ": CONNECTOR_PASSWORD,
+        "Repeat for confirmation: ": CONNECTOR_PASSWORD,
+    }
+    target = ["--host", database["host"], "--port", str(database["port"]), "--dbname", database["dbname"]]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "CDC_"))}
+    command = [sys.executable, "-m", "db.load", *target]
+    screen, terminal = os.openpty()
+    # A session of its own, so that getpass finds no other terminal than this one.
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+    ) as loader:
+        os.close(terminal)
+        try:
+            shown = answer(screen, dialogue)
+            loader.wait(60)
+        finally:
+            loader.kill()
+            os.close(screen)
+    assert loader.returncode == 0, shown
+    assert f"Create the schema datalake in {database['dbname']}" in shown
+    assert "829 order events" in shown
+    assert database["password"] not in shown
+    assert CONNECTOR_PASSWORD not in shown
+
+
+def answer(screen: int, dialogue: Mapping[str, str]) -> str:
+    """Type each answer when its question stands at the end of the screen; return all that was shown until the end."""
+    shown, questions = "", list(dialogue)
+    while select.select([screen], [], [], 60)[0]:
+        try:
+            text = os.read(screen, 4096)
+        except OSError:  # the program has ended, and its terminal with it
+            assert questions == [], shown
+            return shown
+        shown += text.decode(errors="replace")
+        if questions and shown.endswith(questions[0]):
+            os.write(screen, f"{dialogue[questions.pop(0)]}\n".encode())
+    pytest.fail(f"nothing more within 60 s: {shown}")
+
+
+def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
+    screen, terminal = os.openpty()
+    target = ["--host", unchanged["host"], "--port", str(unchanged["port"]), "--dbname", unchanged["dbname"]]
+    os.write(screen, b"n\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "db.load", *target],
+        cwd=ROOT,
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(terminal)
+    os.close(screen)
+    assert done.returncode == 1
+    assert "not confirmed, nothing was loaded" in done.stderr

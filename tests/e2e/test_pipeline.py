@@ -60,9 +60,18 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
         pass
     platform.up()
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=15)
+    wait_for_row(platform, 995_000)
+    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=5)
     assert comparison.missing == ["990000"]
     assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
+
+
+def wait_for_row(platform: Platform, order: int) -> None:
+    """Wait until the job, which may still be starting, has committed this order's row."""
+    deadline = time.monotonic() + RECONCILE_TIMEOUT_S
+    while order not in platform.lake.rows().column("order_id").to_pylist():
+        assert time.monotonic() < deadline, f"order {order} didn't reach the lake in {RECONCILE_TIMEOUT_S} s"
+        time.sleep(0.5)
 
 
 def landed(platform: Platform) -> set[str]:
