@@ -1,5 +1,18 @@
 """The one error that the loader shows its user."""
 
+import psycopg2
+
 
 class LoadError(Exception):
     """The load can't go on. Its text is one line: what, where, what to do. The database is as it was."""
+
+
+def explain(error: psycopg2.Error) -> str:
+    """Say in one line what PostgreSQL refused."""
+    diagnosis = error.diag
+    if diagnosis.message_primary is None:
+        return f"the connection broke: {' '.join(str(error).split())}"
+    parts = [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
+    where = next((line for line in (diagnosis.context or "").splitlines() if line.startswith("COPY ")), None)
+    text = "; ".join(" ".join(part.split()) for part in (*parts, where) if part)
+    return f"PostgreSQL refused: {text}"

@@ -14,6 +14,7 @@ from db.loading import LoadOptions, LoadReport, load
 from db.preflight import CONNECTOR_ROLE
 from db.tables import SCHEMA
 
+DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": "devdb", "user": "postgres"}
 # Tracebacks that show local variables would show passwords.
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -21,10 +22,22 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def main(
     *,
-    host: Annotated[str, typer.Option(help="Server's host name or address.")] = "localhost",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Server's port.")] = 5432,
-    dbname: Annotated[str, typer.Option(help="Database to load; it must exist.")] = "devdb",
-    user: Annotated[str, typer.Option(help="User that may create schemas, publications and roles.")] = "postgres",
+    secret_id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|ARN", help="AWS secret, as RDS writes it, to take the options below and the password from."
+        ),
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")] = None,
+    dbname: Annotated[str | None, typer.Option(help="Database to load; it must exist.", show_default="devdb")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
+    ] = None,
+    connector_secret_id: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
+    ] = None,
     mode: Annotated[
         Literal["transaction", "statement"],
         typer.Option(help="When the outbox is written: one event per order and transaction, or one per statement."),
@@ -34,30 +47,27 @@ def main(
         Path | None,
         typer.Option("--from", metavar="FILE", help="Plain-text Northwind dump, in place of generated rows."),
     ] = None,
+    empty: Annotated[bool, typer.Option("--empty", help="Tables without rows.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
 ) -> None:
     """Load the source database: Northwind tables, outbox with its triggers, publication, connector role.
 
-    One transaction: everything or nothing. Passwords come from PGPASSWORD and CDC_CONNECTOR_PASSWORD, or are asked for.
+    One transaction: everything or nothing. Passwords come from PGPASSWORD and CDC_CONNECTOR_PASSWORD, from AWS Secrets
+    Manager, or are asked for.
     """
     try:
+        parameters = _parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
         if not yes:
-            _confirm(f"{dbname} at {host}:{port}", replace=replace)
-        parameters: dict[str, str | int] = {
-            "host": host,
-            "port": port,
-            "dbname": dbname,
-            "user": user,
-            "password": _password("PGPASSWORD", f"Password of {user}", confirm=False),
-        }
+            _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
+        if "password" not in parameters:
+            parameters["password"] = _password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
         options = LoadOptions(
-            connector_password=_password(
-                "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
-            ),
+            connector_password=_connector_password(connector_secret_id),
             mode=mode,
             scale=scale,
             dump=from_,
+            empty=empty,
             replace=replace,
         )
         report = _load_showing_progress(parameters, options)
@@ -69,6 +79,25 @@ def main(
         raise typer.Exit(130) from None
     rows = sum(report.rows.values())
     typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
+
+
+def _parameters(secret_id: str | None, given: dict[str, str | int | None]) -> dict[str, str | int]:
+    """Join the defaults, what the secret says, and what the user says, who has the last word (a tunnel's port, say)."""
+    chosen = {key: value for key, value in given.items() if value is not None}
+    return DEFAULTS | (_secret(secret_id) if secret_id else {}) | chosen
+
+
+def _connector_password(secret_id: str | None) -> str:
+    if secret_id:
+        return str(_secret(secret_id)["password"])
+    return _password("CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True)
+
+
+def _secret(secret_id: str) -> dict[str, str | int]:
+    # Here and not above: importing boto3 takes longer than a whole load, and few need it.
+    from db.secret import connection_parameters
+
+    return connection_parameters(secret_id)
 
 
 def _confirm(target: str, *, replace: bool) -> None:

@@ -17,7 +17,7 @@ from psycopg2.extensions import encrypt_password
 from db import preflight
 from db.connecting import connect
 from db.dump import read_dump
-from db.errors import LoadError
+from db.errors import LoadError, explain
 from db.sample import DEFAULT_SEED, generate, row_counts
 from db.tables import SCHEMA, TABLES, Chunk, copy_lines
 
@@ -34,14 +34,16 @@ class LoadOptions:
     """What to load and how.
 
     `mode` decides when the outbox is written; `scale` multiplies the generated orders; `dump` is a plain-text dump to
-    load instead of generated rows; `replace` drops what an earlier load left. `connector_password` is for the role that
-    the connector logs in with; only its SCRAM verifier is sent. Raises LoadError when they contradict one another.
+    load instead of generated rows; with `empty` the tables get no rows; `replace` drops what an earlier load left.
+    `connector_password` is for the role that the connector logs in with; only its SCRAM verifier is sent. Raises
+    LoadError when they contradict one another.
     """
 
     connector_password: str = field(repr=False)
     mode: Mode = "transaction"
     scale: int = 1
     dump: Path | None = None
+    empty: bool = False
     replace: bool = False
     seed: int = DEFAULT_SEED
 
@@ -52,6 +54,8 @@ class LoadOptions:
             raise LoadError(f"--scale {self.scale}: must be 1 or more")
         if self.dump is not None and self.scale != 1:
             raise LoadError("--scale multiplies generated orders and doesn't go with --from")
+        if self.empty and (self.dump is not None or self.scale != 1):
+            raise LoadError("--empty loads no rows and doesn't go with --from or --scale")
         if not self.connector_password:
             raise LoadError(f"the password of {preflight.CONNECTOR_ROLE} is empty: set CDC_CONNECTOR_PASSWORD")
 
@@ -68,24 +72,28 @@ class LoadReport:
 def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
     """Load the database, everything or nothing. Raises LoadError with one line; the database is then as it was."""
     started = time.monotonic()
-    chunks, totals = _source(options, progress)
-    with contextlib.closing(connect(connection_parameters)) as connection:
-        try:
-            # Leaving the block commits, an exception rolls back.
-            with connection, connection.cursor() as cursor:
-                preflight.check(cursor, replace=options.replace)
-                _create_tables(cursor)
-                _copy(cursor, chunks, totals, progress)
-                _create_outbox(cursor, options, progress)
-                cursor.execute("SELECT count(*) FROM datalake.cdc_events")
-                (events,) = cursor.fetchone() or (0,)
-        except psycopg2.Error as error:
-            raise LoadError(_explain(error)) from error
+    chunks, totals = source(options, progress)
+    with transaction(connection_parameters) as cursor:
+        preflight.check(cursor, replace=options.replace)
+        events = fill(cursor, chunks, totals, options, progress)
     return LoadReport(totals, events, time.monotonic() - started)
 
 
-def _source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
+@contextlib.contextmanager
+def transaction(connection_parameters: Mapping[str, Any]) -> Iterator[Cursor]:
+    """Connect, and commit when the block ends; an exception rolls back, and one of PostgreSQL's becomes LoadError."""
+    with contextlib.closing(connect(connection_parameters)) as connection:
+        try:
+            with connection, connection.cursor() as cursor:
+                yield cursor
+        except psycopg2.Error as error:
+            raise LoadError(f"{explain(error)} (nothing was loaded)") from error
+
+
+def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
     """Return the rows to load and how many there are of each table; a dump is read to its end before anything else."""
+    if options.empty:
+        return (), dict.fromkeys(TABLES, 0)
     if options.dump is None:
         return generate(options.scale, options.seed), row_counts(options.scale)
     step = f"read {options.dump.name}"
@@ -93,6 +101,18 @@ def _source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], 
     rows = read_dump(options.dump)
     progress(step, 1, 1)
     return rows.items(), {table: len(table_rows) for table, table_rows in rows.items()}
+
+
+def fill(
+    cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], options: LoadOptions, progress: Progress
+) -> int:
+    """Create everything in a database that preflight has checked; return how many rows the outbox has."""
+    _create_tables(cursor)
+    _copy(cursor, chunks, totals, progress)
+    _create_outbox(cursor, options, progress)
+    cursor.execute("SELECT count(*) FROM datalake.cdc_events")
+    (events,) = cursor.fetchone() or (0,)
+    return int(events)
 
 
 def _create_tables(cursor: Cursor) -> None:
@@ -136,8 +156,8 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
         ("add keys and indexes", lambda: _run(cursor, "02_keys.sql")),
         ("gather statistics", lambda: _analyze(cursor)),
         ("create outbox", lambda: _run_outbox_files(cursor, options.mode)),
-        ("create connector role", lambda: _create_role(cursor, options.connector_password)),
         ("publish outbox and heartbeat", lambda: _run(cursor, "07_replication.sql")),
+        ("create connector role", lambda: grant_role(cursor, options.connector_password)),
         ("fill outbox", lambda: cursor.execute("CALL datalake.usp_init_order_events()")),
         ("add triggers", lambda: _run(cursor, "06_outbox_triggers.sql")),
         ("set search path", lambda: _set_search_path(cursor)),
@@ -162,8 +182,8 @@ def _run_outbox_files(cursor: Cursor, mode: Mode) -> None:
         _run(cursor, name)
 
 
-def _create_role(cursor: Cursor, password: str) -> None:
-    """Create the connector's role, or keep the one that other databases use and renew its password."""
+def grant_role(cursor: Cursor, password: str) -> None:
+    """Create the connector's role, or keep the one that is there and renew its password; give it its rights here."""
     role = sql.Identifier(preflight.CONNECTOR_ROLE)
     cursor.execute(
         "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s), EXISTS (SELECT FROM pg_roles WHERE rolname = %s)",
@@ -185,6 +205,7 @@ def _create_role(cursor: Cursor, password: str) -> None:
     cursor.execute("SELECT current_database()")
     (name,) = cursor.fetchone() or ("",)
     cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), role))
+    _run(cursor, "08_connector_rights.sql")
 
 
 def _set_search_path(cursor: Cursor) -> None:
@@ -193,14 +214,3 @@ def _set_search_path(cursor: Cursor) -> None:
     cursor.execute(
         sql.SQL("ALTER DATABASE {} SET search_path = {}, public").format(sql.Identifier(name), sql.Identifier(SCHEMA))
     )
-
-
-def _explain(error: psycopg2.Error) -> str:
-    """Say in one line what PostgreSQL refused."""
-    diagnosis = error.diag
-    if diagnosis.message_primary is None:
-        return f"the connection broke: {' '.join(str(error).split())} (nothing was loaded)"
-    parts = [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
-    where = next((line for line in (diagnosis.context or "").splitlines() if line.startswith("COPY ")), None)
-    text = "; ".join(" ".join(part.split()) for part in (*parts, where) if part)
-    return f"PostgreSQL refused: {text} (nothing was loaded)"

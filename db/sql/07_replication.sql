@@ -7,8 +7,3 @@ INSERT INTO datalake.cdc_heartbeat VALUES (1, now());
 
 ALTER PUBLICATION cdc_publication SET TABLE datalake.cdc_events, datalake.cdc_heartbeat;
 ALTER PUBLICATION cdc_publication SET (publish = 'insert, update, delete');
-
--- The connector's role exists by now: the loader makes it, with a password that only the loader knows.
-GRANT USAGE ON SCHEMA datalake TO cdc_connector;
-GRANT SELECT ON datalake.cdc_events, datalake.cdc_heartbeat TO cdc_connector;
-GRANT UPDATE (beat_at) ON datalake.cdc_heartbeat TO cdc_connector;
