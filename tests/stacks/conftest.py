@@ -1,0 +1,52 @@
+"""Both environments synthesized once for all tests, with cdk-nag, as templates by the stack's role."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
+
+# isort: split
+from aws_cdk.assertions import Template
+
+from operate.synth import Synthesis, synthesize
+from stacks.environment import load
+
+
+@dataclass(frozen=True)
+class Synthesized:
+    """An environment's synthesis: `dev["network"]` is that stack's template for assertions."""
+
+    synthesis: Synthesis
+    by_role: Mapping[str, Template]
+
+    def __getitem__(self, role: str) -> Template:
+        return self.by_role[role]
+
+    def resources(self, role: str, type_: str) -> dict[str, Any]:
+        """The stack's resources of a type, by logical id."""
+        found: dict[str, Any] = self.by_role[role].find_resources(type_)
+        return found
+
+
+def synthesized(name: str, folder: Path) -> Synthesized:
+    synthesis = synthesize(load(name), folder / name, nag=True)
+    by_role = {
+        stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))
+        for stack, template in synthesis.templates.items()
+    }
+    return Synthesized(synthesis, by_role)
+
+
+@pytest.fixture(scope="session")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    return synthesized("dev", tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(scope="session")
+def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    return synthesized("prod", tmp_path_factory.mktemp("cdk.out"))

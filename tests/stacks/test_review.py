@@ -1,0 +1,118 @@
+"""The rules of our own on templates: each sees what it is for, and lets the right thing pass."""
+
+import json
+from typing import Any
+
+import pytest
+
+from stacks.review import Finding, plain_text, request_of, review
+
+
+def findings(resource: dict[str, Any], *, production: bool = False) -> list[str]:
+    found = review("s", {"Resources": {"R": resource}}, production=production)
+    assert all(isinstance(finding, Finding) and finding.resource == "R" for finding in found)
+    return [finding.rule for finding in found]
+
+
+def custom(request: object) -> dict[str, Any]:
+    return {"Type": "Custom::Connector", "Properties": {"ServiceToken": "t", "Request": json.dumps(request)}}
+
+
+def policy(action: object, resource: object) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    return {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+
+
+def group(**rule: object) -> dict[str, Any]:
+    return {"Type": "AWS::EC2::SecurityGroup", "Properties": {"SecurityGroupIngress": [rule]}}
+
+
+@pytest.mark.parametrize("value", ["hunter2", "${file:/x:password}", "${secretsmanager:orders}"])
+def test_a_connectors_password_must_be_a_reference(value: str) -> None:
+    assert findings(custom({"connectorConfiguration": {"database.password": value}})) == ["no-secret-values"]
+
+
+def test_a_reference_passes() -> None:
+    request = custom({"connectorConfiguration": {"database.password": "${secretsmanager:orders:password}"}})
+    assert findings(request) == []
+
+
+def test_a_reference_with_a_name_that_is_known_only_later_passes() -> None:
+    parts = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
+    resource = {"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", parts]}}}
+    assert findings(resource) == []
+
+
+def test_a_secret_that_cloudformation_would_resolve_is_seen() -> None:
+    resource = custom({"x": "{{resolve:secretsmanager:orders:SecretString:password}}"})
+    assert findings(resource) == ["no-secret-values"]
+
+
+def test_names_of_secrets_and_of_the_provider_pass() -> None:
+    names = {"secretArn": "arn:aws:secretsmanager:…", "secretName": "orders", "config.providers.secretsmanager.class": "x"}
+    assert findings(custom(names)) == []
+
+
+def test_a_release_without_checksum_is_a_warning() -> None:
+    (finding,) = review(
+        "s", {"Resources": {"R": custom({"releases": [{"file": "x.zip", "sha256": ""}]})}}, production=False
+    )
+    assert finding.level == "warning"
+    assert "x.zip has no SHA-256" in str(finding)
+    assert findings(custom({"releases": [{"file": "x.zip", "sha256": "0" * 64}]})) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("kafka-cluster:*", "arn:aws:kafka:r:a:topic/c/u/orders"),
+        (["kafka-cluster:ReadData"], "*"),
+        ("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/*"),
+        ("kafka-cluster:AlterGroup", {"Fn::Join": ["", ["arn:aws:kafka:r:a:group/", {"Ref": "C"}, "/u/*"]]}),
+        ("kafka-cluster:AlterGroup", "arn:aws:kafka:r:a:*"),
+    ],
+)
+def test_wide_rights_on_kafka_are_seen(action: object, resource: object) -> None:
+    assert findings(policy(action, resource)) == ["kafka-rights-scoped"]
+
+
+def test_rights_on_named_topics_pass() -> None:
+    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/orders")) == []
+    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/__amazon_msk_connect_*")) == []
+    assert findings(policy("s3:GetObject", "*")) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 443, "ToPort": 443},
+        {"CidrIpv6": "::/0", "IpProtocol": "-1"},
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "udp", "FromPort": 500, "ToPort": 4500},
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 500, "ToPort": 500},
+    ],
+)
+def test_a_port_that_is_open_to_the_world_is_seen(rule: dict[str, object]) -> None:
+    assert findings(group(**rule)) == ["no-open-ports"]
+    assert findings({"Type": "AWS::EC2::SecurityGroupIngress", "Properties": rule}) == ["no-open-ports"]
+
+
+def test_ipsec_and_private_networks_pass() -> None:
+    assert findings(group(CidrIp="0.0.0.0/0", IpProtocol="udp", FromPort=4500, ToPort=4500)) == []
+    assert findings(group(CidrIp="10.0.0.0/16", IpProtocol="tcp", FromPort=5432, ToPort=5432)) == []
+
+
+def test_a_role_that_may_do_everything_is_seen() -> None:
+    inline = {"PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}}
+    assert findings({"Type": "AWS::IAM::Role", "Properties": {"Policies": [inline]}}) == ["no-administrators"]
+
+
+def test_production_keeps_its_data() -> None:
+    bucket = {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Retain"}
+    assert findings(bucket, production=True) == ["data-survives"]
+    assert findings(bucket) == []
+    assert findings(bucket | {"DeletionPolicy": "Retain"}, production=True) == []
+
+
+def test_text_with_functions_is_read() -> None:
+    assert plain_text({"Fn::Join": ["-", ["a", {"Ref": "B"}, "c"]]}) == "a-\0-c"
+    assert request_of({"Type": "AWS::S3::Bucket"}) is None
