@@ -27,6 +27,8 @@ from local.services import (
 )
 from local.state import Passwords, write_private
 from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
+from spark_jobs import submit
+from spark_jobs.submit import TableJob
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA_TIMEOUT_S = 600
@@ -219,20 +221,13 @@ def _is(reached: Callable[[], bool]) -> bool:
 
 def job_arguments() -> list[str]:
     """Return the streaming job's options: the text's spark-submit line with our storage and the default layout."""
-    settings = {
-        "hoodie.streamer.source.dfs.root": f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
-        "hoodie.streamer.schemaprovider.source.schema.file": str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
-        "hoodie.streamer.poll.interval.seconds": "0.2",
-    }
-    overrides = [part for name, value in settings.items() for part in ("--hoodie-conf", f"{name}={value}")]
-    return [
-        *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),
-        *("--source-class", "org.apache.hudi.utilities.sources.JsonDFSSource"),
-        *("--source-ordering-field", "__lsn"),
-        *("--schemaprovider-class", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider"),
-        *("--target-base-path", f"s3a://{LAKE_BUCKET}/{LAKE_PATH}"),
-        *("--target-table", f"{GLUE_DATABASE}.{GLUE_TABLE}"),
-        *("--props", str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties")),
-        *overrides,
-        *("--enable-sync", "--min-sync-interval-seconds", "5", "--continuous"),
-    ]
+    job = TableJob(
+        landing=f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
+        table_path=f"s3a://{LAKE_BUCKET}/{LAKE_PATH}",
+        database=GLUE_DATABASE,
+        table=GLUE_TABLE,
+        schema_file=str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
+        properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
+        configuration={"hoodie.streamer.poll.interval.seconds": "0.2"},
+    )
+    return submit.job_arguments(job)

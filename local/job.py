@@ -2,7 +2,6 @@
 
 import os
 import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,13 +9,12 @@ import pyspark
 
 from local.jars import jar_folder
 from local.java import java_home, jvm_flags
+from spark_jobs.archive import build_archive
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
 _REGION = "us-east-1"
-# Any date would do: it only has to be the same each time, so that equal sources make an equal archive.
-_ZIP_DATE = (2026, 1, 1, 0, 0, 0)
 _LOG4J = """\
 status = error
 rootLogger.level = warn
@@ -56,22 +54,6 @@ def spark_submit(
     spark_home = Path(pyspark.__file__).parent
     command = [str(spark_home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(JOB), *arguments]
     return command, _environment(configuration, spark_home, s3_endpoint, glue_endpoint)
-
-
-def build_archive(target: Path) -> None:
-    """Pack the job's modules into a zip for `--py-files`; a file that is the same already stays untouched."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Several runs may build it at once; each renames a complete file of its own into place.
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sorted((ROOT / "spark_jobs").rglob("*.py")):
-            entry = zipfile.ZipInfo(source.relative_to(ROOT).as_posix(), _ZIP_DATE)
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, source.read_bytes(), zipfile.ZIP_DEFLATED)
-    if target.is_file() and target.read_bytes() == part.read_bytes():
-        part.unlink()
-    else:
-        part.replace(target)
 
 
 def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict[str, str]:

@@ -28,6 +28,8 @@ QUARANTINE_LIMIT = "hoodie.streamer.quarantine.max.records"
 TOMBSTONES_LIMIT = "hoodie.streamer.tombstones.max.keys"
 POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
 SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
+STOP_FILE = "hoodie.streamer.stop.file"
+METRICS_NAMESPACE = "hoodie.streamer.metrics.namespace"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,8 @@ STREAMER_PROPERTIES = {
     ),
     POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
     SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
+    STOP_FILE: Property(default=None, own=True, meaning="a file that ends the job, as SIGTERM does, once it is there"),
+    METRICS_NAMESPACE: Property(default=None, own=True, meaning="CloudWatch namespace to publish metrics to"),
 }
 
 _NO_PLUG_INS = "Java classes of hudi-utilities can't be plugged into this job"

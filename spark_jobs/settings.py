@@ -84,6 +84,8 @@ class Settings:
     ignore_checkpoint: str | None
     max_retries: int
     retry_seconds: int
+    stop_file: str | None
+    metrics_namespace: str | None
 
 
 def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
@@ -111,6 +113,8 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         ignore_checkpoint=options.ignore_checkpoint,
         max_retries=options.max_retry_count,
         retry_seconds=options.retry_interval_seconds,
+        stop_file=properties.get(keys.STOP_FILE),
+        metrics_namespace=properties.get(keys.METRICS_NAMESPACE),
     )
 
 

@@ -10,25 +10,28 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from spark_jobs import options, properties, schema, session, settings
+from spark_jobs import libraries, options, properties, schema, session, settings
 from spark_jobs.catalogue import Catalogue, sync_to_glue
+from spark_jobs.companions import Companions
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.loop import Loop
+from spark_jobs.metrics import metrics_for
 from spark_jobs.quarantine import Quarantine
-from spark_jobs.report import CommitReport
 from spark_jobs.settings import FileSettings, Settings
 from spark_jobs.signals import stop_on_signals
 from spark_jobs.sources import Source
 from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import lister_for
+from spark_jobs.stop_file import StopFile
 from spark_jobs.table import HudiTable
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job; return the exit code: 0, or 1 after one line on standard error."""
+    shipped = libraries.use_shipped(libraries.__loader__)
     try:
         given = options.parse(arguments)
         stop = threading.Event()
@@ -41,6 +44,9 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
         log(f"error: {error if isinstance(error, JobError) else first_line(error)}")
         return 1
+    finally:
+        if shipped:
+            shipped.cleanup()
     return 0
 
 
@@ -64,32 +70,27 @@ def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
     )
-    catalogue = _catalogue(spark, decided)
-
-    def committed(report: CommitReport) -> None:
-        print(report.line(), flush=True)
-        if catalogue and ingest.last_commit:
-            catalogue.committed(ingest.last_commit)
-
-    def idle() -> None:
-        hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
-        if catalogue:
-            catalogue.run_if_due()
-
+    companions = Companions(
+        hadoop=hadoop,
+        ingest=ingest,
+        catalogue=_catalogue(spark, decided),
+        metrics=metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log),
+        stop_file=StopFile(decided.stop_file, exists=hadoop.exists, stop=stop, log=log) if decided.stop_file else None,
+    )
     loop = Loop(
         ingest,
         stop=stop,
-        committed=committed,
-        idle=idle,
+        committed=companions.committed,
+        idle=companions.idle,
         log=log,
         max_retries=decided.max_retries,
         retry_seconds=decided.retry_seconds,
     )
+    companions.start()
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:
-        if catalogue:
-            catalogue.finish()
+        companions.finish()
 
 
 def _catalogue(spark: SparkSession, decided: Settings) -> Catalogue | None:

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = {"analytics", "bench", "db", "local", "plugins", "spark_jobs", "stacks", "tests"}
+# The job's command line and archive: what starts it, here and on EMR, imports these of its modules and no others.
+SUBMISSION = {"spark_jobs.submit", "spark_jobs.archive"}
+OURS = {"analytics", "bench", "db", "local", "plugins", "spark_jobs", "stacks", "tests"} | SUBMISSION
 # Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
 # Lambda and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "db": (set(), {"psycopg2", "typer", "rich", "boto3", "botocore"}),
     "plugins": (set(), {"typer", "rich"}),
-    "spark_jobs": (set(), {"pyspark", "py4j", "boto3", "botocore"}),
-    "stacks": ({"plugins"}, None),
+    "spark_jobs": (SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
+    "stacks": ({"plugins"} | SUBMISSION, None),
     "stacks/handlers": ({"db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
-    "local": ({"db", "plugins"}, None),
+    "local": ({"db", "plugins"} | SUBMISSION, None),
     "bench": (OURS - {"tests"}, None),
 }
 
@@ -33,7 +35,10 @@ def imports_of(path: Path) -> set[str]:
 
 
 def _top_level(name: str) -> str:
-    return "stacks/handlers" if name.startswith("stacks.handlers") else name.split(".")[0]
+    if name.startswith("stacks.handlers"):
+        return "stacks/handlers"
+    module = ".".join(name.split(".")[:2])
+    return module if module in SUBMISSION else name.split(".")[0]
 
 
 def violations(folder: str, imported: set[str]) -> set[str]:
@@ -67,3 +72,12 @@ def test_a_forbidden_import_is_seen() -> None:
     assert violations("stacks", {"aws_cdk", "plugins", "stacks/handlers", "local"}) == {"stacks/handlers", "local"}
     assert violations("plugins", {"tests"}) == {"tests"}
     assert "." in violations("db", {"."})
+
+
+def test_what_starts_the_job_needs_no_spark() -> None:
+    for name in (*SUBMISSION, "spark_jobs.keys"):
+        imported = imports_of(ROOT / f"{name.replace('.', '/')}.py")
+        assert imported <= {"spark_jobs", *sys.stdlib_module_names}, name
+    assert imports_of(ROOT / "local" / "flow.py") >= {"spark_jobs.submit"}
+    assert violations("local", {"spark_jobs.submit", "spark_jobs"}) == {"spark_jobs"}
+    assert violations("stacks", {"spark_jobs.archive", "spark_jobs"}) == {"spark_jobs"}

@@ -1,0 +1,55 @@
+"""What runs beside the ingestion and hears of its batches: the catalogue's sync, the metrics, the stop file."""
+
+from dataclasses import dataclass
+
+from spark_jobs.catalogue import Catalogue
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.ingest import Ingest
+from spark_jobs.metrics import Metrics
+from spark_jobs.report import CommitReport
+from spark_jobs.stop_file import StopFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Companions:
+    """Tells each of them, where the settings want it, what the loop has just done."""
+
+    hadoop: Hadoop
+    ingest: Ingest
+    catalogue: Catalogue | None
+    metrics: Metrics | None
+    stop_file: StopFile | None
+
+    def start(self) -> None:
+        """Start what has a thread of its own, and look whether the job was told to stop before it began."""
+        if self.metrics:
+            self.metrics.start()
+        if self.stop_file:
+            self.stop_file.look()
+
+    def committed(self, report: CommitReport) -> None:
+        """Pass a commit on, its line to standard output first."""
+        print(report.line(), flush=True)
+        if self.metrics:
+            self.metrics.committed(report)
+        if self.catalogue and self.ingest.last_commit:
+            self.catalogue.committed(self.ingest.last_commit)
+        if self.stop_file:
+            self.stop_file.look()
+
+    def idle(self) -> None:
+        """Pass on that there was nothing new."""
+        self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
+        if self.metrics:
+            self.metrics.idle()
+        if self.catalogue:
+            self.catalogue.run_if_due()
+        if self.stop_file:
+            self.stop_file.look()
+
+    def finish(self) -> None:
+        """Let each finish what it has begun."""
+        if self.catalogue:
+            self.catalogue.finish()
+        if self.metrics:
+            self.metrics.finish()

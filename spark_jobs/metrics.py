@@ -1,0 +1,162 @@
+"""Publishes what the commits did, and that the job is alive, to CloudWatch: once a minute, from a thread of its own.
+
+Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles (a
+minute without a commit says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds: the time since
+the job last knew that the table holds all that has landed, by a commit or by a look that found nothing new. An idle
+pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.errors import first_line
+from spark_jobs.report import CommitReport
+
+Log = Callable[[str], None]
+INTERVAL_S = 60.0
+# Longer than one call with its retries may take.
+FINISH_S = 30.0
+_CONNECT_S, _READ_S, _ATTEMPTS = 3, 5, 2
+COUNTERS = {
+    "Events": "events",
+    "Upserts": "upserts",
+    "Deletes": "deletes",
+    "Quarantined": "quarantined",
+    "MissingOffsets": "missing_offsets",
+    "LateFiles": "late_files",
+}
+DURATIONS = {"CommitSeconds": "seconds", "LagSeconds": "lag_seconds"}
+
+
+@dataclass
+class _Statistics:
+    """CloudWatch's StatisticSet of the values since the last publication, one per commit."""
+
+    count: int = 0
+    total: float = 0
+    low: float = 0
+    high: float = 0
+
+    def add(self, value: float) -> None:
+        self.low = min(self.low, value) if self.count else value
+        self.high = max(self.high, value) if self.count else value
+        self.count += 1
+        self.total += value
+
+    def minus(self, sent: "_Statistics") -> "_Statistics":
+        """Return what came in after `sent` was taken; its extremes are those of all, which only widens them."""
+        left = self.count - sent.count
+        return _Statistics(left, self.total - sent.total, self.low, self.high) if left else _Statistics()
+
+    def to_request(self) -> dict[str, float]:
+        return {"SampleCount": self.count, "Sum": self.total, "Minimum": self.low, "Maximum": self.high}
+
+
+class Metrics:
+    """Collects one table's figures; `client` is boto3's CloudWatch client. No failure of it reaches the job."""
+
+    def __init__(
+        self, client: Any, *, namespace: str, table: str, log: Log, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._dimensions = [{"Name": "table", "Value": table}]
+        self._log = log
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._statistics: dict[str, _Statistics] = {}
+        self._current_at = clock()
+        self._failures = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+
+    def start(self) -> None:
+        """Publish from now on, at once and then every minute."""
+        self._thread.start()
+
+    def committed(self, report: CommitReport) -> None:
+        """Take in a commit."""
+        with self._lock:
+            self._current_at = self._clock()
+            for name, attribute in (COUNTERS | DURATIONS).items():
+                value = getattr(report, attribute)
+                if value is not None:
+                    self._statistics.setdefault(name, _Statistics()).add(value)
+
+    def idle(self) -> None:
+        """Note that a look found nothing new."""
+        with self._lock:
+            self._current_at = self._clock()
+
+    def finish(self) -> None:
+        """Publish what is left, for half a minute at most."""
+        self._ended.set()
+        self._thread.join(FINISH_S)
+
+    def publish(self) -> None:
+        """Send the figures since the last success; they are kept for the next attempt when this one fails."""
+        with self._lock:
+            taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
+            age = self._clock() - self._current_at
+        try:
+            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age)))
+        except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
+            self._failed(error)
+            return
+        if self._failures:
+            self._log(f"metrics are published again, after {self._failures} failures")
+        self._failures = 0
+        with self._lock:
+            for name, sent in taken.items():
+                self._statistics[name] = self._statistics[name].minus(sent)
+
+    def _run(self) -> None:
+        while True:
+            self.publish()
+            if self._ended.is_set():
+                return
+            self._ended.wait(INTERVAL_S)
+
+    def _data(self, taken: dict[str, _Statistics], age: float) -> Iterator[dict[str, Any]]:
+        yield self._datum("CommitAgeSeconds", "Seconds", Value=age)
+        commits = taken.get("Events", _Statistics()).count
+        yield self._datum("Commits", "Count", Value=commits)
+        for name in COUNTERS | DURATIONS:
+            unit = "Count" if name in COUNTERS else "Seconds"
+            statistics = taken.get(name, _Statistics())
+            if statistics.count:
+                yield self._datum(name, unit, StatisticValues=statistics.to_request())
+            elif name in COUNTERS:
+                yield self._datum(name, unit, Value=0)
+
+    def _datum(self, name: str, unit: str, **value: Any) -> dict[str, Any]:
+        return {"MetricName": name, "Dimensions": self._dimensions, "Unit": unit, **value}
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures == 1:
+            self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
+
+
+def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:
+    """Return a table's metrics; None without a namespace, or, with a line to the log, without boto3 or a region."""
+    if not namespace:
+        return None
+    try:
+        import boto3  # shipped with the job where Python has none
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+    except ModuleNotFoundError:
+        log("boto3 is missing: no metrics are published")
+        return None
+    retries: Any = {"total_max_attempts": _ATTEMPTS, "mode": "standard"}
+    limits = Config(connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries=retries)
+    try:
+        client = boto3.client("cloudwatch", config=limits)
+    except BotoCoreError as error:
+        log(f"no metrics are published: {first_line(error)}")
+        return None
+    return Metrics(client, namespace=namespace, table=table, log=log)
