@@ -72,6 +72,7 @@ class Database(Section):
     sample_data: bool
     sample_scale: Annotated[int, Field(ge=1, le=1_000)] = 1
     outbox_mode: Literal["transaction", "statement"] = "transaction"
+    log_retention_days: LogRetention = 30
 
 
 class Streaming(Section):

@@ -92,18 +92,19 @@ class HandlerProvider(Construct):
         return logs.LogGroup(self, id_, retention=self._log_retention, removal_policy=RemovalPolicy.DESTROY)
 
     def _provider(self) -> cr.Provider:
-        waiting: dict[str, Any] = (
-            {"is_complete_handler": self.is_complete, "query_interval": QUERY_INTERVAL, "total_timeout": TOTAL_TIMEOUT}
-            if self.is_complete
-            else {}
-        )
+        # CDK refuses these where there is nothing to wait for.
+        waiting: dict[str, Any] = {
+            "is_complete_handler": self.is_complete,
+            "query_interval": QUERY_INTERVAL,
+            "total_timeout": TOTAL_TIMEOUT,
+            "disable_waiter_state_machine_logging": True,
+        }
         return cr.Provider(
             self,
             "Framework",
             on_event_handler=self.on_event,
             log_group=self._log_group("FrameworkLog"),
-            disable_waiter_state_machine_logging=True,
-            **waiting,
+            **(waiting if self.is_complete else {}),
         )
 
     def _acknowledge_framework(self) -> None:

@@ -1,0 +1,258 @@
+"""The source database: Aurora PostgreSQL, prepared for change data capture before any connector is made."""
+
+import json
+import string
+from typing import Any
+
+from aws_cdk import CfnOutput, CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_rds as rds
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from plugins.connectors import SourceSettings
+from stacks import wheels
+from stacks.checks import acknowledge
+from stacks.environment import Environment
+from stacks.naming import removal, retention
+from stacks.provider import RUNTIME, HandlerProvider
+
+PORT = 5432
+# Fixed in the connector's configuration, which is the same here and on one machine.
+CONNECTOR_ROLE = SourceSettings.database_user
+SLOT = SourceSettings.slot_name
+MASTER_USER = "postgres"
+# Passwords of letters and digits alone: they pass through URLs, configurations and connection strings.
+NOT_IN_PASSWORDS = string.punctuation
+# The longest that a sample of scale 1,000 may take; Lambda's own limit is 15 minutes.
+PREPARATION_TIMEOUT = Duration.minutes(14)
+
+
+class DatabaseStack(Stack):
+    """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
+
+    `connector_secret` is JSON with `username` and `password` of the connector's role. Who wants in opens PORT of
+    `security_group` from its own stack.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        vpc: ec2.IVpc,
+        vpn_access: ec2.ISecurityGroup,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._settings = environment.database
+        self._vpc = vpc
+        self.security_group = self._security_group(vpn_access)
+        self.log_group = self._log_group()
+        self.cluster = self._cluster()
+        self.connector_secret = self._connector_secret()
+        self.prepared = self._prepared()
+        self._outputs()
+
+    def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
+        group = ec2.SecurityGroup(
+            self, "DatabaseAccess", vpc=self._vpc, description="The source database", allow_all_outbound=False
+        )
+        group.add_ingress_rule(vpn_access, ec2.Port.tcp(PORT), "SQL clients on the VPN")
+        if removal(self._environment) is RemovalPolicy.RETAIN:
+            # A cluster that stays needs its group.
+            group.apply_removal_policy(RemovalPolicy.RETAIN)
+        return group
+
+    def _log_group(self) -> logs.LogGroup:
+        """Make the group that Aurora writes to, which it would otherwise make itself and keep for ever."""
+        return logs.LogGroup(
+            self,
+            "ServerLog",
+            log_group_name=f"/aws/rds/cluster/{self._environment.prefix}/postgresql",
+            retention=retention(self._settings.log_retention_days),
+            removal_policy=removal(self._environment),
+        )
+
+    def _cluster(self) -> rds.DatabaseCluster:
+        version = self._settings.engine_version
+        engine = rds.DatabaseClusterEngine.aurora_postgres(
+            version=rds.AuroraPostgresEngineVersion.of(version, version.split(".")[0])
+        )
+        writer, *readers = self._instances()
+        cluster = rds.DatabaseCluster(
+            self,
+            "Database",
+            engine=engine,
+            # Fixed, for the log group; a change that would replace the cluster, and its data, fails on the name.
+            cluster_identifier=self._environment.prefix,
+            default_database_name=self._settings.name,
+            credentials=rds.Credentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS),
+            writer=writer,
+            readers=readers,
+            vpc=self._vpc,
+            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS),
+            security_groups=[self.security_group],
+            parameter_group=self._parameters(engine),
+            iam_authentication=True,
+            storage_encrypted=True,
+            backup=rds.BackupProps(retention=Duration.days(self._settings.backup_retention_days)),
+            cloudwatch_logs_exports=["postgresql"],
+            deletion_protection=self._settings.deletion_protection,
+            removal_policy=removal(self._environment),
+        )
+        self._keep_what_a_kept_cluster_needs(cluster)
+        self._rotate(cluster)
+        acknowledge(
+            cluster,
+            "AwsSolutions-RDS11",
+            reason="PostgreSQL's own port: reachable in the VPC only, and another number would hide it from nobody.",
+        )
+        return cluster
+
+    def _instances(self) -> list[rds.IClusterInstance]:
+        """The writer first. Minor versions are the environment file's to choose, so that it says what runs."""
+        names = ["Writer", *(f"Reader{number}" for number in range(1, self._settings.instances))]
+        return [
+            rds.ClusterInstance.provisioned(
+                name,
+                instance_type=ec2.InstanceType(self._settings.instance_class),
+                auto_minor_version_upgrade=False,
+                publicly_accessible=False,
+            )
+            for name in names
+        ]
+
+    def _parameters(self, engine: rds.IClusterEngine) -> rds.ParameterGroup:
+        return rds.ParameterGroup(
+            self,
+            "Parameters",
+            engine=engine,
+            description="Logical replication, and TLS for everybody",
+            parameters={"rds.logical_replication": "1", "rds.force_ssl": "1"},
+            removal_policy=removal(self._environment),
+        )
+
+    def _keep_what_a_kept_cluster_needs(self, cluster: rds.DatabaseCluster) -> None:
+        secret = cluster.node.find_child("Secret")
+        assert isinstance(secret, secretsmanager.Secret)  # noqa: S101  CDK's own type is looser
+        secret.apply_removal_policy(removal(self._environment))
+        cluster.node.add_dependency(self.log_group)
+        if not self._settings.deletion_protection:
+            acknowledge(
+                cluster,
+                "AwsSolutions-RDS10",
+                reason="For trying things out, with generated data: `cdk destroy` is to remove it whole.",
+            )
+
+    def _rotate(self, cluster: rds.DatabaseCluster) -> None:
+        days = self._settings.secret_rotation_days
+        if days:
+            cluster.add_rotation_single_user(
+                automatically_after=Duration.days(days), exclude_characters=NOT_IN_PASSWORDS
+            )
+            return
+        acknowledge(
+            cluster,
+            "AwsSolutions-SMG4",
+            reason="Rotation is a setting (secret_rotation_days), off where the database holds generated data only.",
+        )
+
+    def _connector_secret(self) -> secretsmanager.Secret:
+        secret = secretsmanager.Secret(
+            self,
+            "ConnectorSecret",
+            description=f"The role {CONNECTOR_ROLE} of {self._environment.prefix}'s source database",
+            generate_secret_string=secretsmanager.SecretStringGenerator(
+                secret_string_template=json.dumps({"username": CONNECTOR_ROLE}),
+                generate_string_key="password",
+                exclude_punctuation=True,
+            ),
+            removal_policy=removal(self._environment),
+        )
+        acknowledge(
+            secret,
+            "AwsSolutions-SMG4",
+            reason="A connector reads it when it starts: a rotation would stop the stream at its next reconnection. "
+            "docs/decisions/0053 says how it is changed by hand; the role may only read two tables.",
+        )
+        return secret
+
+    def _prepared(self) -> CustomResource:
+        """Run the loader's own code inside the VPC. It needs the cluster up, and the way to it open."""
+        function_access = self._function_access()
+        provider = HandlerProvider(
+            self,
+            "SourcePreparation",
+            module="source_preparation",
+            packages=("db", "plugins"),
+            waits=False,
+            timeout=PREPARATION_TIMEOUT,
+            memory_mb=1024,
+            layers=[self._psycopg2()],
+            vpc=self._vpc,
+            security_groups=[function_access],
+            statements=self._statements(),
+        )
+        prepared = CustomResource(
+            self,
+            "PreparedSource",
+            service_token=provider.service_token,
+            resource_type="Custom::PreparedSource",
+            properties=self._preparation(),
+        )
+        prepared.node.add_dependency(self.cluster, self.security_group, function_access)
+        return prepared
+
+    def _preparation(self) -> dict[str, str]:
+        return {
+            "ClusterIdentifier": self.cluster.cluster_identifier,
+            "MasterSecretArn": self._master_secret().secret_arn,
+            "ConnectorSecretArn": self.connector_secret.secret_arn,
+            "Database": self._settings.name,
+            "SlotName": SLOT,
+            "OutboxMode": self._settings.outbox_mode,
+            "SampleData": "true" if self._settings.sample_data else "false",
+            "SampleScale": str(self._settings.sample_scale),
+        }
+
+    def _function_access(self) -> ec2.SecurityGroup:
+        group = ec2.SecurityGroup(
+            self, "PreparationAccess", vpc=self._vpc, description="Source preparation", allow_all_outbound=False
+        )
+        group.add_egress_rule(self.security_group, ec2.Port.tcp(PORT), "The source database")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and RDS")
+        self.security_group.add_ingress_rule(group, ec2.Port.tcp(PORT), "Source preparation")
+        return group
+
+    def _psycopg2(self) -> lambda_.LayerVersion:
+        return lambda_.LayerVersion(
+            self,
+            "Psycopg2",
+            code=lambda_.Code.from_asset(str(wheels.layer_folder())),
+            compatible_runtimes=[RUNTIME],
+            compatible_architectures=[lambda_.Architecture.X86_64],
+            description="psycopg2-binary as requirements.txt pins it",
+        )
+
+    def _statements(self) -> list[iam.PolicyStatement]:
+        secrets = [self._master_secret().secret_arn, self.connector_secret.secret_arn]
+        return [
+            iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=secrets),
+            iam.PolicyStatement(actions=["rds:DescribeDBClusters"], resources=[self.cluster.cluster_arn]),
+        ]
+
+    def _master_secret(self) -> secretsmanager.ISecret:
+        secret = self.cluster.secret
+        assert secret is not None  # noqa: S101  we let CDK generate it
+        return secret
+
+    def _outputs(self) -> None:
+        CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)
+        CfnOutput(self, "MasterSecretName", value=self._master_secret().secret_name)
+        CfnOutput(self, "ConnectorSecretName", value=self.connector_secret.secret_name)

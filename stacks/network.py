@@ -1,0 +1,133 @@
+"""The network that everything else stands in: two zones, public and private subnets, and the way out."""
+
+from typing import Any
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from stacks.checks import acknowledge
+from stacks.environment import Environment
+from stacks.naming import removal, retention
+
+ANYWHERE = ec2.Peer.any_ipv4()
+NAT_VOLUME_GB = 8
+
+
+class NetworkStack(Stack):
+    """A VPC whose private subnets reach the internet, and whom only the VPN's group reaches from outside.
+
+    Every service opens its own ports to `vpn_access`; a rule here would make this stack depend on theirs.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._settings = environment.network
+        self._removal = removal(environment)
+        self._nat_gateways = self._nat_provider()
+        self.vpc = self._vpc(environment.availability_zones)
+        self._close_nat_instances()
+        self._endpoints()
+        self._flow_logs()
+        self.vpn_access = self._vpn_access()
+        CfnOutput(self, "VpcId", value=self.vpc.vpc_id)
+        CfnOutput(self, "VpcCidr", value=self._settings.cidr)
+
+    def _nat_provider(self) -> ec2.NatProvider:
+        """One gateway or one small instance per zone: an instance costs a tenth, and is ours to patch."""
+        if self._settings.nat == "gateways":
+            return ec2.NatProvider.gateway()
+        return ec2.NatProvider.instance_v2(
+            instance_type=ec2.InstanceType(self._settings.nat_instance_type),
+            # Its default lets the whole internet in.
+            default_allowed_traffic=ec2.NatTrafficDirection.OUTBOUND_ONLY,
+            credit_specification=ec2.CpuCredits.STANDARD,
+            associate_public_ip_address=True,
+        )
+
+    def _vpc(self, zones: tuple[str, ...]) -> ec2.Vpc:
+        vpc = ec2.Vpc(
+            self,
+            "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr(self._settings.cidr),
+            availability_zones=list(zones),
+            nat_gateways=len(zones),
+            nat_gateway_provider=self._nat_gateways,
+            subnet_configuration=[
+                ec2.SubnetConfiguration(
+                    name="Public", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=24, map_public_ip_on_launch=False
+                ),
+                ec2.SubnetConfiguration(name="Private", subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS, cidr_mask=22),
+            ],
+        )
+        # S3 traffic stays in AWS's network, and costs nothing.
+        vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        return vpc
+
+    def _close_nat_instances(self) -> None:
+        """Let only the VPC through the NAT instances; ask for IMDSv2 and encryption, which CDK leaves open."""
+        if not isinstance(self._nat_gateways, ec2.NatInstanceProviderV2):
+            return
+        self._nat_gateways.security_group.add_ingress_rule(
+            ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "Private subnets on their way out"
+        )
+        for instance in self._nat_gateways.gateway_instances:
+            element = instance.node.default_child
+            assert isinstance(element, ec2.CfnInstance)  # noqa: S101  CDK's own type is looser
+            element.metadata_options = ec2.CfnInstance.MetadataOptionsProperty(http_tokens="required")
+            element.block_device_mappings = [
+                ec2.CfnInstance.BlockDeviceMappingProperty(
+                    device_name="/dev/xvda",
+                    ebs=ec2.CfnInstance.EbsProperty(encrypted=True, volume_size=NAT_VOLUME_GB, volume_type="gp3"),
+                )
+            ]
+            acknowledge(
+                instance,
+                "AwsSolutions-EC28",
+                "AwsSolutions-EC29",
+                reason="A stateless router that is replaced and not repaired: a termination loses nothing, and "
+                "five-minute metrics tell enough of it.",
+            )
+
+    def _endpoints(self) -> None:
+        """Private ways to AWS services, where an environment wants them; everything else goes through NAT."""
+        names = self._settings.interface_endpoints
+        if not names:
+            return
+        access = ec2.SecurityGroup(
+            self, "EndpointAccess", vpc=self.vpc, description="AWS services from the VPC", allow_all_outbound=False
+        )
+        access.add_ingress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.tcp(443), "HTTPS from the VPC")
+        for name in names:
+            self.vpc.add_interface_endpoint(
+                f"Endpoint-{name}",
+                service=ec2.InterfaceVpcEndpointAwsService(name),
+                security_groups=[access],
+                open=False,
+            )
+
+    def _flow_logs(self) -> None:
+        log_group = logs.LogGroup(
+            self,
+            "FlowLog",
+            retention=retention(self._settings.flow_log_retention_days),
+            removal_policy=self._removal,
+        )
+        role = iam.Role(self, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
+        self.vpc.add_flow_log(
+            "AllTraffic",
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group, role),
+            traffic_type=ec2.FlowLogTrafficType.ALL,
+        )
+
+    def _vpn_access(self) -> ec2.SecurityGroup:
+        """The group that the bastion wears: VPN clients' traffic comes from it, into the VPC and nowhere else."""
+        group = ec2.SecurityGroup(
+            self, "VpnAccess", vpc=self.vpc, description="Where VPN clients come from", allow_all_outbound=False
+        )
+        group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
+        # The bastion's own: packages, the SoftEther release, Secrets Manager and Systems Manager.
+        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(443), "HTTPS")
+        return group
