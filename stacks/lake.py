@@ -1,0 +1,101 @@
+"""Where the data lies: what the sink lands, the lake's tables, what is deployed, and everyone's logs."""
+
+from typing import Any
+
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from stacks.checks import acknowledge
+from stacks.connector_settings import sink_settings
+from stacks.environment import Environment
+from stacks.naming import removal
+
+# Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
+ABORT_UPLOADS = Duration.days(2)
+# The filter's name is a dimension of the request metrics.
+LANDED = "landed"
+
+
+class LakeStack(Stack):
+    """Four buckets and the Glue database.
+
+    `landing` is what the S3 sink writes under `landing_prefix`, `lake` the Hudi tables, `artefacts` the connectors'
+    plugins and the job's stop files, `logs` the other buckets' access logs and EMR's.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._settings = environment.lake
+        self.landing_prefix = f"{sink_settings(environment).prefix}/"
+        self.logs = self._logs()
+        self.landing = self._logged_bucket("landing")
+        self.landing.add_metric(id=LANDED, prefix=self.landing_prefix)
+        self._expire_landed_objects()
+        self.lake = self._logged_bucket("lake")
+        self.artefacts = self._logged_bucket("artefacts")
+        self.database = self._database()
+        CfnOutput(self, "LandingBucket", value=self.landing.bucket_name)
+        CfnOutput(self, "LakeBucket", value=self.lake.bucket_name)
+        CfnOutput(self, "GlueDatabase", value=self._settings.database)
+
+    def _bucket(self, role: str, **options: Any) -> s3.Bucket:
+        policy = removal(self._environment)
+        bucket = s3.Bucket(
+            self,
+            role.capitalize(),
+            bucket_name=self._environment.bucket_name(role),
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            versioned=True,
+            removal_policy=policy,
+            auto_delete_objects=policy is RemovalPolicy.DESTROY,
+            **options,
+        )
+        bucket.add_lifecycle_rule(
+            id="leftovers",
+            abort_incomplete_multipart_upload_after=ABORT_UPLOADS,
+            noncurrent_version_expiration=Duration.days(self._settings.noncurrent_version_expiry_days),
+            expired_object_delete_marker=True,
+        )
+        return bucket
+
+    def _logged_bucket(self, role: str) -> s3.Bucket:
+        return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")
+
+    def _expire_landed_objects(self) -> None:
+        """Expire what the job has read long ago, and nothing else.
+
+        The sink's bookkeeping beside it (`.indexes/`, `.temp-upload/`) is what makes it exactly-once, however long it
+        has been idle: it goes on where `.indexes/` says, and may still need an upload that it hasn't moved yet.
+        """
+        self.landing.add_lifecycle_rule(
+            id="landed", prefix=self.landing_prefix, expiration=Duration.days(self._settings.landing_expiry_days)
+        )
+
+    def _logs(self) -> s3.Bucket:
+        bucket = self._bucket("logs")
+        bucket.add_lifecycle_rule(id="logs", expiration=Duration.days(self._settings.log_expiry_days))
+        acknowledge(
+            bucket,
+            "AwsSolutions-S1",
+            reason="It holds the access logs: logging its own accesses would make each log a reason for the next.",
+        )
+        return bucket
+
+    def _database(self) -> glue.CfnDatabase:
+        database = glue.CfnDatabase(
+            self,
+            "Database",
+            catalog_id=self.account,
+            database_input=glue.CfnDatabase.DatabaseInputProperty(
+                name=self._settings.database, description=f"Hudi tables of {self._environment.prefix}"
+            ),
+        )
+        database.apply_removal_policy(removal(self._environment))
+        return database
