@@ -10,8 +10,13 @@ from aws_cdk import Duration, Size, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from stacks.checks import acknowledge_wildcards
 from stacks.provider import HandlerProvider
 
+OWN_NAMES = (
+    "AWS appends an id to the names of connectors, plugins and log streams, and lists no resource for what is listed, "
+    "created or delivered; the names are this environment's, and what is created must carry its owner's tag."
+)
 OWNER_TAG = "cdc-lake-owner"
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it.
@@ -23,9 +28,11 @@ _LOGS = ("DescribeLogGroups", "DescribeResourcePolicies", "PutResourcePolicy")
 class ConnectorProviders(Construct):
     """Providers of plugins, worker configurations and connectors whose names begin with `prefix`."""
 
-    def __init__(self, scope: Construct, id_: str, *, prefix: str, bucket_arn: str, key_prefix: str) -> None:
+    def __init__(self, scope: Construct, id_: str, *, prefix: str, bucket: str, key_prefix: str) -> None:
         super().__init__(scope, id_)
         self._prefix = prefix
+        plugin_rights = [*self._plugin_rights(), *self._archive_rights(bucket, f"{key_prefix}{prefix}")]
+        worker_rights = self._worker_configuration_rights()
         self.plugin = HandlerProvider(
             self,
             "Plugin",
@@ -34,32 +41,28 @@ class ConnectorProviders(Construct):
             timeout=Duration.minutes(10),
             memory_mb=1_024,
             ephemeral_storage=Size.gibibytes(2),
-            statements=[*self._plugin_rights(), *_archive_rights(bucket_arn, f"{key_prefix}{prefix}")],
+            statements=plugin_rights,
         )
         self.worker_configuration = HandlerProvider(
             self,
             "WorkerConfiguration",
             module="worker_configuration",
             waits=True,
-            statements=self._worker_configuration_rights(),
+            statements=worker_rights,
         )
+        acknowledge_wildcards(self.plugin, *plugin_rights, reason=OWN_NAMES)
+        acknowledge_wildcards(self.worker_configuration, *worker_rights, reason=OWN_NAMES)
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
         """Make the provider of the connectors `names`, which run under these roles and log into this group."""
-        return HandlerProvider(
-            self,
-            "Connector",
-            module="connector",
-            waits=True,
-            statements=[
-                *self._connector_rights(names),
-                *self._passing_rights(role_arns),
-                iam.PolicyStatement(
-                    actions=["logs:DescribeLogStreams", "logs:GetLogEvents"],
-                    resources=[log_group_arn, f"{log_group_arn}:log-stream:*"],
-                ),
-            ],
+        reading_logs = iam.PolicyStatement(
+            actions=["logs:DescribeLogStreams", "logs:GetLogEvents"],
+            resources=[log_group_arn, f"{log_group_arn}:log-stream:*"],
         )
+        rights = [*self._connector_rights(names), *self._passing_rights(role_arns), reading_logs]
+        provider = HandlerProvider(self, "Connector", module="connector", waits=True, statements=rights)
+        acknowledge_wildcards(provider, *rights, reason=OWN_NAMES)
+        return provider
 
     def _plugin_rights(self) -> list[iam.PolicyStatement]:
         return [
@@ -123,14 +126,15 @@ class ConnectorProviders(Construct):
         arn = f"arn:{stack.partition}:kafkaconnect:{stack.region}:{stack.account}:{resource}"
         return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=[arn])
 
-
-def _archive_rights(bucket_arn: str, key_prefix: str) -> list[iam.PolicyStatement]:
-    objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
-    return [
-        iam.PolicyStatement(actions=[f"s3:{name}" for name in objects], resources=[f"{bucket_arn}/{key_prefix}-*"]),
-        iam.PolicyStatement(
-            actions=["s3:ListBucket", "s3:ListBucketVersions"],
-            resources=[bucket_arn],
-            conditions={"StringLike": {"s3:prefix": f"{key_prefix}-*"}},
-        ),
-    ]
+    def _archive_rights(self, bucket: str, key_prefix: str) -> list[iam.PolicyStatement]:
+        """Read, write and remove the plugins' archives."""
+        objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
+        bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
+        return [
+            iam.PolicyStatement(actions=[f"s3:{name}" for name in objects], resources=[f"{bucket_arn}/{key_prefix}-*"]),
+            iam.PolicyStatement(
+                actions=["s3:ListBucket", "s3:ListBucketVersions"],
+                resources=[bucket_arn],
+                conditions={"StringLike": {"s3:prefix": f"{key_prefix}-*"}},
+            ),
+        ]

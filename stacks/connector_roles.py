@@ -5,27 +5,34 @@ Actions and ARN forms: Amazon MSK developer guide, "IAM access control" and "MSK
 
 from collections.abc import Sequence
 
-from aws_cdk import Fn, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct
 
-from stacks.checks import acknowledge
+from stacks.checks import acknowledge_wildcards
 
 # Where MSK Connect keeps a connector's configuration, offsets and status; documented as
 # __amazon_msk_connect_<kind>_<connector>_<uuid>. For the worker group's name only the first part is documented.
 INTERNAL_TOPICS = "__amazon_msk_connect_*_{connector}_*"
 INTERNAL_GROUPS = "__amazon_msk_connect_*"
+PREFIXES = (
+    "AWS chooses the cluster's uuid and how MSK Connect's internal topics and groups end; an object's name "
+    "is known when it is written. What is named is this connector's own."
+)
 _CREATE = ("CreateTopic", "DescribeTopic", "DescribeTopicDynamicConfiguration")
 
 
 class ConnectorRole(Construct):
-    """The service execution role of the connector `connector` on the cluster `cluster_arn`."""
+    """The service execution role of the connector `connector` on one cluster.
 
-    def __init__(self, scope: Construct, id_: str, *, connector: str, cluster_arn: str) -> None:
+    Names rather than references, where they are known: cdk-nag's findings then say what they are about.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, connector: str, cluster_arn: str, cluster_name: str) -> None:
         super().__init__(scope, id_)
         self._cluster_arn = cluster_arn
+        self._cluster_name = cluster_name
         self.role = iam.Role(self, "Role", assumed_by=self._connector_alone(connector))
         self._grant_on("topic", [INTERNAL_TOPICS.format(connector=connector)], *_CREATE, "ReadData", "WriteData")
         self._grant_on("group", [INTERNAL_GROUPS], "AlterGroup", "DescribeGroup")
@@ -57,9 +64,9 @@ class ConnectorRole(Construct):
         """Read one secret's value."""
         self._allow([secret.secret_arn], "secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret")
 
-    def may_write_objects(self, bucket: s3.IBucket, prefixes: Sequence[str]) -> None:
-        """Write, move and delete objects below these prefixes of a bucket, and list them."""
-        bucket_arn = bucket.bucket_arn
+    def may_write_objects(self, bucket: str, prefixes: Sequence[str]) -> None:
+        """Write, move and delete objects below these prefixes of the bucket of that name, and list them."""
+        bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
         objects = [f"{bucket_arn}/{prefix}/*" for prefix in prefixes]
         self._allow(objects, "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
         listed = [pattern for prefix in prefixes for pattern in (prefix, f"{prefix}/*")]
@@ -70,10 +77,6 @@ class ConnectorRole(Construct):
         )
         self._allow([bucket_arn], "s3:GetBucketLocation")
 
-    def acknowledge_wildcards(self, *findings: str, reason: str) -> None:
-        """Acknowledge that resources end in a wildcard; `findings` are cdk-nag's."""
-        acknowledge(self.role, *(f"AwsSolutions-IAM5[{finding}]" for finding in findings), reason=reason)
-
     def _connector_alone(self, connector: str) -> iam.IPrincipal:
         stack = Stack.of(self)
         arn = f"arn:{stack.partition}:kafkaconnect:{stack.region}:{stack.account}:connector/{connector}/*"
@@ -81,12 +84,12 @@ class ConnectorRole(Construct):
         return iam.ServicePrincipal("kafkaconnect.amazonaws.com", conditions=conditions)
 
     def _grant_on(self, kind: str, names: Sequence[str], *actions: str) -> None:
-        """Allow actions on topics or groups of the cluster: their ARNs hold the cluster's name and uuid."""
+        """Allow actions on topics or groups of the cluster, whose uuid AWS chooses: its name is unique by itself."""
         stack = Stack.of(self)
-        parts = Fn.split("/", self._cluster_arn)
-        cluster = f"{Fn.select(1, parts)}/{Fn.select(2, parts)}"
-        base = f"arn:{stack.partition}:kafka:{stack.region}:{stack.account}:{kind}/{cluster}"
+        base = f"arn:{stack.partition}:kafka:{stack.region}:{stack.account}:{kind}/{self._cluster_name}/*"
         self._allow([f"{base}/{name}" for name in names], *(f"kafka-cluster:{action}" for action in actions))
 
     def _allow(self, resources: Sequence[str], *actions: str) -> None:
-        self.role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+        statement = iam.PolicyStatement(actions=list(actions), resources=list(resources))
+        self.role.add_to_policy(statement)
+        acknowledge_wildcards(self.role, statement, reason=PREFIXES)

@@ -57,7 +57,7 @@ class ConnectorsStack(Stack):
             self,
             "Providers",
             prefix=environment.prefix,
-            bucket_arn=lake.artefacts.bucket_arn,
+            bucket=environment.bucket_name("artefacts"),
             key_prefix=PLUGIN_KEYS,
         )
         source_role, sink_role = self._source_role(), self._sink_role()
@@ -91,8 +91,8 @@ class ConnectorsStack(Stack):
         sink.node.add_dependency(source)
         self._open_database()
         self._warn()
-        CfnOutput(self, "SourceConnector", value=source.get_att_string("Arn"))
-        CfnOutput(self, "SinkConnector", value=sink.get_att_string("Arn"))
+        CfnOutput(self, "SourceConnectorArn", value=source.get_att_string("Arn"))
+        CfnOutput(self, "SinkConnectorArn", value=sink.get_att_string("Arn"))
         CfnOutput(self, "Topic", value=self._source.topic)
 
     def _log_group(self) -> logs.LogGroup:
@@ -103,8 +103,12 @@ class ConnectorsStack(Stack):
             removal_policy=removal(self._environment),
         )
 
+    def _role(self, id_: str, connector: str) -> ConnectorRole:
+        arn, name = self._streaming.cluster_arn, self._streaming.cluster_name
+        return ConnectorRole(self, id_, connector=connector, cluster_arn=arn, cluster_name=name)
+
     def _source_role(self) -> ConnectorRole:
-        role = ConnectorRole(self, "SourceRole", connector=self._source.name, cluster_arn=self._streaming.cluster_arn)
+        role = self._role("SourceRole", self._source.name)
         heartbeat = f"__debezium-heartbeat.{self._source.topic_prefix}"
         role.may_write_topics(self._source.topic, heartbeat)
         role.may_keep_offsets(self._offset_topic)
@@ -112,10 +116,10 @@ class ConnectorsStack(Stack):
         return role
 
     def _sink_role(self) -> ConnectorRole:
-        role = ConnectorRole(self, "SinkRole", connector=self._sink.name, cluster_arn=self._streaming.cluster_arn)
+        role = self._role("SinkRole", self._sink.name)
         role.may_read_topics(self._sink.topic)
         role.may_use_groups(f"connect-{self._sink.name}")
-        role.may_write_objects(self._lake.landing, [self._sink.prefix, *SINK_BOOKKEEPING])
+        role.may_write_objects(self._sink.bucket, [self._sink.prefix, *SINK_BOOKKEEPING])
         return role
 
     @property
