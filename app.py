@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
 
@@ -26,11 +27,14 @@ ROOT = Path(__file__).resolve().parent
 def build(environment: settings.Environment, *, outdir: Path | None = None) -> App:
     """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says."""
     app = App(outdir=str(outdir) if outdir else None, context=_context(environment), analytics_reporting=False)
-    common = {"env": Environment(account=environment.account, region=environment.region), "environment": environment}
+    common: dict[str, Any] = {
+        "env": Environment(account=environment.account, region=environment.region),
+        "environment": environment,
+    }
     name = environment.prefix
 
     network = NetworkStack(app, f"{name}-network", **common)
-    reach = {"vpc": network.vpc, "vpn_access": network.vpn_access}
+    reach: dict[str, Any] = {"vpc": network.vpc, "vpn_access": network.vpn_access}
     VpnStack(app, f"{name}-vpn", **reach, **common)
     database = DatabaseStack(app, f"{name}-database", **reach, **common)
     streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)

@@ -1,0 +1,95 @@
+"""What a platform team reads before it says yes: findings of every check, open ports, acknowledged findings."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cfnlint.api import ManualArgs, lint
+
+from operate.synth import Synthesis
+from stacks.environment import Environment
+from stacks.review import Finding, plain_text, review
+
+Templates = Mapping[str, Mapping[str, Any]]
+
+
+def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
+    """Everything that the checks say of an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
+    found = [
+        Finding(
+            rule=violation.rule,
+            level="warning" if violation.severity in ("warning", "info") else "error",
+            stack=violation.construct.partition("/")[0],
+            resource=violation.construct.partition("/")[2],
+            message=violation.description,
+        )
+        for violation in synthesis.violations
+    ]
+    for stack, template in synthesis.templates.items():
+        found += _cfn_lint(synthesis, stack, environment.region)
+        found += review(stack, template, production=environment.production)
+    return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
+
+
+def _cfn_lint(synthesis: Synthesis, stack: str, region: str) -> Iterator[Finding]:
+    text = (synthesis.folder / f"{stack}.template.json").read_text(encoding="utf-8")
+    for match in lint(text, config=ManualArgs(regions=[region])):
+        resource = match.path[1] if len(match.path) > 1 else "-"
+        yield Finding(
+            rule=f"cfn-lint {match.rule.id}",
+            level="error" if match.rule.severity == "error" else "warning",
+            stack=stack,
+            resource=str(resource),
+            message=match.message,
+        )
+
+
+def report(environment: Environment, synthesis: Synthesis, findings: list[Finding]) -> str:
+    """Write the review as Markdown: what was found, who can reach which port, what was acknowledged and why."""
+    lines = [f"# {environment.prefix}: {environment.account}, {environment.region}", "", "## Findings"]
+    lines += [f"- {finding}" for finding in findings] or ["None: cdk-nag, cfn-lint and our rules."]
+    lines += ["", "## Stacks", "| stack | resources |", "|---|---|"]
+    lines += [f"| {stack} | {len(template['Resources'])} |" for stack, template in synthesis.templates.items()]
+    lines += ["", "## Who can reach what", "| stack | security group | port | from |", "|---|---|---|---|"]
+    lines += sorted(set(_ports(synthesis.templates)))
+    lines += ["", "## Acknowledged findings", "| stack | resource | finding | reason |", "|---|---|---|---|"]
+    lines += sorted(set(_acknowledged(synthesis.templates)))
+    return "\n".join(lines) + "\n"
+
+
+def _ports(templates: Templates) -> Iterator[str]:
+    for stack, template in templates.items():
+        for logical_id, resource in template["Resources"].items():
+            properties = resource.get("Properties", {})
+            if resource["Type"] == "AWS::EC2::SecurityGroup":
+                for rule in properties.get("SecurityGroupIngress", []):
+                    yield _port(stack, logical_id, rule)
+            elif resource["Type"] == "AWS::EC2::SecurityGroupIngress":
+                yield _port(stack, _name(properties.get("GroupId")), properties)
+
+
+def _port(stack: str, group: str, rule: Mapping[str, Any]) -> str:
+    first, last = rule.get("FromPort"), rule.get("ToPort")
+    ports = "all" if first is None else str(first) if first == last else f"{first}-{last}"
+    source = rule.get("CidrIp") or rule.get("CidrIpv6") or _name(rule.get("SourceSecurityGroupId"))
+    return f"| {stack} | {group} | {rule['IpProtocol']} {ports} | {source} |"
+
+
+def _name(value: Any) -> str:
+    """Name what a property refers to."""
+    match value:
+        case {"Fn::GetAtt": [resource, *_]}:
+            return str(resource)
+        case {"Fn::ImportValue": name}:
+            return plain_text(name).rpartition(":")[2].removeprefix("ExportsOutputFnGetAtt")
+        case {"Ref": name}:
+            return str(name)
+    return plain_text(value)
+
+
+def _acknowledged(templates: Templates) -> Iterator[str]:
+    for stack, template in templates.items():
+        for logical_id, resource in template["Resources"].items():
+            for rule in resource.get("Metadata", {}).get("cdk_nag", {}).get("rules_to_suppress", []):
+                applies = rule.get("applies_to") or rule.get("appliesTo") or []
+                finding = f"{rule['id']} {', '.join(map(str, applies))}".strip()
+                yield f"| {stack} | {logical_id} | {finding} | {rule['reason']} |"
