@@ -7,7 +7,7 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from db.errors import LoadError
+from db.errors import LoadError, UnreachableError
 
 CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
@@ -27,7 +27,7 @@ _HINTS = {
 def connect(parameters: Mapping[str, Any]) -> Connection:
     """Open a connection; `parameters` as for psycopg2.connect (host, port, dbname, user, password).
 
-    A password goes over the network only with TLS. Raises LoadError with one line.
+    A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass.
     """
     settings = {"sslmode": _ssl_mode(str(parameters.get("host", ""))), **parameters}
     try:
@@ -39,7 +39,10 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
             client_encoding="UTF8",
         )
     except psycopg2.OperationalError as error:
-        raise LoadError(_explain(error, parameters)) from error
+        text = _explain(error, parameters)
+        # A server that answers has refused us; it would again.
+        refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
+        raise (LoadError if refused else UnreachableError)(text) from error
     if opened.server_version < OLDEST_SERVER:
         opened.close()
         raise LoadError(f"PostgreSQL {opened.server_version // 10000} is too old: 14 or newer is needed")

@@ -7,6 +7,10 @@ class LoadError(Exception):
     """The load can't go on. Its text is one line: what, where, what to do. The database is as it was."""
 
 
+class UnreachableError(LoadError):
+    """The database can't be reached now; that may pass."""
+
+
 def explain(error: psycopg2.Error) -> str:
     """Say in one line what PostgreSQL refused."""
     diagnosis = error.diag

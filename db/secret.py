@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from db.errors import LoadError
 
 # Seconds and attempts: the AWS command line's defaults would keep a user waiting for minutes.
-PATIENCE = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 # The secret's keys → psycopg2's.
 _KEYS = {"host": "host", "port": "port", "username": "user", "password": "password", "dbname": "dbname"}
 _HINTS = {
@@ -42,7 +42,7 @@ def connection_parameters(secret_id: str) -> dict[str, str | int]:
 
 def _values(secret_id: str) -> Mapping[str, object]:
     try:
-        client = boto3.client("secretsmanager", config=PATIENCE)
+        client = boto3.client("secretsmanager", config=CLIENT_CONFIG)
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except ClientError as error:
         raise LoadError(f"cannot read the secret {secret_id}: {_explain(error)}") from error

@@ -29,6 +29,8 @@ MASTER_USER = "postgres"
 NOT_IN_PASSWORDS = string.punctuation
 # The longest that a sample of scale 1,000 may take; Lambda's own limit is 15 minutes.
 PREPARATION_TIMEOUT = Duration.minutes(14)
+# For a database that can't be reached, and for a slot whose reader won't let go.
+PATIENCE = Duration.minutes(10)
 
 
 class DatabaseStack(Stack):
@@ -108,11 +110,6 @@ class DatabaseStack(Stack):
         )
         self._keep_what_a_kept_cluster_needs(cluster)
         self._rotate(cluster)
-        acknowledge(
-            cluster,
-            "AwsSolutions-RDS11",
-            reason="PostgreSQL's own port: reachable in the VPC only, and another number would hide it from nobody.",
-        )
         return cluster
 
     def _instances(self) -> list[rds.IClusterInstance]:
@@ -191,8 +188,9 @@ class DatabaseStack(Stack):
             "SourcePreparation",
             module="source_preparation",
             packages=("db", "plugins"),
-            waits=False,
+            waits=True,
             timeout=PREPARATION_TIMEOUT,
+            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
             memory_mb=1024,
             layers=[self._psycopg2()],
             vpc=self._vpc,
@@ -204,22 +202,24 @@ class DatabaseStack(Stack):
             "PreparedSource",
             service_token=provider.service_token,
             resource_type="Custom::PreparedSource",
-            properties=self._preparation(),
+            properties={"Request": self._request()},
         )
         prepared.node.add_dependency(self.cluster, self.security_group, function_access)
         return prepared
 
-    def _preparation(self) -> dict[str, str]:
-        return {
-            "ClusterIdentifier": self.cluster.cluster_identifier,
-            "MasterSecretArn": self._master_secret().secret_arn,
-            "ConnectorSecretArn": self.connector_secret.secret_arn,
-            "Database": self._settings.name,
-            "SlotName": SLOT,
-            "OutboxMode": self._settings.outbox_mode,
-            "SampleData": "true" if self._settings.sample_data else "false",
-            "SampleScale": str(self._settings.sample_scale),
-        }
+    def _request(self) -> str:
+        return self.to_json_string(
+            {
+                "clusterIdentifier": self.cluster.cluster_identifier,
+                "masterSecret": self._master_secret().secret_arn,
+                "connectorSecret": self.connector_secret.secret_arn,
+                "database": self._settings.name,
+                "slot": SLOT,
+                "outboxMode": self._settings.outbox_mode,
+                "sampleData": self._settings.sample_data,
+                "sampleScale": self._settings.sample_scale,
+            }
+        )
 
     def _function_access(self) -> ec2.SecurityGroup:
         group = ec2.SecurityGroup(

@@ -125,15 +125,20 @@ class StreamingStack(Stack):
             self,
             "BrokerAddressLookup",
             module="bootstrap_brokers",
-            waits=False,
-            statements=[iam.PolicyStatement(actions=["kafka:GetBootstrapBrokers"], resources=[self.cluster_arn])],
+            waits=True,
+            statements=[
+                iam.PolicyStatement(
+                    actions=["kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2"], resources=[self.cluster_arn]
+                )
+            ],
         )
+        request = {"clusterArn": self.cluster_arn, "brokers": self._environment.streaming.brokers}
         found = CustomResource(
             self,
             "BrokerAddresses",
             service_token=provider.service_token,
             resource_type="Custom::BootstrapBrokers",
-            properties={"ClusterArn": self.cluster_arn, "Brokers": str(self._environment.streaming.brokers)},
+            properties={"Request": self.to_json_string(request)},
         )
         return found.get_att_string("BootstrapBrokers")
 

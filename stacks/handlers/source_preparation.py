@@ -1,74 +1,111 @@
-"""Prepares the source database from inside its VPC, and drops the connector's replication slot when the stack goes.
+"""Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
-Properties of the resource: `ClusterIdentifier`, `MasterSecretArn`, `ConnectorSecretArn`, `Database`, `SlotName`,
-`OutboxMode`, `SampleData` ("true" or "false"), `SampleScale`. Returns `Loaded`: how many orders this request loaded.
+Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
+`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. What is there already stays; deleting drops the
+connector's replication slot and leaves the data.
 """
 
+import functools
 import logging
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
-from db.loading import LoadOptions, Mode
+from db.errors import LoadError, UnreachableError
+from db.loading import LoadOptions
 from db.preparing import prepare
-from db.secret import PATIENCE, connection_parameters
+from db.secret import connection_parameters
 from db.slots import drop_slot
+from stacks.handlers import framework
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
-log = logging.getLogger(__name__)
-log.setLevel(logging.INFO)
+if TYPE_CHECKING:
+    from mypy_boto3_rds import RDSClient
+
+_REQUEST = {
+    "clusterIdentifier": str,
+    "masterSecret": str,
+    "connectorSecret": str,
+    "database": str,
+    "slot": str,
+    "outboxMode": str,
+    "sampleData": bool,
+    "sampleScale": int,
+}
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
 
 
-def on_event(event: Mapping[str, Any], _context: object) -> dict[str, Any]:
-    """Handle one request of CloudFormation. Raises LoadError, one line, for whatever can't be done."""
-    properties: Mapping[str, str] = event["ResourceProperties"]
-    if event["RequestType"] == "Delete":
-        delete(properties)
-        return {"PhysicalResourceId": event["PhysicalResourceId"]}
-    # Never a new id on update: CloudFormation would delete the old one after it, and with it the slot that is in use.
-    physical_id = event.get("PhysicalResourceId", f"{properties['ClusterIdentifier']}/{properties['Database']}")
-    return {"PhysicalResourceId": physical_id, "Data": {"Loaded": create_or_update(properties)}}
+@functools.cache
+def client() -> "RDSClient":
+    """RDS, once per Lambda environment."""
+    return boto3.client("rds", config=framework.CLIENT_CONFIG)
 
 
-def create_or_update(properties: Mapping[str, str]) -> int:
-    """Prepare the database unless it is prepared; return how many orders were loaded."""
-    sample_data = properties["SampleData"] == "true"
-    options = LoadOptions(
-        connector_password=str(connection_parameters(properties["ConnectorSecretArn"])["password"]),
-        mode=cast(Mode, properties["OutboxMode"]),
-        scale=int(properties["SampleScale"]) if sample_data else 1,
-        empty=not sample_data,
-    )
-    report = prepare(_master(properties), options)
+def start(event: Event) -> dict[str, Any]:
+    """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all."""
+    wanted = _request(event)
+    first = f"{wanted['clusterIdentifier']}/{wanted['database']}/prepared"
+    return {"PhysicalResourceId": event.get("PhysicalResourceId", first)}
+
+
+def settle(event: Event) -> Progress:
+    """Load the database, or find it loaded and renew the password of the connector's role."""
+    wanted = _request(event)
+    try:
+        options = LoadOptions(
+            connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
+            mode=wanted["outboxMode"],
+            scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
+            empty=not wanted["sampleData"],
+        )
+        report = prepare(_master(wanted), options)
+    except UnreachableError as error:
+        return Waiting(str(error))
+    except LoadError as error:
+        raise ResourceError(str(error)) from error
     if report is None:
-        log.info("%s is prepared already: only the connector's password was renewed", properties["Database"])
-        return 0
-    log.info("%s: %d order events in %.1f s", properties["Database"], report.events, report.seconds)
-    return report.events
+        _log.info("%s is prepared already: sample data and scale no longer count", wanted["database"])
+    return Done(data={"Loaded": report.events if report else 0})
 
 
-def delete(properties: Mapping[str, str]) -> None:
-    """Drop the slot and leave everything else; a database that is gone has none.
+def remove(event: Event) -> Progress:
+    """Drop the slot: nobody will read it, and it would go on filling the disk with write-ahead log.
 
-    One that is only out of reach is a failure: its slot would go on filling the disk with write-ahead log.
+    A database that is gone has none; one that is only out of reach still has.
     """
-    if not _cluster_exists(properties["ClusterIdentifier"]):
-        log.info("the cluster %s is gone: nothing to drop", properties["ClusterIdentifier"])
-        return
-    dropped = drop_slot(_master(properties), properties["SlotName"])
-    log.info("slot %s: %s", properties["SlotName"], "dropped" if dropped else "there was none")
+    wanted = _request(event)
+    if not _cluster_exists(wanted["clusterIdentifier"]):
+        return Done()
+    try:
+        gone = drop_slot(_master(wanted), wanted["slot"])
+    except UnreachableError as error:
+        return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
+    except LoadError as error:
+        raise ResourceError(str(error)) from error
+    return Done() if gone else Waiting(f"the replication slot {wanted['slot']} is in use: delete its connector first")
 
 
-def _master(properties: Mapping[str, str]) -> dict[str, str | int]:
-    return connection_parameters(properties["MasterSecretArn"]) | {"dbname": properties["Database"]}
+def _request(event: Event) -> dict[str, Any]:
+    return framework.request(event, required=_REQUEST, optional={})
+
+
+def _master(wanted: Mapping[str, Any]) -> dict[str, str | int]:
+    return connection_parameters(wanted["masterSecret"]) | {"dbname": wanted["database"]}
 
 
 def _cluster_exists(identifier: str) -> bool:
     try:
-        found = boto3.client("rds", config=PATIENCE).describe_db_clusters(DBClusterIdentifier=identifier)
+        found = client().describe_db_clusters(DBClusterIdentifier=identifier)
     except ClientError as error:
-        if error.response["Error"]["Code"] == "DBClusterNotFoundFault":
+        if framework.error_code(error) == "DBClusterNotFoundFault":
             return False
         raise
     return any(cluster.get("Status") != "deleting" for cluster in found["DBClusters"])
+
+
+_handler = Handler(start=start, settle=settle, remove=remove)
+on_event = _handler.on_event
+is_complete = _handler.is_complete
