@@ -1,0 +1,76 @@
+"""The command line: `python -m operate topics|tail|kafka-ui|costs`, called by the Makefile."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from operate import kafka, kafka_ui, tail, topics
+from operate.cost_report import report
+from operate.errors import one_line_errors
+from operate.prices import load_prices
+from stacks import environment as settings
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="For those who run an environment."
+)
+console = Console()
+OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
+Anywhere = Annotated[
+    str | None,
+    typer.Option("--env", metavar="NAME", help="The environment, or `local`; without it the local platform."),
+]
+
+
+@app.command("topics")
+def list_topics(
+    *,
+    env: Anywhere = None,
+    all_: Annotated[bool, typer.Option("--all", help="With the bookkeeping of Kafka, MSK and the connectors.")] = False,
+) -> None:
+    """List the topics: partitions, messages, lowest and highest offset."""
+    with one_line_errors("topics"), kafka.connect(kafka.find_cluster(env)) as consumer:
+        found = topics.list_topics(consumer, internal=all_)
+    table = Table("topic", box=None)
+    for name in ("partitions", "messages", "earliest", "latest"):
+        table.add_column(name, justify="right")
+    for topic in found:
+        table.add_row(topic.name, *map(str, (topic.partitions, topic.messages, topic.earliest, topic.latest)))
+    console.print(table)
+
+
+@app.command("tail")
+def follow(
+    topic: Annotated[str | None, typer.Argument(help="The topic; without it that of the change events.")] = None,
+    *,
+    env: Anywhere = None,
+    from_: Annotated[tail.Start, typer.Option("--from", help="Which message to start with.")] = "end",
+    count: Annotated[int | None, typer.Option(min=1, help="End after so many messages.")] = None,
+) -> None:
+    """Print a topic's messages as they come: partition/offset, time, key, value; Ctrl-C ends it."""
+    with one_line_errors("tail"), kafka.connect(cluster := kafka.find_cluster(env)) as consumer:
+        name = topic or cluster.topic
+        typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
+        try:
+            for line in tail.follow(consumer, name, start=from_, count=count):
+                typer.echo(str(line))
+        except KeyboardInterrupt:
+            # The way to end it, so no failure.
+            return
+
+
+@app.command("kafka-ui")
+def start_kafka_ui(*, env: OnAws = "dev") -> None:
+    """Start the Kafka UI against the environment's MSK cluster, in Docker."""
+    with one_line_errors("kafka-ui"):
+        cluster = kafka.of_environment(settings.load(env))
+        kafka.check_reachable(cluster)
+        kafka_ui.start(cluster)
+
+
+@app.command("costs")
+def show_costs(*, env: OnAws = "dev") -> None:
+    """Print what the environment costs a month, and what could be switched off."""
+    with one_line_errors("costs"):
+        typer.echo(report(settings.load(env), load_prices()))

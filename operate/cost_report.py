@@ -1,0 +1,77 @@
+"""Writes an environment's bill as text, no more exact than its prices are."""
+
+from collections.abc import Iterator
+
+from operate.costs import Item, confirmed, hints, items, total, unknown
+from operate.prices import HOUR, Prices
+from stacks.environment import Environment
+
+TENS = -1
+NOT_IN_IT = (
+    "Not in it: tax, data between zones and to the internet, Athena, QuickSight. Lambda, Glue and SNS are cents."
+)
+
+
+def report(environment: Environment, prices: Prices) -> str:
+    """Return the bill: a line per item, the total, what could be off. Raises OperateError."""
+    lines = items(environment, prices)
+    parts = [_table(lines), _total(environment, lines), _hints(environment, lines), _notes(prices)]
+    return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+
+
+def _table(lines: list[Item]) -> Iterator[str]:
+    rows = [("part", "what", "how many", "USD each", "USD a month")]
+    before = ""
+    for line in lines:
+        rows.append((line.part if line.part != before else "", line.what, *_figures(line)))
+        before = line.part
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for part, what, *figures in rows:
+        cells = [part.ljust(widths[0]), what.ljust(widths[1])]
+        cells += [figure.rjust(width) for figure, width in zip(figures, widths[2:], strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _figures(line: Item) -> tuple[str, str, str]:
+    quantity = f"{line.quantity:,g}"
+    if line.price is None:
+        return quantity, "", "unknown price"
+    each = f"{line.price.usd:.4f}".rstrip("0").rstrip(".") + ("/h" if line.price.unit == HOUR else "")
+    return quantity, each, _mark(line) + _rounded(line.usd or 0)
+
+
+def _mark(line: Item) -> str:
+    return "~" if line.estimate else ""
+
+
+def _rounded(usd: float) -> str:
+    return "<1" if 0 < usd < 0.5 else f"{usd:,.0f}"
+
+
+def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:
+    known, all_ = (f"{round(usd, TENS):,.0f} USD" for usd in (confirmed(lines), total(lines)))
+    yield f"{environment.name} costs about {all_} a month; {known} of it at confirmed prices"
+    if missing := unknown(lines):
+        what = "; ".join(line.what for line in missing)
+        yield f"incomplete: operate/prices.toml has no price for {what}"
+    least, most = environment.processing.core_instances, environment.processing.maximum_core_instances
+    if most > least:
+        yield f"with {least} core instances; managed scaling goes up to {most}"
+
+
+def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
+    if environment.production:
+        return
+    yield "What could be off while nobody uses it, and what that saves a month:"
+    for hint in hints(lines, environment):
+        yield f"  {hint.what}: {round(hint.usd, TENS):,.0f} USD. {hint.how}"
+    yield "  MSK can't be stopped, only deleted."
+
+
+def _notes(prices: Prices) -> Iterator[str]:
+    read = max(row.read for row in (*prices.prices, *prices.families))
+    yield (
+        f"Prices of {prices.region}, on demand, {prices.hours_per_month} hours a month, as of {read}. ~ marks an "
+        "estimate, of the price or of the amount: operate/prices.toml says where each is from."
+    )
+    yield NOT_IN_IT

@@ -1,0 +1,207 @@
+"""What an environment costs a month, line by line, from its settings and the price table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from operate.errors import OperateError
+from operate.prices import HOUR, Price, Prices
+from stacks.environment import Environment
+
+EC2 = "ec2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A line of the bill: so many of what, at which price; `price` None: the table doesn't know it.
+
+    `assumed`: how many is an assumption of the table's, not a setting.
+    """
+
+    part: str
+    what: str
+    quantity: float
+    price: Price | None
+    hours: int
+    assumed: bool = False
+
+    @property
+    def usd(self) -> float | None:
+        """USD a month, None when nobody knows the price."""
+        if self.price is None:
+            return None
+        return self.quantity * self.price.usd * (self.hours if self.price.unit == HOUR else 1)
+
+    @property
+    def estimate(self) -> bool:
+        """Tell whether price or quantity is a guess."""
+        return self.assumed or (self.price is not None and self.price.estimate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hint:
+    """What could be switched off, what that saves in USD a month, and what to know before."""
+
+    what: str
+    usd: float
+    how: str
+
+
+def items(environment: Environment, prices: Prices) -> list[Item]:
+    """Return the bill's lines in the order of the stacks. Raises OperateError for a region without prices."""
+    if environment.region != prices.region:
+        raise OperateError(
+            f"operate/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
+            f"{environment.name} is"
+        )
+    bill = _Bill(prices)
+    return [
+        *_network(environment, bill),
+        *_vpn(environment, bill),
+        *_database(environment, bill),
+        *_streaming(environment, bill),
+        *_connectors(environment, bill),
+        *_processing(environment, bill),
+        *_lake(bill),
+        *_shared(bill),
+    ]
+
+
+def total(lines: list[Item]) -> float:
+    """Add up what is known, in USD a month."""
+    return sum(line.usd or 0 for line in lines)
+
+
+def confirmed(lines: list[Item]) -> float:
+    """Add up what is no guess, in USD a month."""
+    return total([line for line in lines if not line.estimate])
+
+
+def unknown(lines: list[Item]) -> list[Item]:
+    """Return the lines without a price: the total lacks them."""
+    return [line for line in lines if line.price is None]
+
+
+def hints(lines: list[Item], environment: Environment) -> list[Hint]:
+    """Return what could be off while nobody uses the environment, the dearest first."""
+    prefix = environment.prefix
+
+    def of(part: str, *, word: str = "") -> float:
+        return total([line for line in lines if line.part == part and word in line.what])
+
+    found = [
+        Hint(
+            what="EMR",
+            usd=of("processing"),
+            how=f"Delete the stack {prefix}-processing, and {prefix}-monitoring, which watches it; deployed again, the "
+            "job goes on from its last commit.",
+        ),
+        Hint(
+            what="MSK Connect",
+            usd=of("connectors"),
+            how=f"Delete the stack {prefix}-connectors, and {prefix}-monitoring; meanwhile the replication slot makes "
+            "Aurora keep every change: for days, not for weeks.",
+        ),
+        Hint(
+            what="Aurora's instances",
+            usd=of("database", word="instance"),
+            how=f"`aws rds stop-db-cluster --db-cluster-identifier {prefix}`, with MSK Connect off; AWS starts it "
+            "again after 7 days.",
+        ),
+    ]
+    return sorted((hint for hint in found if hint.usd), key=lambda hint: -hint.usd)
+
+
+class _Bill:
+    """Makes lines from the table's prices."""
+
+    def __init__(self, prices: Prices) -> None:
+        self.prices = prices
+
+    def line(self, part: str, what: str, quantity: float, name: str, *, assumed: bool = False) -> Item:
+        """A line at a price of the table."""
+        return self._item(part, what, quantity, self.prices.of(name), assumed=assumed)
+
+    def instances(self, part: str, what: str, quantity: float, service: str, type_: str) -> Item:
+        """A line of instances, whose type the table may not know."""
+        return self._item(part, f"{what}, {type_}", quantity, self.prices.of_instance(service, type_))
+
+    def emr_fee(self, part: str, quantity: float, type_: str) -> Item:
+        """EMR's own share for instances of a type."""
+        ec2, fee = self.prices.of_instance(EC2, type_), self.prices.of("emr.fee")
+        price = ec2 and fee.model_copy(update={"usd": ec2.usd * fee.usd, "unit": HOUR})
+        return self._item(part, f"EMR's fee, {type_}", quantity, price)
+
+    def _item(self, part: str, what: str, quantity: float, price: Price | None, *, assumed: bool = False) -> Item:
+        hours = self.prices.hours_per_month
+        return Item(part=part, what=what, quantity=quantity, price=price, hours=hours, assumed=assumed)
+
+
+def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, zones = "network", len(environment.availability_zones)
+    settings, prices = environment.network, bill.prices
+    if settings.nat == "instances":
+        yield bill.instances(part, "NAT instances", zones, EC2, settings.nat_instance_type)
+        yield bill.line(part, "NAT instances' volumes, GB", zones * prices.counts.nat_volume_gb, "ebs.gp3")
+    else:
+        yield bill.line(part, "NAT gateways", zones, "nat.gateway")
+        yield bill.line(part, "through NAT, GB", prices.usage.nat_data_gb, "nat.data", assumed=True)
+    yield bill.line(part, "NAT's public addresses", zones, "vpc.public-ipv4")
+    if endpoints := len(settings.interface_endpoints):
+        yield bill.line(part, "interface endpoints x zones", endpoints * zones, "vpc.endpoint")
+
+
+def _vpn(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part = "vpn"
+    yield bill.instances(part, "bastion", 1, EC2, environment.vpn.instance_type)
+    yield bill.line(part, "its volume, GB", bill.prices.counts.vpn_volume_gb, "ebs.gp3")
+    yield bill.line(part, "its Elastic IP", 1, "vpc.public-ipv4")
+
+
+def _database(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings, usage = "database", environment.database, bill.prices.usage
+    yield bill.instances(part, "Aurora instances", settings.instances, "aurora", settings.instance_class)
+    yield bill.line(part, "storage, GB", usage.aurora_storage_gb, "aurora.storage", assumed=True)
+    yield bill.line(part, "I/O, millions", usage.aurora_requests_millions, "aurora.requests", assumed=True)
+
+
+def _streaming(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings = "streaming", environment.streaming
+    broker = bill.instances(part, "MSK brokers", settings.brokers, "msk", settings.broker_type.removeprefix("kafka."))
+    yield replace(broker, what=f"MSK brokers, {settings.broker_type}")
+    yield bill.line(part, "their volumes, GB", settings.brokers * settings.volume_gb, "msk.storage")
+
+
+def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    for name, settings in (("source", environment.connectors.source), ("sink", environment.connectors.sink)):
+        units = settings.workers * settings.mcu_per_worker
+        yield bill.line("connectors", f"MSK Connect units, {name}", units, "connect.mcu")
+
+
+def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    part, settings = "processing", environment.processing
+    groups = (
+        ("primary", 1, settings.primary_instance_type),
+        ("core", settings.core_instances, settings.core_instance_type),
+    )
+    for role, count, type_ in groups:
+        yield bill.instances(part, f"EMR {role}", count, EC2, type_)
+        yield bill.emr_fee(part, count, type_)
+    nodes = sum(count for _, count, _ in groups)
+    yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3", assumed=True)
+
+
+def _lake(bill: _Bill) -> Iterator[Item]:
+    part, usage = "lake", bill.prices.usage
+    yield bill.line(part, "S3 storage, GB", usage.lake_storage_gb, "s3.storage", assumed=True)
+    yield bill.line(part, "S3 requests, thousands", usage.s3_requests_thousands, "s3.requests", assumed=True)
+
+
+def _shared(bill: _Bill) -> Iterator[Item]:
+    counts, usage = bill.prices.counts, bill.prices.usage
+    yield bill.line("monitoring", "logs, GB", usage.logs_gb, "logs.data", assumed=True)
+    yield bill.line("monitoring", "the job's metrics", usage.metrics, "cloudwatch.metric", assumed=True)
+    yield bill.line("monitoring", "alarms", counts.alarms, "cloudwatch.alarm")
+    yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
+    yield bill.line("all", "secrets", counts.secrets, "secrets.secret")
+    if counts.keys:
+        yield bill.line("all", "KMS keys", counts.keys, "kms.key")
