@@ -1,9 +1,9 @@
 """What the custom resources' handlers share: how CDK's provider framework calls them, how long, and what is said.
 
-A handler is three functions. `start` checks the request and answers at once; `settle` looks at what there is and takes
-the next step towards what is wanted, as often as it is called; `remove` does the same towards nothing. The second and
-third keep nothing between calls, so a delivery that comes twice, a throttled call or a step that was half done need no
-care of their own: the next call sees it.
+A handler is three functions. `start` checks the request and begins; `settle` looks at what there is and takes the next
+step towards what is wanted, as often as it is called; `remove` does the same towards nothing. The second and third keep
+nothing between calls, so a delivery that comes twice, a throttled call or a step that was half done need no care of
+their own: the next call sees it.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as AWSConnectionError
 
 Event = Mapping[str, Any]
 
@@ -30,6 +31,8 @@ OWNER_TAG = "cdc-lake-owner"
 HASH_DIGITS = 16
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 6})
 
+# What a call of AWS may raise that `passing` judges.
+CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
 _TRANSIENT = frozenset(
     {
         "InternalServerErrorException",
@@ -87,8 +90,7 @@ class Handler:
         if event["RequestType"] != "Delete":
             with _reasons():
                 started = self.start(event)
-        limit = int(os.environ.get("DEADLINE_SECONDS", DEADLINE_SECONDS))
-        return {**started, "Deadline": int(now()) + limit}
+        return {"Started": int(now()), **started}
 
     def is_complete(self, event: Event, _context: object) -> dict[str, Any]:
         """Take the next step, and say whether it was the last. Raises ResourceError when there is no way on."""
@@ -99,7 +101,7 @@ class Handler:
             _say(event, "done")
             return {"IsComplete": True, "Data": dict(progress.data)}
         _say(event, f"waiting: {progress.reason}")
-        if now() >= event["Deadline"]:
+        if now() >= event["Started"] + int(os.environ.get("DEADLINE_SECONDS", DEADLINE_SECONDS)):
             raise ResourceError(shortened(f"gave up waiting: {progress.reason}"))
         return {"IsComplete": False}
 
@@ -175,16 +177,22 @@ def error_code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
+def passing(error: Exception) -> str | None:
+    """What failed, when it failed for a moment's reasons (AWS is busy or can't be reached); else None."""
+    if isinstance(error, ClientError) and error_code(error) in _TRANSIENT:
+        return f"{error.operation_name} again after {error_code(error)}"
+    unreachable = isinstance(error, CALL_ERRORS) and not isinstance(error, ClientError)
+    return f"AWS again after {type(error).__name__}" if unreachable else None
+
+
 def _patiently(step: Callable[[Event], Progress], event: Event) -> Progress:
     """Take a step; one that failed for a moment's reasons is taken again at the next call."""
     try:
         return step(event)
-    except ClientError as error:
-        if error_code(error) not in _TRANSIENT:
-            raise
-        return Waiting(f"{error.operation_name} again after {error_code(error)}")
-    except HTTPClientError as error:
-        return Waiting(f"AWS again after {type(error).__name__}")
+    except CALL_ERRORS as error:
+        if reason := passing(error):
+            return Waiting(reason)
+        raise
 
 
 @contextlib.contextmanager

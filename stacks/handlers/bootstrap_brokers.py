@@ -1,0 +1,58 @@
+"""Custom resource: where the clients of an MSK cluster reach it with IAM, which CloudFormation doesn't tell.
+
+Request: `clusterArn`, `brokers` (how many; only so that a change looks again). Attribute: `BootstrapBrokers`.
+"""
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from stacks.handlers import framework
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+
+if TYPE_CHECKING:
+    from mypy_boto3_kafka import KafkaClient
+
+# In every other state the cluster works, or will again by itself.
+_LOST = ("DELETING", "FAILED")
+
+
+@functools.cache
+def client() -> "KafkaClient":
+    """MSK, once per Lambda environment."""
+    return boto3.client("kafka", config=framework.CLIENT_CONFIG)
+
+
+def start(event: Event) -> dict[str, Any]:
+    """Name it after its cluster."""
+    return {"PhysicalResourceId": f"{_cluster_arn(event)}/bootstrap-brokers"}
+
+
+def settle(event: Event) -> Progress:
+    """Look the addresses up. They come in any order, and a changed order would look like a changed cluster: sort."""
+    arn = _cluster_arn(event)
+    addresses = client().get_bootstrap_brokers(ClusterArn=arn).get("BootstrapBrokerStringSaslIam", "")
+    if addresses:
+        return Done(data={"BootstrapBrokers": ",".join(sorted(addresses.split(",")))})
+    state = client().describe_cluster_v2(ClusterArn=arn)["ClusterInfo"]["State"]
+    if state == "ACTIVE":
+        raise ResourceError(f"the cluster {arn} is ACTIVE but has no address for IAM: enable IAM authentication")
+    if state in _LOST:
+        raise ResourceError(f"the cluster {arn} is {state}")
+    return Waiting(f"the cluster {arn} is {state} and has no address for IAM yet")
+
+
+def remove(_event: Event) -> Progress:
+    """Nothing was made."""
+    return Done()
+
+
+def _cluster_arn(event: Event) -> str:
+    wanted = framework.request(event, required={"clusterArn": str}, optional={"brokers": int})
+    return str(wanted["clusterArn"])
+
+
+_handler = Handler(start=start, settle=settle, remove=remove)
+on_event = _handler.on_event
+is_complete = _handler.is_complete
