@@ -26,8 +26,8 @@ RELEASES = {
 
 APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
 
-# EMR management guide, "Supported instance types", of those that EC2 offers in the region. EMR starts at xlarge in these
-# families: there is no m5.large.
+# EMR management guide, "Supported instance types", of those that EC2 offers in the region. In these families EMR starts
+# at xlarge: there is no m5.large.
 INSTANCE_TYPES = {
     "ap-southeast-2": frozenset(
         f"{family}.{size}" for family in ("m5", "m6g", "r5") for size in ("xlarge", "2xlarge", "4xlarge")

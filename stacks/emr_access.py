@@ -1,0 +1,73 @@
+"""Who reaches the EMR cluster: its own nodes, EMR's service, and clients on the VPN."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Tags
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+# EMR management guide, "Working with Amazon EMR-managed security groups": its own ports in a private subnet.
+_AGENT_PORT, _SERVICE_PORT = 8443, 9443
+# Web interfaces and servers, by application: EMR management guide, "View web interfaces hosted on clusters".
+PRIMARY_PORTS: Mapping[str, tuple[int, ...]] = {
+    "Hadoop": (8088, 9870, 19888),
+    "Hive": (10000,),
+    "Hue": (8888,),
+    "Livy": (8998,),
+    "Presto": (8889,),
+    "Spark": (18080,),
+    "Trino": (8889,),
+}
+CORE_PORTS = {"the node manager": 8042, "HDFS": 9864}
+# What AmazonEMRServicePolicy_v2 acts on, and on nothing else.
+EMR_TAG = {"key": "for-use-with-amazon-emr-managed-policies", "value": "true"}
+
+
+class EmrAccess(Construct):
+    """Four security groups: `primary` and `core` are EMR's, `service` is EMR's way in, `vpn` the VPN clients'."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        vpc: ec2.IVpc,
+        vpn_access: ec2.ISecurityGroup,
+        applications: tuple[str, ...],
+    ) -> None:
+        super().__init__(scope, id_)
+        self._vpc = vpc
+        self.primary = self._group("Primary", "EMR primary node")
+        self.core = self._group("Core", "EMR core nodes")
+        self.service = self._group("Service", "EMR service to its nodes", outbound=False)
+        self.vpn_primary = self._group("VpnToPrimary", "VPN clients to the EMR primary node", outbound=False)
+        self.vpn_core = self._group("VpnToCore", "VPN clients to EMR core nodes", outbound=False)
+        self._open_to_nodes()
+        self._open_to_service()
+        self._open_to_vpn(vpn_access, applications)
+
+    def _group(self, id_: str, description: str, *, outbound: bool = True) -> ec2.SecurityGroup:
+        group = ec2.SecurityGroup(self, id_, vpc=self._vpc, description=description, allow_all_outbound=outbound)
+        Tags.of(group).add(EMR_TAG["key"], EMR_TAG["value"])
+        return group
+
+    def _open_to_nodes(self) -> None:
+        """Hadoop's daemons and Spark's executors choose their ports: nodes reach each other on all."""
+        for target in (self.primary, self.core):
+            for source in (self.primary, self.core):
+                for port in (ec2.Port.all_tcp(), ec2.Port.all_udp(), ec2.Port.all_icmp()):
+                    target.add_ingress_rule(source, port, "Nodes among themselves")
+
+    def _open_to_service(self) -> None:
+        for node in (self.primary, self.core):
+            node.add_ingress_rule(self.service, ec2.Port.tcp(_AGENT_PORT), "EMR service to the node's agent")
+            self.service.add_egress_rule(node, ec2.Port.tcp(_AGENT_PORT), "EMR service to the node's agent")
+        self.service.add_ingress_rule(self.primary, ec2.Port.tcp(_SERVICE_PORT), "Primary node to EMR service")
+
+    def _open_to_vpn(self, vpn_access: ec2.ISecurityGroup, applications: tuple[str, ...]) -> None:
+        self.vpn_primary.add_ingress_rule(vpn_access, ec2.Port.tcp(22), "SSH")
+        ports = {port: application for application in applications for port in PRIMARY_PORTS[application]}
+        for port, application in sorted(ports.items()):
+            self.vpn_primary.add_ingress_rule(vpn_access, ec2.Port.tcp(port), application)
+        for name, port in CORE_PORTS.items():
+            self.vpn_core.add_ingress_rule(vpn_access, ec2.Port.tcp(port), name)

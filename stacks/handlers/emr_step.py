@@ -1,0 +1,194 @@
+"""Custom resource: a streaming job that runs as a step of an EMR cluster, one step per table.
+
+A running step can't be changed, and a continuous one never ends. So a changed command stops the step that runs, waits
+until it is gone (two jobs must never write one table), adds a new one and waits until that has run for a while.
+
+A step is told to stop by an object, `s3://<stopBucket>/<stopPrefix><step's name>`, that its job looks for between two
+commits. Only a job that doesn't look gets CancelSteps: an interrupt at first, in the end a kill, which it survives
+without loss (docs/decisions/0054-emr-step.md).
+
+The step's name says whose it is and what it runs: `<name>-<hash of the command>-<hash of the CloudFormation request>`.
+Whatever this handler needs to know it reads there, so a delivery that comes twice finds the step of the first.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from stacks.handlers.framework import (
+    CLIENT_CONFIG,
+    Done,
+    Event,
+    Handler,
+    Progress,
+    ResourceError,
+    Waiting,
+    error_code,
+    now,
+    request,
+    sha256_of,
+)
+
+# In `arguments`: where the step's own stop file is put.
+STOP_FILE = "{stop_file}"
+ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
+# A wrong option or path ends the job within its first minute: a step that has run for this long has begun to work.
+SETTLED_SECONDS = 120
+# The stop file's age at which a job that hasn't ended is interrupted, and killed. A commit takes seconds.
+INTERRUPT_SECONDS = 600
+KILL_SECONDS = 900
+_REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
+
+
+class Steps:
+    """The steps of one table's job on one cluster, as `wanted` (the request) names them."""
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._wanted = wanted
+        self._emr = boto3.client("emr", config=CLIENT_CONFIG)
+        self._s3 = boto3.client("s3", config=CLIENT_CONFIG)
+        self._cluster = wanted["clusterId"]
+        self._pattern = re.compile(re.escape(wanted["name"]) + r"-(?P<content>[0-9a-f]{12})-[0-9a-f]{8}")
+        self.content = sha256_of(json.dumps(wanted["arguments"]))[:12]
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return them, newest first; none when the cluster is gone, with or without a trace."""
+        try:
+            state = self._emr.describe_cluster(ClusterId=self._cluster)["Cluster"]["Status"]["State"]
+        except ClientError as error:
+            if error_code(error) != "InvalidRequestException":
+                raise
+            return []
+        if state.startswith("TERMINATED"):
+            return []
+        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
+        return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
+
+    def active(self) -> list[dict[str, Any]]:
+        """Return those that run or will run."""
+        return [step for step in self.all() if step["Status"]["State"] in ACTIVE]
+
+    def runs_this(self, step: Mapping[str, Any]) -> bool:
+        """Tell whether a step runs, or will run, what is wanted and hasn't been told to stop."""
+        found = self._pattern.fullmatch(step["Name"])
+        same = found is not None and found["content"] == self.content
+        return same and step["Status"]["State"] in ACTIVE and self._told_to_stop(step) is None
+
+    def add(self, name: str) -> str:
+        """Add a step and return its id."""
+        stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
+        arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
+        added = self._emr.add_job_flow_steps(
+            JobFlowId=self._cluster,
+            Steps=[
+                {
+                    "Name": name,
+                    # Another table's job on the same cluster goes on.
+                    "ActionOnFailure": "CONTINUE",
+                    "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
+                }
+            ],
+        )
+        return added["StepIds"][0]
+
+    def stop(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        """Tell active steps to stop; those that have been told before and go on are cancelled."""
+        for step in steps:
+            told_at = self._told_to_stop(step)
+            if told_at is None:
+                self._s3.put_object(Bucket=self._wanted["stopBucket"], Key=self._stop_key(step["Name"]))
+            age = 0 if told_at is None else now() - told_at
+            # A step that hasn't started has no job that would look.
+            if age >= INTERRUPT_SECONDS or step["Status"]["State"] == "PENDING":
+                self._emr.cancel_steps(
+                    ClusterId=self._cluster,
+                    StepIds=[step["Id"]],
+                    StepCancellationOption="TERMINATE_PROCESS" if age >= KILL_SECONDS else "SEND_INTERRUPT",
+                )
+
+    def _told_to_stop(self, step: Mapping[str, Any]) -> float | None:
+        """Return when, in seconds since 1970; None when it wasn't."""
+        key = self._stop_key(step["Name"])
+        listed = self._s3.list_objects_v2(Bucket=self._wanted["stopBucket"], Prefix=key).get("Contents", [])
+        return next((found["LastModified"].timestamp() for found in listed if found["Key"] == key), None)
+
+    def _stop_key(self, name: str) -> str:
+        return f"{self._wanted['stopPrefix']}{name}"
+
+
+def start(event: Event) -> dict[str, Any]:
+    """Check the request. The id is the same for any command and cluster: no update makes a step beside the old one."""
+    return {"PhysicalResourceId": _read(event)["name"]}
+
+
+def settle(event: Event) -> Progress:
+    """Stop what runs and isn't wanted, then add what is wanted and doesn't run, then wait until it has settled."""
+    wanted = _read(event)
+    steps = Steps(wanted)
+    own_name = f"{wanted['name']}-{steps.content}-{sha256_of(event['RequestId'])[:8]}"
+    before = steps.all()
+    mine = next((step for step in before if step["Name"] == own_name or steps.runs_this(step)), None)
+    others = [step for step in before if step is not mine and step["Status"]["State"] in ACTIVE]
+    if waiting := _stopped(steps, others) or _elsewhere_stopped(event, wanted):
+        return waiting
+    if mine is None:
+        return Waiting(f"step {steps.add(own_name)} to run")
+    return _settled(mine)
+
+
+def remove(event: Event) -> Progress:
+    """Stop every step of this name; a cluster that is gone has none."""
+    try:
+        steps = Steps(_read(event))
+    except ResourceError:
+        # A request that was refused has made nothing.
+        return Done()
+    return _stopped(steps, steps.active()) or Done()
+
+
+def _read(event: Event) -> dict[str, Any]:
+    return request(event, required=_REQUIRED, optional={})
+
+
+def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
+    """Tell steps to stop; None when there are none left."""
+    if not active:
+        return None
+    steps.stop(active)
+    return Waiting("the end of " + ", ".join(f"{step['Id']} ({step['Status']['State']})" for step in active))
+
+
+def _elsewhere_stopped(event: Event, wanted: Mapping[str, Any]) -> Waiting | None:
+    """The same for the steps of the request before: on a cluster that is being replaced, or by another name."""
+    if "OldResourceProperties" not in event:
+        return None
+    old = _read({"ResourceProperties": event["OldResourceProperties"]})
+    if (old["clusterId"], old["name"]) == (wanted["clusterId"], wanted["name"]):
+        return None
+    steps = Steps(old)
+    return _stopped(steps, steps.active())
+
+
+def _settled(step: Mapping[str, Any]) -> Progress:
+    """Say how far the wanted step is. Raises ResourceError with the reason when it has ended."""
+    status, label = step["Status"], f"step {step['Id']} ({step['Name']})"
+    if status["State"] == "RUNNING":
+        ran = now() - status["Timeline"]["StartDateTime"].timestamp()
+        if ran >= SETTLED_SECONDS:
+            return Done(data={"StepId": step["Id"], "StepName": step["Name"]})
+        return Waiting(f"{label}: to have run for {SETTLED_SECONDS} s")
+    if status["State"] in ACTIVE:
+        return Waiting(f"{label}: to run; it is {status['State']}")
+    details = status.get("FailureDetails", {})
+    reasons = [details.get("Reason"), details.get("Message"), status.get("StateChangeReason", {}).get("Message")]
+    log = f"; log: {details['LogFile']}" if details.get("LogFile") else ""
+    raise ResourceError(f"{label} is {status['State']}: {'; '.join(filter(None, reasons)) or 'no reason given'}{log}")
+
+
+handler = Handler(start=start, settle=settle, remove=remove)
+on_event = handler.on_event
+is_complete = handler.is_complete
