@@ -147,6 +147,7 @@ class Table(Section):
     sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
     driver_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "2g"
     executor_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "4g"
+    executors: Annotated[int, Field(ge=1, le=100)] = 1
     configuration: dict[str, str] = {}
 
 

@@ -1,0 +1,106 @@
+"""The figures that alarms and dashboard look at, each where its service publishes it.
+
+Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK developer guide, "Metrics for monitoring"
+and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: spark_jobs/README.md.
+"""
+
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from stacks.lake import LANDED
+
+PERIOD_MINUTES = 5
+PERIOD = Duration.minutes(PERIOD_MINUTES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics:
+    """Makes the metrics of one environment from the names of its parts."""
+
+    database_cluster: str
+    kafka_cluster: str
+    brokers: int
+    topic: str
+    sink_connector: str
+    landing_bucket: str
+    namespace: str
+    database: str
+
+    def slot_lag(self) -> cloudwatch.IMetric:
+        """Bytes of log that the slot's reader has still to confirm.
+
+        Aurora says it as the log that is kept because of the slot; OldestReplicationSlotLag, RDS's own figure, counts
+        where an engine version publishes it.
+        """
+        return self._expression(
+            "Replication slot lag",
+            "MAX([wal, lag])",
+            wal=self._writer("TransactionLogsDiskUsage"),
+            lag=self._writer("OldestReplicationSlotLag"),
+        )
+
+    def wal_disk(self) -> cloudwatch.IMetric:
+        """Bytes on disk for logical replication: the log that is kept, and what decoding has spilled."""
+        return self._expression(
+            "Log and slot files",
+            "wal + slots",
+            wal=self._writer("TransactionLogsDiskUsage"),
+            slots=self._writer("ReplicationSlotDiskUsage"),
+        )
+
+    def connector(self, name: str, metric: str, statistic: str) -> cloudwatch.Metric:
+        """A figure of an MSK Connect connector."""
+        return self._metric("AWS/KafkaConnect", metric, statistic, ConnectorName=name)
+
+    def events_waiting(self) -> cloudwatch.Metric:
+        """Events in the topic that the sink hasn't landed, at the least in a period."""
+        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": f"connect-{self.sink_connector}"}
+        return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=self.topic)
+
+    def landed(self) -> cloudwatch.Metric:
+        """Objects that were written where the sink lands them."""
+        return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=LANDED)
+
+    def nothing_landed(self) -> cloudwatch.IMetric:
+        """1 while events wait, or nobody knows how many do, and no object has come."""
+        return self._expression(
+            "Events wait, nothing lands",
+            "IF(FILL(waiting, 1) > 0 AND FILL(landed, 0) == 0, 1, 0)",
+            waiting=self.events_waiting(),
+            landed=self.landed(),
+        )
+
+    def broker_disk(self) -> cloudwatch.IMetric:
+        """The fullest broker's data disk, in percent."""
+        by_broker = {f"broker{number}": self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()}
+        return self._expression("Fullest broker's disk", f"MAX([{', '.join(by_broker)}])", **by_broker)
+
+    def broker_disks(self) -> list[cloudwatch.IMetric]:
+        """Each broker's data disk, in percent."""
+        return [self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()]
+
+    def broker(self, metric: str, number: int) -> cloudwatch.Metric:
+        """A figure of one broker; brokers count from 1."""
+        dimensions = {"Cluster Name": self.kafka_cluster, "Broker ID": str(number)}
+        return self._metric("AWS/Kafka", metric, "Maximum", **dimensions)
+
+    def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
+        """A figure of a table's streaming job."""
+        return self._metric(self.namespace, metric, statistic, table=f"{self.database}.{table}")
+
+    def _broker_ids(self) -> range:
+        return range(1, self.brokers + 1)
+
+    def _writer(self, metric: str) -> cloudwatch.Metric:
+        # By role: a failover makes another instance the writer.
+        return self._metric("AWS/RDS", metric, "Maximum", DBClusterIdentifier=self.database_cluster, Role="WRITER")
+
+    def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace=namespace, metric_name=name, statistic=statistic, period=PERIOD, dimensions_map=dimensions
+        )
+
+    def _expression(self, label: str, expression: str, **metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
+        return cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=PERIOD)
