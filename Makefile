@@ -32,6 +32,20 @@ down: setup ## Stop the platform; `make up` goes on from where it was
 reconcile: setup ## Compare the source with the lake on the running platform
 	@$(BIN)/python -m local reconcile
 
+##@ On AWS
+# ENV names a file in environments/; topics and tail look at the local platform without it.
+topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform)
+	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)")
+
+tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name, ENV=dev, FROM=beginning, COUNT=10)
+	@$(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
+
+kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
+	@$(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
+
+costs: $(VENV)/.ready ## What an environment costs a month, and what could be off (ENV=dev)
+	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)"
+
 ##@ Develop
 setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)
 	@$(BIN)/python -m local.jars fetch
@@ -71,4 +85,4 @@ $(VENV)/.ready: $(LOCKS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
-.PHONY: help demo test up status down reconcile setup check format schema bench-outbox lock lock-jars lock-plugins clean
+.PHONY: help demo test up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean

@@ -1,4 +1,4 @@
-"""The command line: `python -m operate topics|tail|kafka-ui|costs`, called by the Makefile."""
+"""The command line, called by the Makefile: `python -m operate synth|review|deploy|…|topics|tail|kafka-ui|costs`."""
 
 from typing import Annotated
 
@@ -6,10 +6,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from operate import kafka, kafka_ui, tail, topics
+from operate import deploy, kafka, kafka_ui, review, synth, tail, topics
 from operate.cost_report import report
 from operate.errors import one_line_errors
 from operate.prices import load_prices
+from operate.reader import connect
 from stacks import environment as settings
 
 app = typer.Typer(
@@ -30,8 +31,8 @@ def list_topics(
     all_: Annotated[bool, typer.Option("--all", help="With the bookkeeping of Kafka, MSK and the connectors.")] = False,
 ) -> None:
     """List the topics: partitions, messages, lowest and highest offset."""
-    with one_line_errors("topics"), kafka.connect(kafka.find_cluster(env)) as consumer:
-        found = topics.list_topics(consumer, internal=all_)
+    with one_line_errors("topics"), connect(kafka.find_cluster(env)) as reader:
+        found = topics.list_topics(reader, internal=all_)
     table = Table("topic", box=None)
     for name in ("partitions", "messages", "earliest", "latest"):
         table.add_column(name, justify="right")
@@ -49,11 +50,11 @@ def follow(
     count: Annotated[int | None, typer.Option(min=1, help="End after so many messages.")] = None,
 ) -> None:
     """Print a topic's messages as they come: partition/offset, time, key, value; Ctrl-C ends it."""
-    with one_line_errors("tail"), kafka.connect(cluster := kafka.find_cluster(env)) as consumer:
+    with one_line_errors("tail"), connect(cluster := kafka.find_cluster(env)) as reader:
         name = topic or cluster.topic
         typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
         try:
-            for line in tail.follow(consumer, name, start=from_, count=count):
+            for line in tail.follow(reader, name, start=from_, count=count):
                 typer.echo(str(line))
         except KeyboardInterrupt:
             # The way to end it, so no failure.
@@ -74,3 +75,46 @@ def show_costs(*, env: OnAws = "dev") -> None:
     """Print what the environment costs a month, and what could be switched off."""
     with one_line_errors("costs"):
         typer.echo(report(settings.load(env), load_prices()))
+
+
+@app.command("synth")
+def write_templates(*, env: OnAws = "dev") -> None:
+    """Write the environment's templates to cdk.out/<env>, without credentials and without network."""
+    with one_line_errors("synth"):
+        synthesis = synth.synthesize(settings.load(env), synth.CDK_OUT / env)
+        for violation in synthesis.violations:
+            typer.echo(str(violation), err=True)
+        typer.echo(f"{len(synthesis.templates)} templates in cdk.out/{env}")
+
+
+@app.command("review")
+def show_review(*, env: OnAws = "dev") -> None:
+    """Print, as Markdown, what the checks say, who can reach what, and what was acknowledged; fail on an error."""
+    with one_line_errors("review"):
+        environment = settings.load(env)
+        synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
+        findings = review.find(environment, synthesis)
+        typer.echo(review.report(environment, synthesis, findings), nl=False)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command("bootstrap")
+def bootstrap_account(*, env: OnAws = "dev") -> None:
+    """Make CDK's bucket and roles in the environment's account, once."""
+    with one_line_errors("bootstrap"):
+        raise typer.Exit(deploy.bootstrap(settings.load(env)))
+
+
+@app.command("deploy")
+def deploy_stacks(*, env: OnAws = "dev") -> None:
+    """Review the environment and deploy exactly what was reviewed."""
+    with one_line_errors("deploy"):
+        raise typer.Exit(deploy.deploy(settings.load(env)))
+
+
+@app.command("destroy")
+def destroy_stacks(*, env: OnAws = "dev") -> None:
+    """Delete the environment's stacks; what is kept by its removal policy stays."""
+    with one_line_errors("destroy"):
+        raise typer.Exit(deploy.destroy(settings.load(env)))

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, Message
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
-from operate.topics import bounds, partitions_of
+from operate.reader import MS_PER_S, Reader
+from operate.topics import find_partitions
 
 Start = Literal["beginning", "end"]
 # Short, so that Ctrl-C counts at once.
 POLL_S = 0.5
-MS_PER_S = 1000
 DELETED = "__deleted"
 
 
@@ -34,26 +34,24 @@ class Line:
         return "  ".join(part for part in (self.place, self.time, self.key, self.gone, self.value) if part)
 
 
-def follow(consumer: Consumer, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
+def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
     """Give the topic's messages from its beginning or its present end on, for ever or `count` of them.
 
     Raises OperateError when there is no such topic, KafkaException.
     """
-    partitions = partitions_of(consumer, topic)
-    for partition in partitions:
-        first, end = bounds(consumer, partition)
+    places = []
+    for partition in find_partitions(reader, topic):
+        first, end = reader.bounds(topic, partition)
         # The present end as a number: messages that arrive before the first poll count, too.
-        partition.offset = first if start == "beginning" else end
-    consumer.assign(partitions)
+        places.append(TopicPartition(topic, partition, first if start == "beginning" else end))
+    reader.assign(places)
     shown = 0
     while count is None or shown < count:
-        message = consumer.poll(POLL_S)
-        if message is None:
-            continue
-        if problem := message.error():
-            raise KafkaException(problem)
-        yield line(message)
-        shown += 1
+        message = reader.poll(POLL_S)
+        # Not by its truth: a tombstone is false.
+        if message is not None:
+            yield line(message)
+            shown += 1
 
 
 def line(message: Message) -> Line:

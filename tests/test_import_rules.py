@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # The job's command line and archive: what starts it, here and on EMR, imports these of its modules and no others.
 SUBMISSION = {"spark_jobs.submit", "spark_jobs.archive"}
-OURS = {"analytics", "bench", "db", "local", "plugins", "spark_jobs", "stacks", "tests"} | SUBMISSION
+OURS = {"analytics", "bench", "db", "local", "operate", "plugins", "spark_jobs", "stacks", "tests"} | SUBMISSION
 # Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
 # Lambda and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
@@ -20,7 +20,8 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "stacks": ({"plugins"} | SUBMISSION, None),
     "stacks/handlers": ({"db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
     "local": ({"db", "plugins"} | SUBMISSION, None),
-    "bench": (OURS - {"tests"}, None),
+    "operate": ({"local", "plugins", "stacks"} | SUBMISSION, None),
+    "bench": (OURS - {"operate", "tests"}, None),
 }
 
 

@@ -1,0 +1,141 @@
+"""Reads from Kafka without joining a group, committing an offset or making a topic; logs in to MSK by IAM."""
+
+import contextlib
+from collections.abc import Iterator
+
+from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
+from botocore.exceptions import BotoCoreError
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from operate.errors import OperateError
+from operate.kafka import Cluster, check_reachable
+from operate.outputs import LOG_IN
+
+REQUEST_TIMEOUT_S = 10.0
+MS_PER_S = 1000
+# librdkafka wants a name even of those who join no group; nothing is ever committed under it.
+GROUP = "cdc-lake-operate"
+UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
+NOT_ALLOWED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+
+
+class Login:
+    """Signs logins for MSK with the default AWS credentials: librdkafka's oauth_cb, called again before one expires."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+
+    def __call__(self, _configuration: str) -> tuple[str, float]:
+        """Return a token and when it expires, in s since 1970. Raises OperateError without credentials."""
+        try:
+            token, expires_ms = MSKAuthTokenProvider.generate_auth_token(self._region)
+        except (AttributeError, ValueError, BotoCoreError) as error:
+            # The signer doesn't expect to find no credentials at all.
+            raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
+        return token, expires_ms / MS_PER_S
+
+
+class Problems:
+    """What librdkafka last had against the brokers: its error_cb, which it calls for every attempt to connect."""
+
+    def __init__(self) -> None:
+        self.last: KafkaError | None = None
+        self.refusal: KafkaError | None = None
+        self.gone: KafkaError | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        """Keep it; several come for one cause."""
+        match error.code():
+            case KafkaError._AUTHENTICATION:
+                self.refusal = error
+            case KafkaError._ALL_BROKERS_DOWN:
+                self.gone = error
+            case _:
+                self.last = error
+
+
+class Reader:
+    """A connection to a cluster; its methods raise KafkaException."""
+
+    def __init__(self, consumer: Consumer, problems: Problems) -> None:
+        self._consumer = consumer
+        self._problems = problems
+
+    def partitions(self) -> dict[str, list[int]]:
+        """Return all topics with their partitions: never one by name, which MSK would make."""
+        topics = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+        return {name: sorted(metadata.partitions) for name, metadata in topics.items()}
+
+    def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """Return a partition's first offset and the one that the next message gets."""
+        place = TopicPartition(topic, partition)
+        first, end = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
+        return int(first), int(end)
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        """Read on from these offsets."""
+        self._consumer.assign(places)
+
+    def poll(self, timeout_s: float) -> Message | None:
+        """Return the next message, None when there is none in time. Raises when the brokers are gone or refuse."""
+        message = self._consumer.poll(timeout_s)
+        if message is None:
+            # librdkafka itself would try for ever, and say nothing.
+            if problem := self._problems.refusal or self._problems.gone:
+                raise KafkaException(problem)
+            return None
+        if error := message.error():
+            raise KafkaException(error)
+        return message
+
+
+def configuration(cluster: Cluster) -> dict[str, object]:
+    """Return librdkafka's settings for a cluster."""
+    common: dict[str, object] = {
+        "bootstrap.servers": cluster.bootstrap_servers,
+        "client.id": GROUP,
+        "group.id": GROUP,
+        "enable.auto.commit": False,
+        # MSK makes topics for whoever asks for them, misspelt ones too.
+        "allow.auto.create.topics": False,
+        "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),
+        # Errors come by error_cb; librdkafka would write them to standard error as well.
+        "log_level": 0,
+    }
+    if cluster.region is None:
+        return common
+    login = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(cluster.region)}
+    return common | login
+
+
+@contextlib.contextmanager
+def connect(cluster: Cluster) -> Iterator[Reader]:
+    """Give a reader of the cluster; what Kafka refuses leaves as an OperateError, which says what to do."""
+    if cluster.region is not None:
+        Login(cluster.region)("")  # librdkafka would hide why it fails
+    check_reachable(cluster)
+    problems = Problems()
+    consumer = Consumer(configuration(cluster) | {"error_cb": problems})
+    try:
+        yield Reader(consumer, problems)
+    except KafkaException as error:
+        with contextlib.suppress(KafkaException):
+            consumer.poll(0)  # lets librdkafka hand over what it has against the brokers
+        raise OperateError(_explain(cluster, error.args[0], problems)) from None
+    finally:
+        consumer.close()
+
+
+def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:
+    if problems.refusal is not None:
+        return f"{cluster.environment}'s Kafka doesn't let you in: {_text(problems.refusal)}: {LOG_IN}"
+    if error.code() in NOT_ALLOWED:
+        return f"your IAM role may not do that on {cluster.environment}'s Kafka: {_text(error)}"
+    if error.code() in UNREACHABLE:
+        reason = _text(problems.last or error)
+        return f"{cluster.environment}'s Kafka doesn't answer ({reason}): {cluster.hint} and try again"
+    return f"{cluster.environment}'s Kafka: {_text(error)}"
+
+
+def _text(error: KafkaError) -> str:
+    return " ".join(error.str().split())
