@@ -70,9 +70,9 @@ class MonitoringStack(Stack):
         self._database_alarms()
         self._streaming_alarms()
         self._job_alarms()
-        self._emr_events(processing.cluster_id)
+        self._emr_events()
         self._dashboard()
-        for stack in (connectors, lake, streaming):
+        for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
         CfnOutput(self, "DashboardName", value=environment.prefix)
@@ -88,25 +88,13 @@ class MonitoringStack(Stack):
         )
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
         topic.add_subscription(subscriptions.EmailSubscription(self._settings.alarm_email))
-        for service in ("cloudwatch", "events"):
-            principal = iam.ServicePrincipal(f"{service}.amazonaws.com")
-            ours = {"StringEquals": {"aws:SourceAccount": self.account}}
-            key.add_to_resource_policy(
-                iam.PolicyStatement(
-                    principals=[principal],
-                    actions=["kms:Decrypt", "kms:GenerateDataKey"],
-                    resources=["*"],
-                    conditions=ours,
-                )
-            )
-            topic.add_to_resource_policy(
-                iam.PolicyStatement(
-                    principals=[principal],
-                    actions=["sns:Publish"],
-                    resources=[topic.topic_arn],
-                    conditions=ours,
-                )
-            )
+        alarms = iam.ServicePrincipal(
+            "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
+        )
+        topic.grant_publish(alarms)
+        # EventBridge gives no source account that a condition could look at; CDK allows it to publish with its rules.
+        for principal in (alarms, iam.ServicePrincipal("events.amazonaws.com")):
+            key.grant(principal, "kms:Decrypt", "kms:GenerateDataKey")
         return topic
 
     def _database_alarms(self) -> None:
@@ -209,31 +197,23 @@ class MonitoringStack(Stack):
         alarm.add_ok_action(notification)
         self.alarms.append(alarm)
 
-    def _emr_events(self, cluster_id: str) -> None:
-        """What EMR says of itself comes as events: a failed step, a cluster that has died."""
-        self._event(
-            "emr-step-failed", "EMR Step Status Change", cluster_id, "FAILED", name="step", reason="$.detail.message"
-        )
-        self._event(
-            "emr-cluster-terminated",
-            "EMR Cluster State Change",
-            cluster_id,
-            "TERMINATED_WITH_ERRORS",
-            name="cluster",
-            reason="$.detail.message",
-        )
+    def _emr_events(self) -> None:
+        """What EMR says of itself comes as events. They go by names: a cluster's id changes when it is replaced."""
+        prefix = self._environment.prefix
+        steps: dict[str, Any] = {"state": ["FAILED"], "name": [{"prefix": f"{prefix}-"}]}
+        self._event("emr-step-failed", "EMR Step Status Change", steps)
+        clusters: dict[str, Any] = {"state": ["TERMINATED_WITH_ERRORS"], "name": [prefix]}
+        self._event("emr-cluster-terminated", "EMR Cluster State Change", clusters)
 
-    def _event(self, runbook: str, type_: str, cluster_id: str, state: str, *, name: str, reason: str) -> None:
-        field = events.EventField.from_path
-        message = f"{self._environment.prefix}: {name} {field('$.detail.name')}: {field(reason)}. {_see(runbook)}"
+    def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
+        name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
+        text = events.RuleTargetInput.from_text(f"{name} is {state}: {message}. {_see(runbook)}")
         events.Rule(
             self,
             runbook,
-            description=f"{self._environment.prefix}: {name} {state}. {_see(runbook)}",
-            event_pattern=events.EventPattern(
-                source=["aws.emr"], detail_type=[type_], detail={"clusterId": [cluster_id], "state": [state]}
-            ),
-            targets=[targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(message))],
+            description=f"{type_} in {self._environment.name}. {_see(runbook)}",
+            event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
+            targets=[targets.SnsTopic(self.topic, message=text)],
         )
 
     def _dashboard(self) -> None:
