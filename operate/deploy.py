@@ -2,9 +2,10 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
+from operate.errors import OperateError
+from operate.outputs import check_account
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.versions import load_versions
@@ -15,29 +16,38 @@ ROOT = Path(__file__).resolve().parents[1]
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
-class DeployError(RuntimeError):
-    """Nothing was deployed; one line per reason."""
+def bootstrap(environment: Environment) -> int:
+    """Make CDK's own bucket and roles in the environment's account and region. Returns CDK's exit status."""
+    check_account(environment)
+    return _cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
 
 
-def prepare(environment: Environment) -> Path:
-    """Synthesize and check an environment; return the folder to deploy from. Raises DeployError for what must not be."""
+def deploy(environment: Environment) -> int:
+    """Review the environment and deploy what was reviewed; CDK asks before it widens rights. Returns its status."""
     if unpinned := load_versions().unpinned:
-        raise DeployError(
+        raise OperateError(
             f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`, look at what it "
             "has written and commit it; what can't be verified isn't deployed"
         )
+    check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
-        raise DeployError("\n".join(str(error) for error in errors))
-    return synthesis.folder
+        raise OperateError("\n".join(["the review says no", *map(str, errors)]))
+    return _cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
 
 
-def run_cdk(folder: Path, command: str, *arguments: str) -> int:
-    """Run CDK's command line on synthesized templates; return its exit status."""
+def destroy(environment: Environment) -> int:
+    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns its exit status."""
+    check_account(environment)
+    synthesis = synthesize(environment, CDK_OUT / environment.name)
+    return _cdk("destroy", "--all", "--app", str(synthesis.folder))
+
+
+def _cdk(command: str, *arguments: str) -> int:
     if not CDK.is_file():
-        raise DeployError("CDK's command line isn't installed: run `make node_modules`")
-    argv: Sequence[str] = [str(NODE), str(CDK), command, "--app", str(folder), "--no-notices", *arguments]
-    # CDK starts its own helpers by the name node.
+        raise OperateError("CDK's command line isn't installed: `make deploy` and its like install it")
+    # CDK starts helpers of its own by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
+    argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]
     return subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path}).returncode
