@@ -1,0 +1,58 @@
+import pytest
+from typer.testing import CliRunner
+
+from operate import cli, kafka
+from operate.errors import OperateError, one_line_errors
+
+
+@pytest.fixture
+def run() -> CliRunner:
+    return CliRunner()
+
+
+def test_costs_are_printed_for_dev_unless_told_otherwise(run: CliRunner) -> None:
+    assert "dev costs about" in run.invoke(cli.app, ["costs"]).stdout
+    assert "prod costs about" in run.invoke(cli.app, ["costs", "--env", "prod"]).stdout
+
+
+@pytest.mark.parametrize("command", ["costs", "topics", "tail", "kafka-ui"])
+def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, command: str) -> None:
+    done = run.invoke(cli.app, [command, "--env", "nope"])
+    assert done.exit_code == 1
+    assert done.stderr == f"{command}: environments/nope.toml: no such environment; there are dev, prod\n"
+
+
+@pytest.mark.parametrize("command", ["topics", "tail"])
+def test_without_a_platform_the_line_says_what_there_is_to_do(
+    run: CliRunner, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setattr(kafka, "DEFAULT_FOLDER", tmp_path_factory.mktemp("platform"))
+    done = run.invoke(cli.app, [command])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"{command}: the local platform doesn't run: `make up` starts it, or name an environment: ENV=dev\n"
+    )
+
+
+def test_a_start_that_there_is_not_is_refused(run: CliRunner) -> None:
+    assert run.invoke(cli.app, ["tail", "--from", "yesterday"]).exit_code == 2
+    assert run.invoke(cli.app, ["tail", "--count", "0"]).exit_code == 2
+
+
+def test_a_mistake_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), one_line_errors("topics"):
+        _ = 1 // 0
+
+
+def test_what_a_user_can_mend_is_a_line_and_exit_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, one_line_errors("topics"):
+        raise OperateError("connect the VPN")
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "topics: connect the VPN\n"
+
+
+def test_ctrl_c_is_exit_130(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, one_line_errors("topics"):
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "topics: interrupted\n"
