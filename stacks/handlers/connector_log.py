@@ -41,7 +41,7 @@ def last_lines(wanted: dict[str, Any]) -> str:
     telling = [line for line in lines if _TELLING.search(line)] or lines
     if not telling:
         return f"nothing in its log group {group}"
-    return f"last lines of {group}:\n" + "\n".join(telling[-LINES:])
+    return f"last lines of {group}:\n" + "\n".join(_shown(line) for line in telling[-LINES:])
 
 
 def _newest(group: str, connector: str) -> list[str]:
@@ -54,9 +54,9 @@ def _newest(group: str, connector: str) -> list[str]:
             events = client().get_log_events(
                 logGroupName=group, logStreamName=stream["logStreamName"], startFromHead=False, limit=EVENTS
             )["events"]
-            return [_line(event["message"]) for event in events]
+            return [event["message"].strip() for event in events]
     return []
 
 
-def _line(message: str) -> str:
-    return _SECRET.sub(r"\1\2[hidden]", message.strip())[:LINE_CHARACTERS]
+def _shown(line: str) -> str:
+    return _SECRET.sub(r"\1\2[hidden]", line[:LINE_CHARACTERS])

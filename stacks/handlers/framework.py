@@ -24,9 +24,9 @@ Event = Mapping[str, Any]
 
 # CloudFormation waits 3,600 s and CDK's framework then says only "timed out".
 DEADLINE_SECONDS = 3_300
-# CloudFormation takes an answer of 4,096 bytes, in which the framework adds ids and a stack trace of its own; a longer
-# one would be refused, and the reason with it.
-REASON_BYTES = 2_000
+# CloudFormation takes an answer of 4,096 bytes of JSON, and the framework adds ids and a stack trace of its own; a
+# longer one would be refused, and the reason with it.
+REASON_BYTES = 2_800
 OWNER_TAG = "cdc-lake-owner"
 HASH_DIGITS = 16
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 6})
@@ -165,11 +165,11 @@ def sha256_of(text: str) -> str:
 
 def shortened(text: str) -> str:
     """Keep what fits into CloudFormation's answer: the beginning, which says what, and the end, which says why."""
-    if len(text.encode()) <= REASON_BYTES:
-        return text
-    half = REASON_BYTES // 2 - 4
-    head, tail = text.encode()[:half], text.encode()[-half:]
-    return f"{head.decode(errors='ignore')} … {tail.decode(errors='ignore')}"
+    kept, short = len(text), text
+    while len(json.dumps(short, ensure_ascii=False).encode()) > REASON_BYTES:
+        kept = kept * 9 // 10
+        short = f"{text[: kept // 2]} … {text[-kept // 2 :]}"
+    return short
 
 
 def error_code(error: ClientError) -> str:
