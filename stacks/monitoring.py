@@ -91,10 +91,8 @@ class MonitoringStack(Stack):
         alarms = iam.ServicePrincipal(
             "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
         )
+        # With the key; EventBridge gets the same from its rules' targets.
         topic.grant_publish(alarms)
-        # EventBridge gives no source account that a condition could look at; CDK allows it to publish with its rules.
-        for principal in (alarms, iam.ServicePrincipal("events.amazonaws.com")):
-            key.grant(principal, "kms:Decrypt", "kms:GenerateDataKey")
         return topic
 
     def _database_alarms(self) -> None:

@@ -11,6 +11,7 @@ The step's name says whose it is and what it runs: `<name>-<hash of the command>
 Whatever this handler needs to know it reads there, so a delivery that comes twice finds the step of the first.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -44,13 +45,19 @@ KILL_SECONDS = 900
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
 
 
+@functools.cache
+def client(service: str) -> Any:
+    """A boto3 client, made once: the function stays warm between two calls."""
+    return boto3.client(service, config=CLIENT_CONFIG)  # type: ignore[call-overload]
+
+
 class Steps:
     """The steps of one table's job on one cluster, as `wanted` (the request) names them."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         self._wanted = wanted
-        self._emr = boto3.client("emr", config=CLIENT_CONFIG)
-        self._s3 = boto3.client("s3", config=CLIENT_CONFIG)
+        self._emr = client("emr")
+        self._s3 = client("s3")
         self._cluster = wanted["clusterId"]
         self._pattern = re.compile(re.escape(wanted["name"]) + r"-(?P<content>[0-9a-f]{12})-[0-9a-f]{8}")
         self.content = sha256_of(json.dumps(wanted["arguments"]))[:12]
@@ -93,7 +100,7 @@ class Steps:
                 }
             ],
         )
-        return added["StepIds"][0]
+        return str(added["StepIds"][0])
 
     def stop(self, steps: Iterable[Mapping[str, Any]]) -> None:
         """Tell active steps to stop; those that have been told before and go on are cancelled."""
@@ -177,8 +184,8 @@ def _settled(step: Mapping[str, Any]) -> Progress:
     """Say how far the wanted step is. Raises ResourceError with the reason when it has ended."""
     status, label = step["Status"], f"step {step['Id']} ({step['Name']})"
     if status["State"] == "RUNNING":
-        ran = now() - status["Timeline"]["StartDateTime"].timestamp()
-        if ran >= SETTLED_SECONDS:
+        started = status["Timeline"].get("StartDateTime")
+        if started and now() - started.timestamp() >= SETTLED_SECONDS:
             return Done(data={"StepId": step["Id"], "StepName": step["Name"]})
         return Waiting(f"{label}: to have run for {SETTLED_SECONDS} s")
     if status["State"] in ACTIVE:

@@ -1,0 +1,348 @@
+"""The EMR step's life cycle, on moto's EMR and S3.
+
+moto has no CancelSteps, and its steps neither start nor end: `Cluster` adds both. botocore checks the requests against
+its model before they get there; the answers are checked here.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.validate import ParamValidator
+from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.emr.models import emr_backends
+
+from stacks.handlers import emr_step, framework
+from tests.stacks.handlers.conftest import CREDENTIALS, client
+from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
+
+BUCKET = "artefacts"
+NAME = "dev-cdc-lake-cdc_events"
+FAILED = {"Reason": "Unknown Error.", "Message": "exit code 1", "LogFile": "s3://logs/emr/steps/stderr.gz"}
+
+
+@dataclass
+class Cluster:
+    """An EMR cluster whose steps start, look for their stop file when they are `obedient`, and can be cancelled."""
+
+    clock: Clock
+    obedient: bool = True
+    interruptible: bool = True
+    starting: bool = True
+    # Steps with this among their arguments fail.
+    failing: str | None = None
+    cancelled: list[tuple[str, str]] = field(default_factory=list)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        instances = {"MasterInstanceType": "m5.xlarge", "InstanceCount": 1, "KeepJobFlowAliveWhenNoSteps": True}
+        started = client("emr").run_job_flow(
+            Name="dev-cdc-lake", ReleaseLabel="emr-7.10.0", Instances=instances, JobFlowRole="r", ServiceRole="s"
+        )
+        self.id = started["JobFlowId"]
+
+    @property
+    def model(self) -> Any:
+        return emr_backends[DEFAULT_ACCOUNT_ID][CREDENTIALS["region_name"]]
+
+    @property
+    def steps(self) -> list[Any]:
+        return list(self.model.clusters[self.id].steps)
+
+    def states(self) -> list[str]:
+        return [step.state for step in self.steps]
+
+    def tick(self) -> None:
+        """Let the steps get on."""
+        stop_files = {found["Key"] for found in client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])}
+        for step in self.steps:
+            if self.starting and step.state in ("PENDING", "RUNNING") and step.start_date_time is None:
+                step.state, step.start_date_time = "RUNNING", datetime.fromtimestamp(self.clock(), UTC)
+            elif step.state == "RUNNING" and self.failing in step.args:
+                step.state = "FAILED"
+            elif step.state == "RUNNING" and self.obedient and f"stop/{step.name}" in stop_files:
+                step.state = "COMPLETED"
+
+    def cancel(self, params: dict[str, Any]) -> dict[str, Any]:
+        for step in self.steps:
+            if step.id in params["StepIds"]:
+                self.cancelled.append((step.id, params["StepCancellationOption"]))
+                if self.interruptible or params["StepCancellationOption"] == "TERMINATE_PROCESS":
+                    step.state = "CANCELLED"
+        return {"CancelStepsInfoList": [{"StepId": id_, "Status": "SUBMITTED"} for id_ in params["StepIds"]]}
+
+    def end(self, state: str = "TERMINATED") -> None:
+        self.model.clusters[self.id].state = state
+
+    def wanted(self, *arguments: str, name: str = NAME) -> dict[str, Any]:
+        command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={emr_step.STOP_FILE}"]
+        place = {"stopBucket": BUCKET, "stopPrefix": "stop/"}
+        return {"clusterId": self.id, "name": name, "arguments": command, **place}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    # moto's S3 has the real time.
+    clock = Clock(time.time())
+    monkeypatch.setattr(framework, "now", clock)
+    monkeypatch.setattr(emr_step, "now", clock)
+    return clock
+
+
+@pytest.fixture
+def cluster(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setattr(emr_step, "client", client)
+    events = client("emr").meta.events
+    with mock_aws():
+        client("s3").create_bucket(
+            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": CREDENTIALS["region_name"]}
+        )
+        cluster = Cluster(clock)
+
+        def cancel(params: Any, model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+            answer = cluster.cancel(json_of(params))
+            report = ParamValidator().validate(answer, model.output_shape)
+            assert not report.has_errors(), report.generate_report()
+            return type("Response", (), {"status_code": 200}), answer
+
+        def explain(parsed: dict[str, Any], model: Any, **_: Any) -> None:
+            for step in parsed["Steps"]:
+                if step["Status"]["State"] == "FAILED":
+                    step["Status"]["FailureDetails"] = FAILED
+            shape = model.output_shape.members["Steps"].member.members["Status"].members["FailureDetails"]
+            assert not ParamValidator().validate(FAILED, shape).has_errors()
+
+        events.register("before-call.emr.CancelSteps", cancel)
+        events.register("after-call.emr.ListSteps", explain)
+        yield cluster
+        events.unregister("before-call.emr.CancelSteps", cancel)
+        events.unregister("after-call.emr.ListSteps", explain)
+
+
+def json_of(request: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(request["body"])
+    return body
+
+
+@pytest.fixture
+def resource(cluster: Cluster, clock: Clock) -> Resource:
+    return Resource(handler=emr_step, clock=clock, tick=cluster.tick)
+
+
+def stop_files() -> set[str]:
+    return {found["Key"] for found in client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])}
+
+
+def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Cluster, resource: Resource) -> None:
+    began = resource.clock()
+    data = resource.create(cluster.wanted("--continuous"))
+    [step] = cluster.steps
+    assert resource.physical_id == NAME
+    assert data == {"StepId": step.id, "StepName": step.name}
+    assert step.name.startswith(f"{NAME}-")
+    assert step.action_on_failure == "CONTINUE"
+    assert step.jar == "command-runner.jar"
+    stop_file = f"stop.file=s3://{BUCKET}/stop/{step.name}"
+    assert step.args == ["spark-submit", "streamer.py", "--continuous", "--hoodie-conf", stop_file]
+    assert resource.clock() - began >= emr_step.SETTLED_SECONDS
+    assert stop_files() == set()
+
+
+def test_a_delivery_that_comes_twice_finds_the_step_of_the_first(cluster: Cluster, resource: Resource) -> None:
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    event = resource.event("Create")
+    first, second = resource.begin(event), resource.begin(event)
+    for _ in range(2):
+        resource.poll(first)
+        resource.poll(second)
+        cluster.tick()
+    assert len(cluster.steps) == 1
+    assert resource.finish(first) == resource.finish(second)
+
+
+def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, resource: Resource) -> None:
+    old = resource.create(cluster.wanted("--op", "UPSERT"))
+    cluster.obedient = False
+    resource.properties = {"Request": json.dumps(cluster.wanted("--op", "INSERT"))}
+    properties = {"Request": json.dumps(cluster.wanted("--op", "UPSERT"))}
+    waiting = resource.begin(resource.event("Update", OldResourceProperties=properties))
+    for _ in range(5):
+        assert resource.poll(waiting) is None
+        cluster.tick()
+    assert len(cluster.steps) == 1
+    assert stop_files() == {f"stop/{old['StepName']}"}
+    cluster.obedient = True
+    new = resource.finish(waiting)
+    assert cluster.states() == ["COMPLETED", "RUNNING"]
+    assert cluster.cancelled == []
+    assert new["StepId"] != old["StepId"]
+    assert resource.attempts == []
+
+
+def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
+    cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emr_step, "INTERRUPT_SECONDS", 90)
+    monkeypatch.setattr(emr_step, "KILL_SECONDS", 180)
+    old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
+    cluster.obedient = cluster.interruptible = False
+    # From here on moto's time, which the stop file has, and the handler's run together.
+    began = resource.clock.seconds = time.time()
+    resource.update(cluster.wanted("--op", "INSERT"))
+    options = [option for _, option in cluster.cancelled]
+    assert set(cluster.cancelled) == {(old, "SEND_INTERRUPT"), (old, "TERMINATE_PROCESS")}
+    assert options == sorted(options)
+    assert options.count("TERMINATE_PROCESS") == 1
+    assert resource.clock() - began >= emr_step.KILL_SECONDS + emr_step.SETTLED_SECONDS
+    assert cluster.states() == ["CANCELLED", "RUNNING"]
+
+
+def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, resource: Resource) -> None:
+    cluster.starting = False
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    resource.poll(resource.begin(resource.event("Create")))
+    [step] = cluster.steps
+    step.state = "PENDING"
+    resource.physical_id = NAME
+    resource.delete()
+    assert cluster.cancelled == [(step.id, "SEND_INTERRUPT")]
+
+
+def test_an_update_without_a_change_leaves_the_step_alone(cluster: Cluster, resource: Resource) -> None:
+    before = resource.create(cluster.wanted())
+    assert resource.update(cluster.wanted()) == before
+    assert cluster.states() == ["RUNNING"]
+
+
+def test_a_step_that_fails_brings_its_reason_and_the_old_one_back(cluster: Cluster, resource: Resource) -> None:
+    old = resource.create(cluster.wanted("--op", "UPSERT"))
+    cluster.failing = "NONSENSE"
+    reason = failing(resource, cluster.wanted("--op", "NONSENSE"), update=True)
+    assert "is FAILED: Unknown Error.; exit code 1; log: s3://logs/emr/steps/stderr.gz" in reason
+    assert cluster.states() == ["COMPLETED", "FAILED", "RUNNING"]
+    assert cluster.steps[2].args[:-1] == cluster.steps[0].args[:-1]
+    assert resource.data["StepId"] == cluster.steps[2].id != old["StepId"]
+
+
+def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Resource) -> None:
+    cluster.failing = "NONSENSE"
+    with pytest.raises(DeploymentError, match="is FAILED"):
+        resource.create(cluster.wanted("NONSENSE"))
+    assert cluster.states() == ["FAILED"]
+    assert resource.attempts == [NAME]
+
+
+def test_a_step_that_ends_by_itself_is_a_failure_too(cluster: Cluster, resource: Resource) -> None:
+    waiting = _begun(cluster, resource)
+    cluster.steps[0].state = "COMPLETED"
+    with pytest.raises(DeploymentError, match="is COMPLETED: no reason given"):
+        resource.poll(waiting)
+
+
+def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Cluster, resource: Resource) -> None:
+    resource.create(cluster.wanted())
+    new = Cluster(resource.clock)
+    cluster.obedient = False
+    resource.properties = {"Request": json.dumps(new.wanted())}
+    old = {"Request": json.dumps(cluster.wanted())}
+    waiting = resource.begin(resource.event("Update", OldResourceProperties=old))
+    assert resource.poll(waiting) is None
+    assert (cluster.states(), new.states()) == (["RUNNING"], [])
+    cluster.obedient = True
+    cluster.tick()
+    resource.tick = new.tick
+    resource.finish(waiting)
+    assert (cluster.states(), new.states()) == (["COMPLETED"], ["RUNNING"])
+    assert resource.physical_id == NAME
+
+
+@pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS"])
+def test_a_cluster_that_is_gone_holds_nothing_up(cluster: Cluster, resource: Resource, state: str) -> None:
+    resource.create(cluster.wanted())
+    new = Cluster(resource.clock)
+    cluster.end(state)
+    resource.tick = new.tick
+    resource.update(new.wanted())
+    assert new.states() == ["RUNNING"]
+    assert cluster.cancelled == []
+
+
+def test_delete_stops_the_step_and_can_be_repeated(cluster: Cluster, resource: Resource) -> None:
+    resource.create(cluster.wanted())
+    resource.delete()
+    assert cluster.states() == ["COMPLETED"]
+    resource.delete()
+    assert len(cluster.steps) == 1
+
+
+def test_delete_without_a_cluster_succeeds(cluster: Cluster, resource: Resource) -> None:
+    resource.create(cluster.wanted())
+    cluster.end()
+    resource.delete()
+    resource.properties = {"Request": json.dumps(cluster.wanted() | {"clusterId": "j-UNKNOWN"})}
+    resource.delete()
+    assert cluster.states() == ["RUNNING"]
+
+
+def test_tables_do_not_get_into_each_others_way(cluster: Cluster, resource: Resource) -> None:
+    other = Resource(handler=emr_step, clock=resource.clock, tick=cluster.tick)
+    resource.create(cluster.wanted(name="dev-cdc-lake-cdc"))
+    other.create(cluster.wanted(name=NAME))
+    resource.update(cluster.wanted("--changed", name="dev-cdc-lake-cdc"))
+    assert cluster.states() == ["COMPLETED", "RUNNING", "RUNNING"]
+    resource.delete()
+    assert [step.name.startswith(NAME) for step in cluster.steps if step.state == "RUNNING"] == [True]
+
+
+def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: Resource) -> None:
+    step = {"Name": f"{NAME}-by-hand", "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["a", "b"]}}
+    client("emr").add_job_flow_steps(JobFlowId=cluster.id, Steps=[step])
+    resource.create(cluster.wanted())
+    resource.delete()
+    assert cluster.states() == ["RUNNING", "COMPLETED"]
+
+
+def test_a_refused_request_names_what_is_wrong_and_needs_no_clean_up(cluster: Cluster, resource: Resource) -> None:
+    wrong = cluster.wanted() | {"arguments": "spark-submit"}
+    assert failing(resource, wrong) == "Request: arguments must be of type list"
+    resource.properties, resource.physical_id = {"Request": json.dumps(wrong)}, NAME
+    resource.delete()
+    assert cluster.steps == []
+
+
+def test_throttling_is_waited_out(cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = _begun(cluster, resource)
+    error = ClientError({"Error": {"Code": "ThrottlingException"}}, "ListSteps")
+
+    def throttled(*_: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(emr_step.Steps, "all", throttled)
+        assert resource.poll(waiting) is None
+    resource.finish(waiting)
+    assert cluster.states() == ["RUNNING"]
+
+
+def test_a_step_that_never_starts_ends_with_the_reason(
+    cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADLINE_SECONDS", "120")
+    cluster.starting = False
+    waiting = _begun(cluster, resource)
+    cluster.steps[0].state = "PENDING"
+    with pytest.raises(DeploymentError, match=r"gave up waiting: step .* to run; it is PENDING"):
+        resource.finish(waiting)
+
+
+def _begun(cluster: Cluster, resource: Resource) -> dict[str, Any]:
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    waiting = resource.begin(resource.event("Create"))
+    assert resource.poll(waiting) is None
+    return waiting
