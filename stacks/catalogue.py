@@ -14,8 +14,8 @@ MSK_BROKER_TYPES = tuple(
 # Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
 MSK_CONNECT_VERSIONS = ("3.7.x",)
 
-# Release notes for Aurora PostgreSQL; 16 is what the outbox's SQL is tested on.
-AURORA_POSTGRESQL_VERSIONS = ("16.4", "16.6", "16.8", "16.9")
+# Those of 16, which the outbox's SQL is tested on, that new clusters may have (cfn-lint 1.58: 16.6 and older may not).
+AURORA_POSTGRESQL_VERSIONS = ("16.8", "16.9", "16.10", "16.11", "16.13")
 
 # Aurora user guide, "DB instance classes", those that make sense for a change-data-capture source.
 AURORA_INSTANCE_CLASSES = (

@@ -27,6 +27,8 @@ STATEFUL = frozenset(
         "AWS::S3::Bucket",
     }
 )
+# What a reference stands for; a secret's value isn't among it, but for RESOLVED.
+LATER = "\0"
 KEPT = frozenset({"Retain", "Snapshot", "RetainExceptOnCreate"})
 
 
@@ -62,14 +64,14 @@ def review(stack: str, template: Mapping[str, Any], *, production: bool) -> list
 
 
 def plain_text(value: Any) -> str:
-    """Write a property that may hold CloudFormation functions as text; `\\0` stands for what is known only later."""
+    """Write a property that may hold CloudFormation functions as text; LATER stands for what is known only then."""
     match value:
         case str():
             return value
         case {"Fn::Join": [separator, parts]}:
             return str(separator).join(plain_text(part) for part in parts)
         case _:
-            return "\0"
+            return LATER
 
 
 def request_of(resource: Resource) -> dict[str, Any] | None:
@@ -85,7 +87,8 @@ def _no_secret_values(resource: Resource) -> Iterator[str]:
     if str(resource["Type"]).startswith("Custom::") and RESOLVED in json.dumps(resource):
         yield "a secret is resolved into its properties: hand over the secret's name and read it in the handler"
     for path, value in _strings(request_of(resource) or {}, ()):
-        if SECRET_KEY.search(path[-1]) and not REFERENCE.fullmatch(value) and not _names_a_secret(path[-1]):
+        known = value != LATER and not REFERENCE.fullmatch(value)
+        if SECRET_KEY.search(path[-1]) and known and not _names_a_secret(path[-1]):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
 

@@ -1,30 +1,32 @@
-"""Both environments synthesized once for all tests, with cdk-nag, as templates by the stack's role."""
+"""Both environments synthesized once for all tests, with cdk-nag, as templates by the stack's role.
+
+CDK is imported when a test wants it: the unit tests of this folder don't.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
-
-# isort: split
-from aws_cdk.assertions import Template
-
-from operate.synth import Synthesis, synthesize
 from stacks.environment import load
+
+if TYPE_CHECKING:
+    from aws_cdk.assertions import Template
+
+    from operate.synth import Synthesis
 
 
 @dataclass(frozen=True)
 class Synthesized:
     """An environment's synthesis: `dev["network"]` is that stack's template for assertions."""
 
-    synthesis: Synthesis
-    by_role: Mapping[str, Template]
+    synthesis: "Synthesis"
+    by_role: Mapping[str, "Template"]
 
-    def __getitem__(self, role: str) -> Template:
+    def __getitem__(self, role: str) -> "Template":
         return self.by_role[role]
 
     def resources(self, role: str, type_: str) -> dict[str, Any]:
@@ -34,6 +36,10 @@ class Synthesized:
 
 
 def synthesized(name: str, folder: Path) -> Synthesized:
+    # Node.js, which the first one chooses, is started when CDK is imported.
+    from operate.synth import synthesize  # isort: skip
+    from aws_cdk.assertions import Template
+
     synthesis = synthesize(load(name), folder / name, nag=True)
     by_role = {
         stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))

@@ -1,0 +1,179 @@
+"""The connectors' stack: the shared configurations, one narrow role each, and in what order they come and go."""
+
+import json
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+
+from plugins.connectors import sink_connector, source_connector
+from stacks.connector_settings import sink_settings, source_settings
+from stacks.environment import load
+from stacks.review import plain_text, request_of
+from tests.stacks.conftest import Synthesized
+
+pytestmark = pytest.mark.synth
+
+ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
+
+
+@pytest.fixture
+def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
+    return {"dev": dev, "prod": prod}
+
+
+def requests(environment: Synthesized, type_: str) -> dict[str, dict[str, Any]]:
+    """The requests of the custom resources of a type, by logical id."""
+    return {
+        logical_id: request_of(resource) or {}
+        for logical_id, resource in environment.resources("connectors", type_).items()
+    }
+
+
+def connector(environment: Synthesized, role: str) -> dict[str, Any]:
+    (request,) = [
+        request
+        for request in requests(environment, "Custom::Connector").values()
+        if request["connectorName"].endswith(role)
+    ]
+    return request
+
+
+def rights(environment: Synthesized, role: str) -> dict[str, set[str]]:
+    """What the connector's role may do: resource → actions."""
+    found: dict[str, set[str]] = {}
+    for logical_id, policy in environment.resources("connectors", "AWS::IAM::Policy").items():
+        if logical_id.startswith(f"{role}Role"):
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+                resources, actions = statement["Resource"], statement["Action"]
+                for resource in resources if isinstance(resources, list) else [resources]:
+                    found.setdefault(plain_text(resource), set()).update(
+                        actions if isinstance(actions, list) else [actions]
+                    )
+    return found
+
+
+@ENVIRONMENTS
+def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
+    configured = connector(both[name], "orders-source")["connectorConfiguration"]
+    expected = source_connector(source_settings(load(name)))
+    known_later = {"database.hostname", "database.password"}
+    assert {key: value for key, value in configured.items() if key not in known_later} == {
+        key: value for key, value in expected.items() if key not in known_later
+    }
+
+
+@ENVIRONMENTS
+def test_the_sink_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
+    configured = connector(both[name], "orders-sink")["connectorConfiguration"]
+    assert configured == sink_connector(sink_settings(load(name)))
+    assert "PROPERTIES('flush.interval'=60,'flush.count'=5000)" in configured["connect.s3.kcql"]
+
+
+@ENVIRONMENTS
+def test_the_password_is_a_reference_that_the_worker_resolves(both: dict[str, Synthesized], name: str) -> None:
+    password = connector(both[name], "orders-source")["connectorConfiguration"]["database.password"]
+    assert password.startswith("${secretsmanager:")
+    assert password.endswith(":password}")
+    (worker,) = [
+        request
+        for logical_id, request in requests(both[name], "Custom::WorkerConfiguration").items()
+        if logical_id.startswith("Source")
+    ]
+    assert worker["properties"]["config.providers"] == "secretsmanager"
+
+
+@ENVIRONMENTS
+@pytest.mark.parametrize("role", ["orders-source", "orders-sink"])
+def test_the_request_is_one_that_msk_connect_takes(both: dict[str, Synthesized], name: str, role: str) -> None:
+    request = json.loads(json.dumps(connector(both[name], role)).replace("\\u0000", "arn:aws:iam::1:role/x"))
+    for part in (request["workerConfiguration"], request["plugins"][0]["customPlugin"]):
+        part["revision"] = 1  # known only when deployed
+    model = botocore.session.get_session().get_service_model("kafkaconnect")
+    shape = model.operation_model("CreateConnector").input_shape
+    assert shape is not None
+    validate_parameters(request, shape)
+
+
+@ENVIRONMENTS
+def test_brokers_are_reached_with_iam_over_tls_alone(both: dict[str, Synthesized], name: str) -> None:
+    for role in ("orders-source", "orders-sink"):
+        request = connector(both[name], role)
+        assert request["kafkaClusterClientAuthentication"] == {"authenticationType": "IAM"}
+        assert request["kafkaClusterEncryptionInTransit"] == {"encryptionType": "TLS"}
+
+
+@ENVIRONMENTS
+def test_the_source_may_write_its_topics_and_nothing_of_the_landing(both: dict[str, Synthesized], name: str) -> None:
+    cluster = f"{name}-cdc-lake/*"
+    allowed = rights(both[name], "Source")
+    written = {
+        arn.partition(f"{cluster}/")[2] for arn, actions in allowed.items() if "kafka-cluster:WriteData" in actions
+    }
+    assert written == {
+        "msk.datalake.cdc_events",
+        "__debezium-heartbeat.msk",
+        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source",
+        f"__amazon_msk_connect_*_{name}-cdc-lake-orders-source_*",
+    }
+    assert "kafka-cluster:ReadData" not in allowed[next(arn for arn in allowed if arn.endswith("cdc_events"))]
+    assert not any(action.startswith("s3:") for actions in allowed.values() for action in actions)
+    secrets = [arn for arn, actions in allowed.items() if "secretsmanager:GetSecretValue" in actions]
+    assert len(secrets) == 1
+
+
+@ENVIRONMENTS
+def test_the_sink_may_read_one_topic_and_write_below_three_prefixes(both: dict[str, Synthesized], name: str) -> None:
+    allowed = rights(both[name], "Sink")
+    topic = next(arn for arn in allowed if arn.endswith("/msk.datalake.cdc_events"))
+    assert "kafka-cluster:WriteData" not in allowed[topic]
+    bucket = f"arn:aws:s3:::{load(name).bucket_name('landing')}"
+    writable = {arn for arn, actions in allowed.items() if "s3:PutObject" in actions}
+    assert writable == {f"{bucket}/cdc-events/*", f"{bucket}/.indexes/*", f"{bucket}/.temp-upload/*"}
+    groups = {arn.rpartition("/")[2] for arn in allowed if ":group/" in arn}
+    assert groups == {f"connect-{name}-cdc-lake-orders-sink", "__amazon_msk_connect_*"}
+    assert not any(action.startswith("secretsmanager:") for actions in allowed.values() for action in actions)
+
+
+@ENVIRONMENTS
+def test_each_role_is_its_connectors_alone(both: dict[str, Synthesized], name: str) -> None:
+    for role in ("Source", "Sink"):
+        (document,) = [
+            resource["Properties"]["AssumeRolePolicyDocument"]
+            for logical_id, resource in both[name].resources("connectors", "AWS::IAM::Role").items()
+            if logical_id.startswith(f"{role}Role")
+        ]
+        (statement,) = document["Statement"]
+        assert statement["Principal"] == {"Service": "kafkaconnect.amazonaws.com"}
+        source = plain_text(statement["Condition"]["ArnLike"]["aws:SourceArn"])
+        assert source.endswith(f":connector/{name}-cdc-lake-orders-{role.lower()}/*")
+
+
+@ENVIRONMENTS
+def test_a_connector_comes_after_all_it_needs(both: dict[str, Synthesized], name: str) -> None:
+    """So that a failed creation leaves nothing behind, and a deletion goes the other way round."""
+    resources = both[name].resources("connectors", "Custom::Connector")
+    sink = next(value for key, value in resources.items() if key.startswith("Sink"))
+    source = next(value for key, value in resources.items() if key.startswith("Source"))
+    assert any(dependency.startswith("SourceConnector") for dependency in sink["DependsOn"])
+    assert any(dependency.startswith("SourceRole") and "Policy" in dependency for dependency in source["DependsOn"])
+    assert any(dependency.startswith("SinkRole") and "Policy" in dependency for dependency in sink["DependsOn"])
+
+
+@ENVIRONMENTS
+def test_the_connectors_reach_postgresql_and_nobody_else_does_from_here(
+    both: dict[str, Synthesized], name: str
+) -> None:
+    (rule,) = both[name].resources("connectors", "AWS::EC2::SecurityGroupIngress").values()
+    assert (rule["Properties"]["FromPort"], rule["Properties"]["ToPort"]) == (5432, 5432)
+    assert "CidrIp" not in rule["Properties"]
+
+
+@ENVIRONMENTS
+def test_handlers_pass_only_the_connectors_roles(both: dict[str, Synthesized], name: str) -> None:
+    for policy in both[name].resources("connectors", "AWS::IAM::Policy").values():
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            if "iam:PassRole" in statement["Action"]:
+                assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "kafkaconnect.amazonaws.com"}}
+                assert "*" not in json.dumps(statement["Resource"])
