@@ -56,9 +56,20 @@ def spark_submit(
     return command, _environment(configuration, spark_home, s3_endpoint, glue_endpoint)
 
 
+def spark_flags() -> list[str]:
+    """Return the flags for a JVM that writes Hudi tables."""
+    # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more
+    # JVMs later it fails, and estimates without.
+    return [*jvm_flags(), "-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"]
+
+
 def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict[str, str]:
     scratch = work_folder.absolute() / "scratch"
-    options = [*jvm_flags(), f"-Dlog4j2.configurationFile={log_settings.absolute()}", f"-Dderby.system.home={scratch}"]
+    options = [
+        *spark_flags(),
+        f"-Dlog4j2.configurationFile={log_settings.absolute()}",
+        f"-Dderby.system.home={scratch}",
+    ]
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": driver_memory,

@@ -13,7 +13,8 @@ from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from local.jars import jar_folder
-from local.java import java_home, jvm_flags
+from local.java import java_home
+from local.job import spark_flags
 from spark_jobs import options, properties, schema, session, settings
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.ingest import Ingest
@@ -58,7 +59,7 @@ def glue_endpoint() -> Iterator[str]:
 def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Iterator[SparkSession]:
     """A session on two cores, set up as the job sets up its own."""
     scratch = tmp_path_factory.mktemp("spark")
-    flags = " ".join([*jvm_flags(), f"-Dderby.system.home={scratch}"])
+    flags = " ".join([*spark_flags(), f"-Dderby.system.home={scratch}"])
     submit = {
         "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
         "spark.driver.extraJavaOptions": flags,
