@@ -12,7 +12,7 @@ import psycopg2.extras
 from local.demo.changes import Change
 from local.errors import PlatformError
 from local.lake import Lake
-from local.reconcile import compare, read_lake, read_source
+from local.reconcile import KEY, compare, read_lake, read_source
 from local.topic import Event, Topic
 
 POLL_S = 0.1
@@ -50,12 +50,12 @@ class Watch:
         loaded = max(datetime.fromisoformat(row["updated_at"] or "") for row in source.rows.values())
         deadline = time.monotonic() + timeout_s
         while True:
-            rows = read_lake(self.lake, source.types) if self.lake.exists() else {}
-            on_count(f"{len(rows):,} of {len(source.rows):,} rows in the lake")
-            if compare(source, rows).equal:
-                return len(rows), (datetime.now(UTC) - loaded).total_seconds()
+            rows = self.lake.rows([KEY]).num_rows if self.lake.exists() else 0
+            on_count(f"{rows:,} of {len(source.rows):,} rows in the lake")
+            if rows == len(source.rows) and compare(source, read_lake(self.lake, source.types)).equal:
+                return rows, (datetime.now(UTC) - loaded).total_seconds()
             if time.monotonic() > deadline:
-                raise NotArrivedError(f"initial load: {len(rows)} of {len(source.rows)} rows after {timeout_s:.0f} s")
+                raise NotArrivedError(f"initial load: {rows} of {len(source.rows)} rows after {timeout_s:.0f} s")
             time.sleep(POLL_S)
 
     def make(self, change: Change, *, timeout_s: float) -> Arrival:
@@ -80,9 +80,9 @@ class Watch:
         keys = [str(order) for order in orders]
         source = read_source(self.parameters, keys)
         while True:
-            rows = read_lake(self.lake, source.types)
+            rows = read_lake(self.lake, source.types, keys)
             seconds = time.monotonic() - committed
-            if compare(source, {key: rows[key] for key in keys if key in rows}).equal:
+            if compare(source, rows).equal:
                 return seconds
             if seconds > timeout_s:
                 raise NotArrivedError(f"{name}: orders {', '.join(keys)} not in the lake after {timeout_s:.0f} s")

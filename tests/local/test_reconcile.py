@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pyarrow
 import pytest
 
 from local import reconcile as module
 from local.lake import Lake
-from local.reconcile import Comparison, Snapshot, Source, by_key, canonical, compare, reconcile
+from local.reconcile import Comparison, Snapshot, Source, by_key, canonical, compare, read_lake, reconcile
 
 TYPES = {
     "order_id": "integer",
@@ -86,6 +87,15 @@ def test_a_key_that_comes_twice_is_refused() -> None:
         lake(ROW, ROW)
 
 
+def test_the_lakes_rows_are_read_all_or_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pyarrow.table({"order_id": [1, 2, 12], "customer_id": ["A", "B", "C"], "_hoodie_commit_time": ["t"] * 3})
+    monkeypatch.setattr(Lake, "rows", lambda _self: table)
+    somewhere = Lake(base_uri="unused")
+    assert sorted(read_lake(somewhere, TYPES)) == ["1", "12", "2"]
+    assert read_lake(somewhere, TYPES, ["2", "3"]) == {"2": {"order_id": "2", "customer_id": "B"}}
+    assert read_lake(somewhere, TYPES, []) == {}
+
+
 class Rounds:
     """Source and lake as they are at each look, fed to `reconcile` in place of its two readers."""
 
@@ -94,14 +104,18 @@ class Rounds:
         self._looks: Iterator[tuple[Source, Snapshot]] = iter(looks)
         self._last = looks[-1]
         monkeypatch.setattr(module, "read_source", self._source)
-        monkeypatch.setattr(module, "read_lake", lambda _lake, _types: self._last[1])
+        monkeypatch.setattr(module, "read_lake", self._lake)
         monkeypatch.setattr(module, "WAIT_BETWEEN_ROUNDS_S", 0)
         monkeypatch.setattr(Lake, "exists", lambda _self: True)
+        monkeypatch.setattr(Lake, "rows", lambda _self, columns: pyarrow.table({columns[0]: list(self._last[1])}))
 
     def _source(self, _parameters: Any, keys: list[str] | None = None) -> Source:
         self.asked.append(keys)
         self._last = next(self._looks, self._last)
         return self._last[0]
+
+    def _lake(self, _lake: Lake, _types: Any, keys: list[str] | None = None) -> Snapshot:
+        return {key: row for key, row in self._last[1].items() if keys is None or key in keys}
 
     def run(self, timeout_s: float) -> Comparison:
         return reconcile({}, Lake(base_uri="unused"), timeout_s=timeout_s)
