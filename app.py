@@ -20,6 +20,7 @@ from stacks.network import NetworkStack
 from stacks.processing import ProcessingStack
 from stacks.streaming import StreamingStack
 from stacks.vpn import VpnStack
+from stacks.wheels import WheelError
 
 ROOT = Path(__file__).resolve().parent
 
@@ -69,11 +70,10 @@ def main() -> int:
     """Synthesize the environment that `-c env=…` names, dev without it."""
     chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env", os.environ.get("ENV", "dev"))
     try:
-        environment = settings.load(str(chosen))
-    except settings.EnvironmentFileError as error:
+        build(settings.load(str(chosen))).synth()
+    except (settings.EnvironmentFileError, WheelError) as error:
         print(error, file=sys.stderr)
         return 1
-    build(environment).synth()
     return 0
 
 

@@ -8,6 +8,7 @@ import typer
 
 from local.errors import PlatformError
 from stacks.environment import EnvironmentFileError
+from stacks.wheels import WheelError
 
 INTERRUPTED = 130
 
@@ -25,7 +26,7 @@ def one_line_errors(command: str) -> Iterator[None]:
         # Whoever read the output has enough of it: `make tail … | head`. Python would complain again when it flushes.
         sys.stdout = None
         sys.exit(0)
-    except (OperateError, EnvironmentFileError, PlatformError, OSError) as error:
+    except (OperateError, EnvironmentFileError, PlatformError, WheelError, OSError) as error:
         typer.echo(f"{command}: {error}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:

@@ -1,0 +1,68 @@
+"""Synthesis: offline, without credentials, and the same input makes the same bytes, wherever the checkout lies."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stacks.conftest import Synthesized
+
+pytestmark = pytest.mark.synth
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKOUT = ("app.py", "cdk.json", "db", "environments", "plugins", "requirements.txt", "spark_jobs", "stacks")
+STACKS = ("connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
+
+
+def synthesize(checkout: Path, outdir: Path, *, environment: str, seed: int) -> subprocess.CompletedProcess[str]:
+    """Run the app as CDK's command line does, with no credentials and with a network that leads nowhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
+    nowhere = "http://127.0.0.1:9"
+    variables = {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_CONTEXT_JSON": json.dumps({"env": environment}),
+        "CDK_OUTDIR": str(outdir),
+        "HTTPS_PROXY": nowhere,
+        "HTTP_PROXY": nowhere,
+        "PYTHONHASHSEED": str(seed),
+    }
+    return subprocess.run(
+        [sys.executable, "app.py"], cwd=checkout, env=kept | variables, capture_output=True, text=True, check=False
+    )
+
+
+def templates(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.template.json")}
+
+
+def test_the_same_input_makes_the_same_bytes_at_another_place(tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    for name in CHECKOUT:
+        source = ROOT / name
+        shutil.copytree(source, copy / name) if source.is_dir() else shutil.copy(source, copy / name)
+    (copy / ".cache").symlink_to(ROOT / ".cache")
+    for checkout, outdir, seed in ((ROOT, "one", 1), (copy, "two", 2)):
+        done = synthesize(checkout, tmp_path / outdir, environment="prod", seed=seed)
+        assert done.returncode == 0, done.stderr
+    one, two = templates(tmp_path / "one"), templates(tmp_path / "two")
+    assert set(one) == {f"prod-cdc-lake-{stack}.template.json" for stack in STACKS}
+    assert one == two
+
+
+def test_no_path_of_this_machine_and_no_date_gets_into_a_template(dev: Synthesized, prod: Synthesized) -> None:
+    for environment in (dev, prod):
+        for path in environment.synthesis.folder.glob("*.template.json"):
+            text = path.read_text()
+            assert str(ROOT) not in text
+            assert str(environment.synthesis.folder) not in text
+
+
+def test_a_wrong_environment_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    done = synthesize(ROOT, tmp_path, environment="staging", seed=1)
+    assert done.returncode == 1
+    assert done.stderr == "environments/staging.toml: no such environment; there are dev, prod\n"
