@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
+from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
 from plugins.archive import ArchiveError, Digest, fetch, repack
@@ -42,6 +43,8 @@ def start(event: Event) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path, found = _pack(wanted["releases"], Path(folder))
         name = framework.named_by_content(wanted["name"], found.sha256)
+        # Before anything is uploaded: what is there may be another's.
+        KIND.is_there(event, name)
         _upload(path, found, bucket=wanted["bucket"], key=_key(wanted, name))
     return {**KIND.begin(event, name, _request(event, wanted, name)), "Sha256": found.sha256}
 
@@ -114,7 +117,10 @@ def _upload(path: Path, found: Digest, *, bucket: str, key: str) -> None:
     except ClientError as error:
         if framework.error_code(error) not in ("404", "NoSuchKey"):
             raise
-    s3().upload_file(str(path), bucket, key, ExtraArgs={"Metadata": {"sha256": found.sha256}})
+    try:
+        s3().upload_file(str(path), bucket, key, ExtraArgs={"Metadata": {"sha256": found.sha256}})
+    except S3UploadFailedError as error:
+        raise ResourceError(str(error)) from None
 
 
 def _check_created(event: Event, wanted: dict[str, Any], name: str) -> None:

@@ -78,16 +78,20 @@ class Immutable:
             return Found(arn=item[f"{self.key}Arn"], state=item[f"{self.key}State"], revision=revision)
         return None
 
-    def begin(self, event: Event, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Create one unless it is there; what `start` returns.
+    def is_there(self, event: Event, name: str) -> bool:
+        """Whether it is there already. Raises ResourceError when it is another's or is about to go."""
+        found = self.find(name)
+        if found is None:
+            return False
+        if found.state == "DELETING":
+            raise ResourceError(f"the {self.what} {name} is still being deleted: deploy again in a minute")
+        framework.check_owner(event, name, tags(found.arn))
+        return True
 
-        Raises ResourceError when the name is another's.
-        """
+    def begin(self, event: Event, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Create one unless it is there; what `start` returns. Raises ResourceError when the name is another's."""
         started = {"PhysicalResourceId": name, "Created": True}
-        if found := self.find(name):
-            if found.state == "DELETING":
-                raise ResourceError(f"the {self.what} {name} is still being deleted: deploy again in a minute")
-            framework.check_owner(event, name, tags(found.arn))
+        if self.is_there(event, name):
             return started
         try:
             getattr(client(), self.create)(name=name, **request)

@@ -1,0 +1,114 @@
+import json
+import logging
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, ParamValidationError
+
+from stacks.handlers import framework
+from stacks.handlers.framework import Done, Handler, ResourceError, Waiting
+from tests.stacks.handlers.deployment import STACK_ID, Clock
+
+SECRET = "hunter2"
+
+
+def event(kind: str = "Create", **more: Any) -> dict[str, Any]:
+    return {
+        "RequestType": kind,
+        "RequestId": "1",
+        "StackId": STACK_ID,
+        "LogicalResourceId": "Source",
+        "PhysicalResourceId": "name",
+        "ResponseURL": SECRET,
+        "ResourceProperties": {"Request": json.dumps({"name": "a", "secret": SECRET})},
+        "Started": 1_795_240_800,
+        **more,
+    }
+
+
+def handler(step: Any) -> Handler:
+    return Handler(start=lambda _event: {"PhysicalResourceId": "name"}, settle=step, remove=step)
+
+
+def failing_with(error: Exception) -> Handler:
+    def step(_event: object) -> Done:
+        raise error
+
+    return handler(step)
+
+
+def client_error(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "text"}}, "DescribeConnector")
+
+
+def test_it_gives_up_before_cloudformation_and_cdk_do(clock: Clock) -> None:
+    # An hour is CloudFormation's limit; a poll may come 30 s late and take five minutes.
+    assert framework.DEADLINE_SECONDS + 30 <= 3_600 - 4 * 60
+    clock.seconds += framework.DEADLINE_SECONDS
+    with pytest.raises(ResourceError, match="gave up waiting: rain"):
+        handler(lambda _event: Waiting("rain")).is_complete(event(), None)
+
+
+def test_what_is_done_at_the_last_moment_is_done(clock: Clock) -> None:
+    clock.seconds += framework.DEADLINE_SECONDS
+    assert handler(lambda _event: Done(data={"a": 1})).is_complete(event(), None)["Data"] == {"a": 1}
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    "error",
+    [client_error("ThrottlingException"), client_error("SlowDown"), EndpointConnectionError(endpoint_url="x")],
+)
+def test_what_passes_is_waited_for(error: Exception) -> None:
+    assert failing_with(error).is_complete(event(), None) == {"IsComplete": False}
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (client_error("AccessDeniedException"), "DescribeConnector: AccessDeniedException: text"),
+        (ParamValidationError(report="Missing required parameter"), "Missing required parameter"),
+        (ResourceError("x" * 10_000), "…"),
+    ],
+)
+def test_what_stays_is_a_reason_that_fits(error: Exception, reason: str) -> None:
+    with pytest.raises(ResourceError, match=reason) as raised:
+        failing_with(error).is_complete(event(), None)
+    assert len(json.dumps(str(raised.value))) <= framework.REASON_BYTES + 10
+
+
+def test_a_reason_keeps_its_beginning_and_its_end() -> None:
+    text = framework.shortened("begin " + '"ü\n' * 4_000 + " end")
+    assert text.startswith("begin")
+    assert text.endswith("end")
+    assert len(json.dumps(text, ensure_ascii=False).encode()) <= framework.REASON_BYTES
+
+
+def test_a_bug_is_not_dressed_up_as_a_reason() -> None:
+    with pytest.raises(ZeroDivisionError):
+        failing_with(ZeroDivisionError()).is_complete(event(), None)
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_log_has_identifiers_only(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    waiting = handler(lambda _event: Waiting("rain"))
+    waiting.on_event(event(), None)
+    waiting.is_complete(event(), None)
+    with pytest.raises(ResourceError):
+        failing_with(client_error("AccessDeniedException")).is_complete(event(), None)
+    assert "Create Source name waiting: rain" in caplog.text
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "5"])
+def test_a_request_that_is_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ResourceError, match="must be one JSON object"):
+        framework.request(event(ResourceProperties={"Request": text}), required={}, optional={})
+
+
+def test_an_owner_stays_the_same_through_its_events() -> None:
+    first = framework.owner(event())
+    assert first == framework.owner(event("Delete", RequestId="2"))
+    assert first == "dev-cdc-lake-connectors/11111111-2222/Source"
+    assert len(first) <= 256
