@@ -5,12 +5,12 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
-from operate import kafka
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
 from operate.reader import GROUP, Login, Problems, Reader, configuration, connect
@@ -106,8 +106,8 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
         now[0] += timeout
         raise TimeoutError("timed out")
 
-    monkeypatch.setattr(kafka.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(kafka.socket, "create_connection", wait)
+    monkeypatch.setattr("operate.kafka.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("operate.kafka.socket.create_connection", wait)
     with pytest.raises(OperateError, match=r"b-1.example: timed out\): connect the VPN"):
         check_reachable(MSK)
     assert 5 < now[0] < 10
@@ -141,7 +141,7 @@ class Idle:
 @pytest.mark.parametrize("code", [KafkaError._AUTHENTICATION, KafkaError._ALL_BROKERS_DOWN])
 def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int) -> None:
     problems = Problems()
-    reader = Reader(Idle(), problems)
+    reader = Reader(cast("Consumer", Idle()), problems)
     problems(KafkaError(KafkaError._TRANSPORT))
     assert reader.poll(0) is None  # librdkafka connects again by itself
     problems(KafkaError(code))
