@@ -93,3 +93,7 @@ def test_what_starts_the_job_needs_no_spark() -> None:
     assert imports_of(ROOT / "local" / "flow.py") >= {"spark_jobs.submit"}
     assert violations("local", {"spark_jobs.submit", "spark_jobs"}) == {"spark_jobs"}
     assert violations("stacks", {"spark_jobs.archive", "spark_jobs"}) == {"spark_jobs"}
+
+
+def test_what_runs_in_lambda_needs_no_command_line() -> None:
+    assert imports_of(ROOT / "plugins" / "archive.py") <= set(sys.stdlib_module_names)

@@ -1,0 +1,49 @@
+"""What Lambda gets: the handlers import there, and speak the API model that these tests speak."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from botocore import loaders
+
+from stacks import handler_code
+
+MODULES = ("connector_plugin", "worker_configuration", "connector", "bootstrap_brokers")
+
+
+def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
+    staged = handler_code.stage("plugins", staging=tmp_path)
+    script = "\n".join(
+        [
+            "import importlib, plugins.archive",
+            f"for name in {MODULES}:",
+            "    module = importlib.import_module(f'stacks.handlers.{name}')",
+            "    assert callable(module.on_event) and callable(module.is_complete)",
+            "    print(module.__file__)",
+            # No test's working directory, no CDK, none of the command lines.
+            "import sys",
+            "print(sorted({'aws_cdk', 'typer', 'rich', 'mypy_boto3_kafkaconnect'} & sys.modules.keys()))",
+        ]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(staged)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *files, forbidden = done.stdout.splitlines()
+    assert [Path(file).is_relative_to(staged) for file in files] == [True] * len(MODULES)
+    assert forbidden == "[]"
+
+
+def test_lambda_takes_the_staged_api_model(tmp_path: Path) -> None:
+    staged = handler_code.stage(staging=tmp_path)
+    # AWS_DATA_PATH, as botocore reads it.
+    loader = loaders.create_loader(str(staged / handler_code.MODELS))
+    model, path = loader.load_data_with_path("kafkaconnect/2021-09-14/service-2")
+    assert Path(path).is_relative_to(staged)
+    members = model["shapes"]["UpdateConnectorRequest"]["members"]
+    assert {"plugins", "workerConfiguration", "skipHealthValidation"} <= members.keys()
