@@ -15,13 +15,14 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.emr.models import emr_backends
 
 from stacks.handlers import emr_step, framework
 from tests.stacks.handlers.conftest import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 
+# moto's only one.
+ACCOUNT = "123456789012"
 BUCKET = "artefacts"
 NAME = "dev-cdc-lake-cdc_events"
 FAILED = {"Reason": "Unknown Error.", "Message": "exit code 1", "LogFile": "s3://logs/emr/steps/stderr.gz"}
@@ -49,7 +50,7 @@ class Cluster:
 
     @property
     def model(self) -> Any:
-        return emr_backends[DEFAULT_ACCOUNT_ID][CREDENTIALS["region_name"]]
+        return emr_backends[ACCOUNT][CREDENTIALS["region_name"]]
 
     @property
     def steps(self) -> list[Any]:

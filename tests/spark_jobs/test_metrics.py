@@ -1,0 +1,197 @@
+"""Metrics on moto's CloudWatch: what is published, when nothing happens, and when CloudWatch is gone."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from spark_jobs import metrics
+from spark_jobs.metrics import Metrics, metrics_for
+from tests.spark_jobs.test_loop import REPORT
+
+NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
+
+
+class Clock:
+    """The job's monotonic time."""
+
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Broken:
+    """A CloudWatch that fails as often as it is told to."""
+
+    def __init__(self, client: Any, failures: int) -> None:
+        self.client = client
+        self.failures = failures
+
+    def put_metric_data(self, **arguments: Any) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise ConnectionError("refused\nand more")
+        return self.client.put_metric_data(**arguments)
+
+
+@pytest.fixture
+def cloudwatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-southeast-2")
+    with mock_aws():
+        yield boto3.client("cloudwatch")
+
+
+def published(client: Any, name: str) -> dict[str, float] | None:
+    """The statistics of a metric over the last hour; None when it has no data."""
+    now = datetime.now(UTC)
+    answer = client.get_metric_statistics(
+        Namespace=NAMESPACE,
+        MetricName=name,
+        Dimensions=[{"Name": "table", "Value": TABLE}],
+        StartTime=now - timedelta(hours=1),
+        EndTime=now + timedelta(hours=1),
+        Period=7200,
+        Statistics=["SampleCount", "Sum", "Maximum"],
+    )
+    return next((dict(point) for point in answer["Datapoints"]), None)
+
+
+def sums(client: Any, *names: str) -> list[float | None]:
+    points = [published(client, name) for name in names]
+    return [point["Sum"] if point else None for point in points]
+
+
+def make(client: Any, clock: Clock, log: list[str] | None = None) -> Metrics:
+    return Metrics(client, namespace=NAMESPACE, table=TABLE, log=(log if log is not None else []).append, clock=clock)
+
+
+def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) -> None:
+    made = make(cloudwatch, Clock())
+    made.committed(REPORT)
+    made.committed(replace(REPORT, events=7, quarantined=1, lag_seconds=None))
+    made.publish()
+    assert sums(cloudwatch, "Commits", "Events", "Upserts", "Deletes") == [2, 840, 1656, 2]
+    assert sums(cloudwatch, "Quarantined", "MissingOffsets", "LateFiles") == [3, 0, 0]
+    # A commit without a lag (no time in its events) doesn't count as a lag of 0.
+    assert sums(cloudwatch, "CommitSeconds", "LagSeconds") == [pytest.approx(4.69), pytest.approx(1.26)]
+
+
+def test_a_minute_without_commits_says_so(cloudwatch: Any) -> None:
+    make(cloudwatch, Clock()).publish()
+    assert sums(cloudwatch, "Commits", "Events", "Quarantined", "CommitAgeSeconds") == [0, 0, 0, 0]
+    assert sums(cloudwatch, "CommitSeconds", "LagSeconds") == [None, None]
+
+
+@pytest.mark.parametrize("news", ["commit", "look"])
+def test_the_age_grows_until_the_table_is_known_to_be_up_to_date(cloudwatch: Any, news: str) -> None:
+    clock = Clock()
+    made = make(cloudwatch, clock)
+    clock.seconds += 600
+    made.publish()
+    assert sums(cloudwatch, "CommitAgeSeconds") == [600]
+    if news == "commit":
+        made.committed(REPORT)
+    else:
+        made.idle()
+    clock.seconds += 5
+    made.publish()
+    assert sums(cloudwatch, "CommitAgeSeconds") == [605]
+
+
+def test_an_outage_loses_no_figures_and_is_logged_once(cloudwatch: Any) -> None:
+    log: list[str] = []
+    made = make(Broken(cloudwatch, failures=3), Clock(), log)
+    made.committed(REPORT)
+    for _ in range(3):
+        made.publish()
+    made.committed(REPORT)
+    made.publish()
+    made.publish()
+    assert sums(cloudwatch, "Commits", "Events") == [2, 1666]
+    assert log == [
+        "metrics can't be published, tried again each minute: ConnectionError: refused",
+        "metrics are published again, after 3 failures",
+    ]
+
+
+def test_a_commit_during_the_publication_waits_for_the_next(cloudwatch: Any) -> None:
+    class Slow(Broken):
+        def put_metric_data(self, **arguments: Any) -> Any:
+            if self.failures:
+                self.failures -= 1
+                made.committed(replace(REPORT, events=5))
+            return self.client.put_metric_data(**arguments)
+
+    made = make(Slow(cloudwatch, failures=1), Clock())
+    made.committed(REPORT)
+    made.publish()
+    assert sums(cloudwatch, "Events") == [833]
+    made.publish()
+    assert sums(cloudwatch, "Events", "Commits") == [838, 2]
+
+
+def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
+    first = threading.Event()
+
+    class Watched(Broken):
+        def put_metric_data(self, **arguments: Any) -> Any:
+            answer = super().put_metric_data(**arguments)
+            first.set()
+            return answer
+
+    made = make(Watched(cloudwatch, failures=0), Clock())
+    made.start()
+    assert first.wait(10)
+    made.committed(REPORT)
+    made.finish()
+    assert sums(cloudwatch, "Events") == [833]
+
+
+def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FINISH_S", 0.05)
+    asked, released = threading.Event(), threading.Event()
+
+    class Hanging:
+        def put_metric_data(self, **_: Any) -> None:
+            asked.set()
+            released.wait(10)
+
+    made = make(Hanging(), Clock())
+    made.start()
+    assert asked.wait(10)
+    made.committed(REPORT)
+    made.finish()
+    released.set()
+
+
+def test_without_a_namespace_there_are_none_and_without_a_region_a_line(
+    cloudwatch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cloudwatch is not None
+    log: list[str] = []
+    assert metrics_for(None, TABLE, log.append) is None
+    assert isinstance(metrics_for(NAMESPACE, TABLE, log.append), Metrics)
+    assert log == []
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    assert metrics_for(NAMESPACE, TABLE, log.append) is None
+    assert log == ["no metrics are published: NoRegionError: You must specify a region."]
+
+
+def test_calls_are_bounded(cloudwatch: Any) -> None:
+    assert cloudwatch is not None
+    made = metrics_for(NAMESPACE, TABLE, print)
+    assert made is not None
+    config = made._client.meta.config
+    longest = config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout)
+    assert longest < metrics.FINISH_S
