@@ -1,7 +1,7 @@
-"""Runs the checks and says what each took: `python -m tests [lint] [types] [unit] [integration] [spark] [e2e]`.
+"""Runs the checks and says what each took: `python -m tests [lint] [types] [unit] [synth] [integration] [spark] [e2e]`.
 
-Parts that wait more than they compute run side by side, and each one's output is printed when it ends. Results are
-counted from the JUnit file that each pytest run writes.
+Two parts run at a time, as there are two cores: two threads take the parts in their order, long ones first. Each one's
+output is printed when it ends. Results are counted from the JUnit file that each pytest run writes.
 """
 
 import subprocess
@@ -17,7 +17,8 @@ RESULTS = ROOT / "build" / "tests"
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-m", "not integration and not e2e"]],
+    "unit": [["pytest", "-q", "-m", "not synth and not integration and not e2e"]],
+    "synth": [["pytest", "-q", "-m", "synth"]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     "spark": [["pytest", "-q", "-m", "integration", "tests/spark_jobs"]],
     "e2e": [["pytest", "-q", "-m", "e2e"]],
