@@ -12,6 +12,13 @@ from stacks.checks import acknowledge
 from stacks.environment import Environment
 from stacks.naming import removal, retention
 
+# The smallest instances have 512 MB, which installing a package can exhaust.
+SWAP = (
+    "dd if=/dev/zero of=/swapfile bs=1M count=1024",
+    "chmod 600 /swapfile",
+    "mkswap /swapfile",
+    "swapon /swapfile",
+)
 ANYWHERE = ec2.Peer.any_ipv4()
 NAT_VOLUME_GB = 8
 
@@ -45,6 +52,7 @@ class NetworkStack(Stack):
             default_allowed_traffic=ec2.NatTrafficDirection.OUTBOUND_ONLY,
             credit_specification=ec2.CpuCredits.STANDARD,
             associate_public_ip_address=True,
+            user_data=_nat_user_data(),
         )
 
     def _vpc(self, zones: tuple[str, ...]) -> ec2.Vpc:
@@ -131,3 +139,9 @@ class NetworkStack(Stack):
         # The bastion's own: packages, the SoftEther release, Secrets Manager and Systems Manager.
         group.add_egress_rule(ANYWHERE, ec2.Port.tcp(443), "HTTPS")
         return group
+
+
+def _nat_user_data() -> ec2.UserData:
+    user_data = ec2.UserData.for_linux()
+    user_data.add_commands(*SWAP, *ec2.NatInstanceProviderV2.DEFAULT_USER_DATA_COMMANDS)
+    return user_data

@@ -1,8 +1,8 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. What is there already stays; deleting drops the
-connector's replication slot and leaves the data.
+`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. What is there already stays;
+deleting drops the connector's replication slot and leaves the data.
 """
 
 import functools

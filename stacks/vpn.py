@@ -1,0 +1,200 @@
+"""The VPN bastion: people's way into the private subnets, by L2TP over IPsec or by Session Manager."""
+
+import re
+from collections.abc import Mapping
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from plugins.versions import load_versions
+from stacks.checks import acknowledge
+from stacks.environment import Environment
+
+USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
+HUB = "lake"
+USER = "vpn"
+# IKE, and IPsec wrapped in UDP: an Elastic IP is a NAT, so bare ESP never arrives.
+IPSEC_PORTS = (500, 4500)
+MANAGEMENT_PORT = 443
+# Long enough for a slow download and the linker on the smallest instance.
+BOOT_TIMEOUT = Duration.minutes(15)
+VOLUME_GB = 8
+PASSWORD_LENGTH = 24
+# What Session Manager's agent needs; none of these actions knows resources.
+SESSION_MANAGER = (
+    "ssm:UpdateInstanceInformation",
+    "ssmmessages:CreateControlChannel",
+    "ssmmessages:CreateDataChannel",
+    "ssmmessages:OpenControlChannel",
+    "ssmmessages:OpenDataChannel",
+)
+
+
+class VpnStack(Stack):
+    """One small instance with SoftEther, and the secrets that it reads at boot. It keeps nothing."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        vpc: ec2.IVpc,
+        vpn_access: ec2.SecurityGroup,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._vpc = vpc
+        self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key")
+        self.admin_password = self._secret("AdminPassword", "the password for SoftEther's management")
+        self.user_password = self._secret("UserPassword", f"the password of the user {USER}")
+        self.instance = self._instance(vpn_access, self._edge())
+        self._set_up()
+        self._grant()
+        self.address = self._address()
+        self._outputs()
+
+    def _secret(self, id_: str, what: str) -> secretsmanager.Secret:
+        secret = secretsmanager.Secret(
+            self,
+            id_,
+            description=f"VPN of {self._environment.prefix}: {what}",
+            # Letters and digits: SoftEther's command language has its own idea of the others.
+            generate_secret_string=secretsmanager.SecretStringGenerator(
+                exclude_punctuation=True, password_length=PASSWORD_LENGTH
+            ),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        acknowledge(
+            secret,
+            "AwsSolutions-SMG4",
+            reason="People type it into their VPN clients: a rotation that they don't know of would lock them out. "
+            "docs/vpn.md says how it is changed.",
+        )
+        return secret
+
+    def _edge(self) -> ec2.SecurityGroup:
+        """Who may knock: clients at IPsec; at the management port only the networks that the environment names."""
+        group = ec2.SecurityGroup(
+            self, "VpnServer", vpc=self._vpc, description="Who reaches the VPN server", allow_all_outbound=False
+        )
+        for cidr in self._environment.vpn.client_cidrs:
+            for port in IPSEC_PORTS:
+                group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.udp(port), "IPsec")
+        for cidr in self._environment.vpn.management_cidrs:
+            group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(MANAGEMENT_PORT), "SoftEther management")
+        acknowledge(
+            group,
+            "AwsSolutions-EC23",
+            reason="VPN clients come from anywhere (vpn.client_cidrs narrows it): only IPsec's two UDP ports, behind a "
+            "generated pre-shared key and password.",
+        )
+        return group
+
+    def _instance(self, vpn_access: ec2.SecurityGroup, edge: ec2.SecurityGroup) -> ec2.Instance:
+        instance = ec2.Instance(
+            self,
+            "Bastion",
+            instance_type=ec2.InstanceType(self._environment.vpn.instance_type),
+            machine_image=ec2.MachineImage.latest_amazon_linux2023(),
+            vpc=self._vpc,
+            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC),
+            security_group=vpn_access,
+            # Until the Elastic IP is there, which is after the first boot.
+            associate_public_ip_address=True,
+            # SoftEther's NAT sends clients' traffic from the instance's own address.
+            source_dest_check=True,
+            http_tokens=ec2.HttpTokens.REQUIRED,
+            block_devices=[
+                ec2.BlockDevice(
+                    device_name="/dev/xvda",
+                    volume=ec2.BlockDeviceVolume.ebs(
+                        VOLUME_GB, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3
+                    ),
+                )
+            ],
+            # Changed settings make a new instance, which takes the address over once it has said that it is up.
+            user_data_causes_replacement=True,
+            resource_signal_timeout=BOOT_TIMEOUT,
+        )
+        instance.add_security_group(edge)
+        acknowledge(
+            instance,
+            "AwsSolutions-EC28",
+            "AwsSolutions-EC29",
+            reason="It keeps nothing and is set up anew at its first boot: losing it costs a reconnection, and five-minute "
+            "metrics tell enough of it.",
+        )
+        acknowledge(
+            instance, "CloudFormation-Validate::W3010", reason="The zones are the environment file's, not a template's."
+        )
+        return instance
+
+    def _set_up(self) -> None:
+        release = load_versions().softether
+        if not release.pinned:
+            Annotations.of(self).add_warning_v2(
+                "cdc-lake:softether-checksum",
+                f"{release.file} has no checksum and the bastion would refuse it: run `make lock-plugins`",
+            )
+        network = IPv4Network(self._environment.network.cidr)
+        script = fill(
+            USER_DATA.read_text(encoding="utf-8"),
+            {
+                "RELEASE_URL": release.url,
+                "RELEASE_SHA256": release.sha256 or "",
+                "PRE_SHARED_KEY_SECRET": self.pre_shared_key.secret_arn,
+                "ADMIN_PASSWORD_SECRET": self.admin_password.secret_arn,
+                "USER_PASSWORD_SECRET": self.user_password.secret_arn,
+                "HUB": HUB,
+                "USER": USER,
+                "VPC_NETWORK": f"{network.network_address}/{network.netmask}",
+                "STACK": self.stack_name,
+                "RESOURCE": self.instance.instance.logical_id,
+                "REGION": self.region,
+            },
+        )
+        # CDK writes the first line itself.
+        self.instance.user_data.add_commands(script.removeprefix("#!/bin/bash\n"))
+
+    def _grant(self) -> None:
+        secrets = [self.pre_shared_key, self.admin_password, self.user_password]
+        self.instance.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
+            )
+        )
+        self.instance.add_to_role_policy(iam.PolicyStatement(actions=[*SESSION_MANAGER], resources=["*"]))
+        acknowledge(
+            self.instance,
+            "AwsSolutions-IAM5[Resource::*]",
+            reason="Session Manager's agent: its actions know no resources. AWS's managed policy would add all of "
+            "Parameter Store.",
+        )
+
+    def _address(self) -> ec2.CfnEIP:
+        address = ec2.CfnEIP(self, "Address", domain="vpc")
+        ec2.CfnEIPAssociation(
+            self, "AddressOfBastion", allocation_id=address.attr_allocation_id, instance_id=self.instance.instance_id
+        )
+        return address
+
+    def _outputs(self) -> None:
+        CfnOutput(self, "ServerAddress", value=self.address.attr_public_ip)
+        CfnOutput(self, "InstanceId", value=self.instance.instance_id)
+        CfnOutput(self, "UserName", value=USER)
+        CfnOutput(self, "PreSharedKeySecret", value=self.pre_shared_key.secret_name)
+        CfnOutput(self, "UserPasswordSecret", value=self.user_password.secret_name)
+        CfnOutput(self, "AdminPasswordSecret", value=self.admin_password.secret_name)
+
+
+def fill(script: str, values: Mapping[str, str]) -> str:
+    """Put values in place of the script's `@NAME@`. Raises KeyError for a name without a value."""
+    return re.sub(r"@([A-Z0-9_]+)@", lambda match: values[match.group(1)], script)
