@@ -64,7 +64,9 @@ def settle(event: Event) -> Progress:
     present = kafka_connect.tags(found["connectorArn"])
     framework.check_owner(event, name, present)
     _claim(event, found, present)
-    _check_operations(event, wanted, found)
+    operations = _operations(found)
+    began = [operation for operation in operations if operation["creationTime"].timestamp() > event["Since"]]
+    _check_operations(wanted, found, began)
     changed = differences(found, wanted)
     made_by_us = present.get(CREATED_BY_TAG) == event["RequestId"]
     if found["connectorState"] == "FAILED" and made_by_us:
@@ -73,8 +75,10 @@ def settle(event: Event) -> Progress:
         return _stop(found)
     if found["connectorState"] not in _SETTLED:
         return Waiting(f"the connector {name} is {found['connectorState']}")
+    if any(operation["connectorOperationState"] in _UNDER_WAY for operation in operations):
+        return Waiting(f"an operation on {name} is under way")
     if changed:
-        return _change(event, wanted, found, changed)
+        return _change(wanted, found, changed, {operation["connectorOperationType"] for operation in began})
     history = {tag: present[tag] for tag in (CREATED_BY_TAG, CLAIMED_BY_TAG) if tag in present}
     kafka_connect.set_tags(found["connectorArn"], present, framework.tags_of(event, wanted) | history)
     return Done(data={"Name": name, "Arn": found["connectorArn"], "Version": found["currentVersion"]})
@@ -118,7 +122,7 @@ def _find(name: str) -> "DescribeConnectorResponseTypeDef | None":
         for summary in page["connectors"]
         if summary["connectorName"] == name
     ]
-    for summary in sorted(summaries, key=lambda summary: summary["connectorState"] == "DELETING"):
+    for summary in summaries:
         try:
             return kafka_connect.client().describe_connector(connectorArn=summary["connectorArn"])
         except kafka_connect.client().exceptions.NotFoundException:
@@ -173,14 +177,13 @@ def _operations(found: "DescribeConnectorResponseTypeDef") -> "list[ConnectorOpe
     )
 
 
-def _since(event: Event, found: "DescribeConnectorResponseTypeDef") -> "list[ConnectorOperationSummaryTypeDef]":
-    """The operations that this request began."""
-    return [operation for operation in _operations(found) if operation["creationTime"].timestamp() > event["Since"]]
-
-
-def _check_operations(event: Event, wanted: dict[str, Any], found: "DescribeConnectorResponseTypeDef") -> None:
+def _check_operations(
+    wanted: dict[str, Any],
+    found: "DescribeConnectorResponseTypeDef",
+    began: "list[ConnectorOperationSummaryTypeDef]",
+) -> None:
     """Raise ResourceError with the reason when an operation of this request failed: it was rolled back, or wasn't."""
-    for operation in _since(event, found):
+    for operation in began:
         if operation["connectorOperationState"] in _FAILED:
             arn = operation["connectorOperationArn"]
             error = kafka_connect.client().describe_connector_operation(connectorOperationArn=arn).get("errorInfo", {})
@@ -190,19 +193,17 @@ def _check_operations(event: Event, wanted: dict[str, Any], found: "DescribeConn
 
 
 def _change(
-    event: Event, wanted: dict[str, Any], found: "DescribeConnectorResponseTypeDef", changed: list[str]
+    wanted: dict[str, Any], found: "DescribeConnectorResponseTypeDef", changed: list[str], complete: set[str]
 ) -> Progress:
     """Ask for the next operation. Raises ResourceError when one is complete and the connector still isn't as wanted."""
-    name, began = found["connectorName"], _since(event, found)
-    if any(operation["connectorOperationState"] in _UNDER_WAY for operation in _operations(found)):
-        return Waiting(f"an operation on {name} is under way")
+    name = found["connectorName"]
     operation, request = update(changed, wanted)
-    if set(changed) & set(FIXED) or operation in [operation["connectorOperationType"] for operation in began]:
+    if set(changed) & set(FIXED) or operation in complete:
         raise ResourceError(f"{name} was read back with another {described(changed, found, wanted)} than asked for")
     # Between the two operations of one change the connector may be what nobody wants, so only the last one is judged
     # by its health; and MSK Connect changes a paused connector only without looking at it.
-    unhealthy = found["connectorState"] == "PAUSED" or (len(changed) > 1 and "connectorConfiguration" in changed)
-    if unhealthy and (operation == "UPDATE_WORKER_SETTING" or found["connectorState"] == "PAUSED"):
+    in_between = operation == "UPDATE_WORKER_SETTING" and "connectorConfiguration" in changed
+    if in_between or found["connectorState"] == "PAUSED":
         request["skipHealthValidation"] = True
     try:
         kafka_connect.client().update_connector(
@@ -211,10 +212,7 @@ def _change(
     except kafka_connect.client().exceptions.BadRequestException:
         # Somebody else was quicker when the version is another one by now; otherwise the request is wrong.
         again = _find(name)
-        if again and (again["currentVersion"], again["connectorState"]) == (
-            found["currentVersion"],
-            found["connectorState"],
-        ):
+        if again and all(again[key] == found[key] for key in ("currentVersion", "connectorState")):
             raise
     return Waiting(f"{operation} of {name} is under way")
 

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import io
 import tarfile
@@ -195,6 +196,17 @@ def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     packed = zip_of(tmp_path / "a.zip", {"a.jar": b"0" * 600, "b.jar": b"1" * 600})
     with pytest.raises(ArchiveError, match=r"a.zip: its jars: more than 400 bytes"):
         repack([packed], tmp_path / "plugin.zip")
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(target: Path, *_: object) -> None:
+        target.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(archive, "_write_zip", full)
+    with pytest.raises(OSError, match="No space left"):
+        repack([zip_of(tmp_path / "a.zip", {"a.jar": b"1"})], tmp_path / "plugin.zip")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.zip"}
 
 
 @pytest.mark.parametrize(("name", "message"), [("a.zip", "no jar in a.zip"), ("a.rar", "neither .zip")])

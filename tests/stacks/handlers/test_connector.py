@@ -231,12 +231,14 @@ class TestCreation:
     def test_a_creation_that_was_deleted_meanwhile_is_not_made_again(
         self, connect: KafkaConnect, source: Resource, wanted: dict[str, Any]
     ) -> None:
-        waiting = source.begin(source_event(source, wanted))
+        event = source_event(source, wanted)
+        deliveries = [source.begin(event), source.begin(event)]
         source.physical_id = NAME
         connect.tick()
         source.delete()
-        with pytest.raises(DeploymentError, match="was deleted while it was created"):
-            source.poll(waiting)
+        for waiting in deliveries:
+            with pytest.raises(DeploymentError, match="was deleted while it was created"):
+                source.poll(waiting)
         assert connect.connectors == {}
 
     def test_the_name_of_one_that_is_being_deleted_is_waited_for(
@@ -357,6 +359,23 @@ class TestUpdate:
         source.update(configuration(wanted, a="b"))
         assert_as(connect, configuration(wanted, a="b"))
         assert len(updates(connect)) == 2
+
+    @pytest.mark.parametrize("same", [True, False])
+    def test_the_operation_counts_and_not_the_state(
+        self, connect: KafkaConnect, source: Resource, wanted: dict[str, Any], same: bool
+    ) -> None:
+        source.create(wanted)
+        source.properties = {"Request": json.dumps(configuration(wanted, a="b"))}
+        waiting = source.begin(source.event("Update"))
+        source.poll(waiting)
+        # The connector says that it runs, as it is or as it is wanted; its operation isn't through.
+        found = connect.connector(NAME)
+        found["connectorState"] = "RUNNING"
+        found["connectorConfiguration"] = configuration(wanted, a="b" if same else "c")["connectorConfiguration"]
+        assert source.poll(waiting) is None
+        assert len(updates(connect)) == 1
+        connect.tick()
+        assert source.poll(waiting) is not None
 
     def test_one_who_was_quicker_is_waited_for(
         self, connect: KafkaConnect, source: Resource, wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -585,8 +604,8 @@ class TestDeletion:
         self, connect: KafkaConnect, resource: Make, wanted: dict[str, Any]
     ) -> None:
         source, longer = resource(connector), resource(connector, logical_id="Longer")
-        source.create(wanted)
         longer.create({**wanted, "connectorName": f"{NAME}-2"})
+        source.create(wanted)
         source.delete()
         assert [each["connectorName"] for each in connect.connectors.values()] == [f"{NAME}-2"]
 

@@ -205,6 +205,21 @@ def test_an_update_that_fails_keeps_the_old_plugin(connect: KafkaConnect, plugin
     assert keys() == {OTHERS, old["Key"]}
 
 
+def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
+    connect: KafkaConnect, plugin: Resource, server: Server
+) -> None:
+    old = plugin.create(request(server, "one"))
+    connect.plugin_creations = ["CREATE_FAILED"]
+    plugin.properties = {"Request": json.dumps(request(server, "two"))}
+    waiting = plugin.begin(plugin.event("Update"))
+    connect.tick()
+    with pytest.raises(DeploymentError):
+        plugin.poll(waiting)
+    connect.tick()
+    assert list(connect.plugins) == [old["Arn"]]
+    assert keys() == {OTHERS, old["Key"]}
+
+
 def test_an_update_that_another_resource_fails_goes_back(
     connect: KafkaConnect, plugin: Resource, server: Server
 ) -> None:
@@ -278,10 +293,11 @@ def test_content_that_is_still_being_deleted_is_refused(
 
 
 def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin: Resource, server: Server) -> None:
-    plugin.create(request(server, "one"))
+    key = plugin.create(request(server, "one"))["Key"]
+    client("s3").put_object(Bucket=BUCKET, Key=f"{key}.note", Body=b"somebody's")
     connect.plugins.clear()
     plugin.delete()
-    assert keys() == {OTHERS}
+    assert keys() == {OTHERS, f"{key}.note"}
     plugin.delete()
     s3 = client("s3")
     for version in s3.list_object_versions(Bucket=BUCKET)["Versions"]:

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import worker_configuration
+from stacks.handlers import kafka_connect, worker_configuration
+from tests.stacks.handlers.conftest import client
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
 from tests.stacks.handlers.kafkaconnect_backend import LOST, KafkaConnect
 
@@ -65,6 +66,26 @@ def test_a_strangers_is_left_alone(connect: KafkaConnect, worker: Resource, reso
     second.physical_id, second.properties = worker.physical_id, worker.properties
     second.delete()
     assert len(connect.worker_configurations) == 1
+
+
+def test_a_stranger_who_is_quicker_keeps_the_name(
+    connect: KafkaConnect, worker: Resource, resource: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.create(request())
+    # The look before the creation doesn't see it yet.
+    monkeypatch.setattr(kafka_connect.Immutable, "is_there", lambda *_: False)
+    second = resource(worker_configuration, logical_id="Second")
+    assert "isn't this resource's" in failing(second, request())
+    assert len(connect.worker_configurations) == 1
+
+
+def test_a_name_that_only_begins_like_it_is_another(connect: KafkaConnect, worker: Resource) -> None:
+    old = worker.create(request())
+    worker.delete()
+    client("kafkaconnect").create_worker_configuration(name=f"{old['Name']}-2", propertiesFileContent="")
+    assert worker.create(request())["Name"] == old["Name"]
+    worker.delete()
+    assert [each["name"] for each in connect.worker_configurations.values()] == [f"{old['Name']}-2"]
 
 
 @pytest.mark.parametrize("fault", ["TooManyRequestsException", LOST])
