@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cfnlint.api import ManualArgs, lint
+from cfnlint.config import ConfigMixIn
+from cfnlint.decode import decode_str
+from cfnlint.runner import Runner
 
 from operate.synth import Synthesis
 from stacks.environment import Environment
@@ -27,15 +29,18 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
         )
         for violation in synthesis.violations
     ]
+    # One for all templates: it reads its rules when it is made.
+    linter = Runner(ConfigMixIn(regions=[environment.region], ignore_checks=IGNORED_LINTS))
     for stack, template in synthesis.templates.items():
-        found += _cfn_lint(synthesis, stack, environment.region)
+        found += _cfn_lint(linter, synthesis, stack)
         found += review(stack, template, production=environment.production)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 
 
-def _cfn_lint(synthesis: Synthesis, stack: str, region: str) -> Iterator[Finding]:
+def _cfn_lint(linter: Runner, synthesis: Synthesis, stack: str) -> Iterator[Finding]:
     text = (synthesis.folder / f"{stack}.template.json").read_text(encoding="utf-8")
-    for match in lint(text, config=ManualArgs(regions=[region], ignore_checks=IGNORED_LINTS)):
+    template, errors = decode_str(text)
+    for match in [*errors, *linter.validate_template(template)]:
         resource = match.path[1] if len(match.path) > 1 else "-"
         yield Finding(
             rule=f"cfn-lint {match.rule.id}",

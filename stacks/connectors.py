@@ -156,6 +156,7 @@ class ConnectorsStack(Stack):
         capacity: Connector,
     ) -> CustomResource:
         """One connector with the plugin and the worker configuration that are its own."""
+        self._warn_of_unpinned(releases)
         plugin = self._resource(
             f"{id_}Plugin",
             self._providers.plugin,
@@ -235,12 +236,16 @@ class ConnectorsStack(Stack):
     def _warn(self) -> None:
         for number, warning in enumerate(self._sink.warnings):
             Annotations.of(self).add_warning_v2(f"cdc-lake:sink-{number}", warning)
-        for name in load_versions().unpinned:
-            Annotations.of(self).add_warning_v2(
-                f"cdc-lake:unpinned-{name}",
-                f"plugins/versions.toml has no SHA-256 for {name}: `make lock-plugins` computes it, and nothing is "
-                "deployed without it",
-            )
+
+    def _warn_of_unpinned(self, releases: list[Release]) -> None:
+        """A release without checksum may be looked at in a template; nothing of it is deployed."""
+        for release in releases:
+            if not release.pinned:
+                Annotations.of(self).add_warning_v2(
+                    f"cdc-lake:unpinned-{release.file}",
+                    f"plugins/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse it: run "
+                    "`make lock-plugins`",
+                )
 
 
 def _converters() -> dict[str, str]:

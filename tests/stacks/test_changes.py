@@ -1,0 +1,81 @@
+"""What a change of settings touches, and what it must leave alone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.environment import Environment, load
+from stacks.review import request_of
+
+pytestmark = pytest.mark.synth
+
+Templates = dict[str, dict[str, Any]]
+
+
+def changed_settings() -> Environment:
+    """Settings as dev's, but for a connector's flush interval and workers, and a job's option."""
+    dev = load("dev")
+    source = dev.connectors.source.model_copy(update={"workers": 2})
+    sink = dev.connectors.sink.model_copy(update={"flush_interval_seconds": 30})
+    connectors = dev.connectors.model_copy(update={"source": source, "sink": sink})
+    table = dev.tables[0].model_copy(update={"sync_interval_seconds": 60})
+    return dev.model_copy(update={"connectors": connectors, "tables": (table,)})
+
+
+@pytest.fixture(scope="module")
+def before_and_after(tmp_path_factory: pytest.TempPathFactory) -> tuple[Templates, Templates]:
+    from operate.synth import synthesize
+
+    def templates(environment: Environment, folder: Path) -> Templates:
+        return synthesize(environment, folder).templates
+
+    folder = tmp_path_factory.mktemp("changes")
+    return templates(load("dev"), folder / "before"), templates(changed_settings(), folder / "after")
+
+
+def touched(before: Templates, after: Templates) -> set[str]:
+    """The resources that differ, as `stack/type`, and no others may have come or gone."""
+    found = set()
+    for stack, template in before.items():
+        assert template["Resources"].keys() == after[stack]["Resources"].keys()
+        for logical_id, resource in template["Resources"].items():
+            if resource != after[stack]["Resources"][logical_id]:
+                found.add(f"{stack.removeprefix('dev-cdc-lake-')}/{resource['Type']}/{logical_id}")
+    return found
+
+
+def test_only_what_was_changed_is_touched(before_and_after: tuple[Templates, Templates]) -> None:
+    found = touched(*before_and_after)
+    assert {name for name in found if name.startswith("connectors/")} == {
+        "connectors/Custom::Connector/SinkConnector",
+        "connectors/Custom::Connector/SourceConnector",
+    }
+    (step,) = [name for name in found if name.startswith("processing/")]
+    assert step.startswith("processing/Custom::")
+    assert {name.partition("/")[0] for name in found} == {"connectors", "processing"}
+
+
+def test_a_connector_keeps_its_name_role_plugin_and_everything_else(
+    before_and_after: tuple[Templates, Templates],
+) -> None:
+    """In place, that is: another name would be another slot, other offsets and another consumer group."""
+    requests = [
+        request_of(templates["dev-cdc-lake-connectors"]["Resources"]["SinkConnector"]) for templates in before_and_after
+    ]
+    before, after = requests
+    assert before is not None
+    assert after is not None
+    assert {key for key in before if before[key] != after[key]} == {"connectorConfiguration"}
+    configurations = before["connectorConfiguration"], after["connectorConfiguration"]
+    assert {key for key in configurations[0] if configurations[0][key] != configurations[1][key]} == {"connect.s3.kcql"}
+
+
+def test_capacity_is_a_change_of_its_own(before_and_after: tuple[Templates, Templates]) -> None:
+    before, after = (
+        request_of(templates["dev-cdc-lake-connectors"]["Resources"]["SourceConnector"])
+        for templates in before_and_after
+    )
+    assert before is not None
+    assert after is not None
+    assert {key for key in before if before[key] != after[key]} == {"capacity"}
