@@ -119,7 +119,7 @@ def _find(name: str) -> "DescribeConnectorResponseTypeDef | None":
     summaries = [
         summary
         for page in kafka_connect.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
-        for summary in page["connectors"]
+        for summary in page.get("connectors", [])
         if summary["connectorName"] == name
     ]
     for summary in summaries:
@@ -172,7 +172,7 @@ def _operations(found: "DescribeConnectorResponseTypeDef") -> "list[ConnectorOpe
     paginator = kafka_connect.client().get_paginator("list_connector_operations")
     pages = paginator.paginate(connectorArn=found["connectorArn"])
     return sorted(
-        (operation for page in pages for operation in page["connectorOperations"]),
+        (operation for page in pages for operation in page.get("connectorOperations", [])),
         key=lambda operation: operation["creationTime"],
     )
 

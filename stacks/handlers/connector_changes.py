@@ -1,5 +1,6 @@
 """What separates a connector as it is from the one that is wanted, and what MSK Connect can change in place."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,8 +65,12 @@ def _covers(found: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(_covers(found.get(key), value) for key, value in wanted.items())
     if isinstance(wanted, list):
-        return isinstance(found, list) and sorted(map(str, found)) == sorted(map(str, wanted))
+        return isinstance(found, list) and sorted(map(_as_text, found)) == sorted(map(_as_text, wanted))
     if isinstance(wanted, str) and isinstance(found, str):
         # Addresses of brokers are a list in one string.
         return sorted(found.split(",")) == sorted(wanted.split(","))
     return bool(found == wanted)
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

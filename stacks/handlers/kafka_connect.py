@@ -25,7 +25,7 @@ def client() -> "KafkaConnectClient":
 
 def tags(arn: str) -> dict[str, str]:
     """The tags of a resource."""
-    return client().list_tags_for_resource(resourceArn=arn)["tags"]
+    return client().list_tags_for_resource(resourceArn=arn).get("tags", {})
 
 
 def set_tags(arn: str, present: Mapping[str, str], wanted: Mapping[str, str]) -> None:
@@ -40,7 +40,7 @@ def users_of(arn: str) -> list[str]:
     """The names of the connectors that use a plugin or a worker configuration."""
     names = []
     for page in client().get_paginator("list_connectors").paginate():
-        for connector in page["connectors"]:
+        for connector in page.get("connectors", []):
             used = [plugin["customPlugin"]["customPluginArn"] for plugin in connector.get("plugins", [])]
             used.append(connector.get("workerConfiguration", {}).get("workerConfigurationArn", ""))
             if arn in used:
@@ -149,4 +149,4 @@ class Immutable:
     def _named(self, name: str) -> Iterator[Any]:
         # The API filters by prefix only.
         for page in client().get_paginator(self.listing).paginate(namePrefix=name):  # type: ignore[call-overload]
-            yield from (item for item in page[self.items] if item["name"] == name)
+            yield from (item for item in page.get(self.items, []) if item["name"] == name)

@@ -31,7 +31,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
     """MSK Connect without anything in it."""
     backend, service = KafkaConnect(), client("kafkaconnect")
     monkeypatch.setattr(kafka_connect, "client", lambda: service)
-    service.meta.events.register("before-send.kafkaconnect", backend.handle)
+    service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
 

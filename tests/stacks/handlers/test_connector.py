@@ -306,6 +306,8 @@ class TestUpdate:
         addresses = wanted["kafkaCluster"]["apacheKafkaCluster"]
         addresses["bootstrapServers"] = "b-2:9098,b-1:9098"
         addresses["vpc"]["subnets"].reverse()
+        (plugin,) = wanted["plugins"]
+        plugin["customPlugin"] = dict(reversed(plugin["customPlugin"].items()))
         source.update(wanted)
         assert connect.called("UpdateConnector", "DeleteConnector") == []
 
