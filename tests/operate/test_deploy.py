@@ -1,0 +1,118 @@
+"""Deploying: what can't be verified isn't deployed, and what is deployed is the folder that was reviewed.
+
+CDK's command line is a script here that writes down how it was called: nothing can be deployed from a test.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from operate import deploy
+from operate.errors import OperateError
+from plugins.versions import Versions, load_versions
+from stacks.environment import Environment, load
+from stacks.review import Finding
+
+pytestmark = pytest.mark.synth
+
+MOTO_ACCOUNT = "123456789012"
+RECORDER = """
+const fs = require("fs");
+fs.writeFileSync(process.env.RECORD, JSON.stringify(process.argv.slice(2)));
+process.exit(Number(process.env.STATUS || 0));
+"""
+
+
+@pytest.fixture(autouse=True)
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        yield
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put the recorder in CDK's place, and everything else into a folder of the test's; return the record's path."""
+    cdk = tmp_path / "cdk"
+    cdk.write_text(RECORDER)
+    monkeypatch.setattr(deploy, "CDK", cdk)
+    monkeypatch.setattr(deploy, "CDK_OUT", tmp_path / "cdk.out")
+    monkeypatch.setenv("RECORD", str(tmp_path / "record.json"))
+    return tmp_path / "record.json"
+
+
+@pytest.fixture
+def pinned(monkeypatch: pytest.MonkeyPatch) -> Versions:
+    """All releases with a checksum, as `make lock-plugins` would leave them."""
+    versions = load_versions()
+    changes = {
+        field.name: dataclasses.replace(getattr(versions, field.name), size=1, sha256="0" * 64)
+        for field in dataclasses.fields(versions)
+    }
+    whole = dataclasses.replace(versions, **changes)
+    monkeypatch.setattr(deploy, "load_versions", lambda: whole)
+    return whole
+
+
+@pytest.fixture
+def environment() -> Environment:
+    """dev, in the account that moto says the credentials are of."""
+    return load("dev").model_copy(update={"account": MOTO_ACCOUNT})
+
+
+def test_a_release_without_checksum_is_refused_before_anything_happens(called: Path, environment: Environment) -> None:
+    unpinned = ", ".join(load_versions().unpinned)
+    assert unpinned
+    with pytest.raises(OperateError, match=f"no SHA-256 for {unpinned}: run `make lock-plugins`"):
+        deploy.deploy(environment)
+    assert not called.exists()
+
+
+@pytest.mark.usefixtures("pinned")
+@pytest.mark.parametrize("command", [deploy.bootstrap, deploy.deploy, deploy.destroy])
+def test_another_accounts_credentials_are_refused(called: Path, command: object) -> None:
+    assert callable(command)
+    with pytest.raises(
+        OperateError, match=f'credentials are of account {MOTO_ACCOUNT}, but .* says account = "1{{12}}"'
+    ):
+        command(load("dev"))
+    assert not called.exists()
+
+
+@pytest.mark.usefixtures("pinned")
+def test_what_was_reviewed_is_deployed_and_cdks_status_is_returned(
+    called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATUS", "3")
+    assert deploy.deploy(environment) == 3
+    folder = deploy.CDK_OUT / "dev"
+    expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
+    assert json.loads(called.read_text()) == expected
+    assert (folder / "dev-cdc-lake-network.template.json").is_file()
+
+
+@pytest.mark.usefixtures("pinned")
+def test_a_finding_ends_it(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = Finding(rule="no-open-ports", level="error", stack="s", resource="R", message="tcp 22 is open")
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [finding])
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: None)
+    with pytest.raises(OperateError, match="the review says no\nerror: no-open-ports: s/R: tcp 22 is open"):
+        deploy.deploy(environment)
+    assert not called.exists()
+
+
+@pytest.mark.usefixtures("called")
+def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploy, "CDK", Path("nowhere"))
+    with pytest.raises(OperateError, match="CDK's command line isn't installed"):
+        deploy.bootstrap(environment)
+
+
+def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:
+    assert deploy.bootstrap(environment) == 0
+    assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]
