@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.ports import HOST, accepts_connections
 from local.processes import Command
-from local.s3 import CLIENT_CONFIG, REGION, session
+from local.s3 import REGION, loopback_client
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -81,9 +81,11 @@ class Aws:
             client.put_secret_value(SecretId=name, SecretString=value)
 
     def glue(self) -> "GlueClient":
-        """Return a boto3 client for Glue."""
-        return session().client("glue", endpoint_url=self.endpoint, config=CLIENT_CONFIG)
+        """Return the boto3 client for Glue."""
+        client: GlueClient = loopback_client("glue", self.endpoint)
+        return client
 
     def secrets(self) -> "SecretsManagerClient":
-        """Return a boto3 client for Secrets Manager."""
-        return session().client("secretsmanager", endpoint_url=self.endpoint, config=CLIENT_CONFIG)
+        """Return the boto3 client for Secrets Manager."""
+        client: SecretsManagerClient = loopback_client("secretsmanager", self.endpoint)
+        return client

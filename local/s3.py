@@ -1,8 +1,9 @@
 """An S3 endpoint on loopback: S3Proxy, objects kept as files."""
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -96,10 +97,16 @@ class S3:
         return sum(page["KeyCount"] for page in pages)
 
     def client(self) -> "S3Client":
-        """Return a boto3 client for the endpoint."""
-        return session().client("s3", endpoint_url=self.endpoint, config=CLIENT_CONFIG)
+        """Return the boto3 client for the endpoint."""
+        client: S3Client = loopback_client("s3", self.endpoint)
+        return client
 
 
-def session() -> boto3.session.Session:
-    """Return a boto3 session with the credentials for loopback; one per use: threads mustn't share a session."""
-    return boto3.session.Session(NO_CREDENTIALS, NO_CREDENTIALS, region_name=REGION)
+@functools.cache
+def loopback_client(service: str, endpoint: str) -> Any:
+    """Return a service's boto3 client with the credentials for loopback: one per endpoint, since making one is slow.
+
+    Threads may share it, but not the session that makes it.
+    """
+    session: Any = boto3.session.Session(NO_CREDENTIALS, NO_CREDENTIALS, region_name=REGION)
+    return session.client(service, endpoint_url=endpoint, config=CLIENT_CONFIG)
