@@ -40,24 +40,25 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
     """Create a database from a template; drop it, its connections and its replication slots at the end."""
     parameters = postgres.connection_parameters(f"test_{next(_numbers)}")
     name = sql.Identifier(parameters["dbname"])
-    admin = postgres.connection_parameters()
-    execute(admin, sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(name, sql.Identifier(template)))
-    try:
-        yield parameters
-    finally:
-        execute(
-            admin,
-            sql.SQL(
-                "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE database = {0} AND active"
-            ).format(sql.Literal(parameters["dbname"])),
+    # One connection for both ends: a password's check is made to be slow.
+    with contextlib.closing(psycopg2.connect(**postgres.connection_parameters())) as admin, admin.cursor() as cursor:
+        admin.autocommit = True
+        cursor.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(name, sql.Identifier(template))
         )
-        execute(
-            admin,
-            sql.SQL("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = {0}").format(
-                sql.Literal(parameters["dbname"])
-            ),
-        )
-        execute(admin, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+        try:
+            yield parameters
+        finally:
+            cursor.execute(
+                "SELECT pg_terminate_backend(active_pid, 10000) FROM pg_replication_slots"
+                " WHERE database = %s AND active",
+                [parameters["dbname"]],
+            )
+            cursor.execute(
+                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = %s",
+                [parameters["dbname"]],
+            )
+            cursor.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
 
 @pytest.fixture(scope="session")
