@@ -53,10 +53,10 @@ topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, 
 	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)")
 
 tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name, ENV=dev, FROM=beginning, COUNT=10)
-	@$(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
+	@exec $(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
 
 kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
-	@$(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
+	@exec $(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
 
 costs: $(VENV)/.ready ## What an environment costs a month, and what could be off (ENV=dev)
 	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)"

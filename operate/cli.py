@@ -3,20 +3,18 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from operate import kafka, kafka_ui, tail, topics
 from operate.cost_report import report
 from operate.errors import one_line_errors
 from operate.prices import load_prices
 from operate.reader import connect
+from operate.text import columns
 from stacks import environment as settings
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="For those who run an environment."
 )
-console = Console()
 OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
 Anywhere = Annotated[
     str | None,
@@ -33,12 +31,11 @@ def list_topics(
     """List the topics: partitions, messages, lowest and highest offset."""
     with one_line_errors("topics"), connect(kafka.find_cluster(env)) as reader:
         found = topics.list_topics(reader, internal=all_)
-    table = Table("topic", box=None)
-    for name in ("partitions", "messages", "earliest", "latest"):
-        table.add_column(name, justify="right")
+    rows: list[tuple[str, ...]] = [("topic", "partitions", "messages", "earliest", "latest")]
     for topic in found:
-        table.add_row(topic.name, *map(str, (topic.partitions, topic.messages, topic.earliest, topic.latest)))
-    console.print(table)
+        figures = (topic.partitions, topic.messages, topic.earliest, topic.latest)
+        rows.append((topic.name, *(f"{figure:,}" for figure in figures)))
+    typer.echo("\n".join(columns(rows, left=1)))
 
 
 @app.command("tail")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from operate.costs import Item, confirmed, hints, items, total, unknown
 from operate.prices import HOUR, Prices
+from operate.text import columns
 from stacks.environment import Environment
 
 TENS = -1
@@ -25,11 +26,7 @@ def _table(lines: list[Item]) -> Iterator[str]:
     for line in lines:
         rows.append((line.part if line.part != before else "", line.what, *_figures(line)))
         before = line.part
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for part, what, *figures in rows:
-        cells = [part.ljust(widths[0]), what.ljust(widths[1])]
-        cells += [figure.rjust(width) for figure, width in zip(figures, widths[2:], strict=True)]
-        yield "  ".join(cells).rstrip()
+    return columns(rows, left=2)
 
 
 def _figures(line: Item) -> tuple[str, str, str]:
@@ -45,7 +42,7 @@ def _mark(line: Item) -> str:
 
 
 def _rounded(usd: float) -> str:
-    return "<1" if 0 < usd < 0.5 else f"{usd:,.0f}"
+    return "<1" if 0 < usd < 1 else f"{usd:,.0f}"
 
 
 def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:

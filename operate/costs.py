@@ -187,7 +187,7 @@ def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
         yield bill.instances(part, f"EMR {role}", count, EC2, type_)
         yield bill.emr_fee(part, count, type_)
     nodes = sum(count for _, count, _ in groups)
-    yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3", assumed=True)
+    yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3")
 
 
 def _lake(bill: _Bill) -> Iterator[Item]:

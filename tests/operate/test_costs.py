@@ -10,7 +10,7 @@ from operate.prices import Prices, load_prices
 from stacks import catalogue, emr_catalogue
 from stacks.environment import Environment, load
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "costs.md"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -133,5 +133,9 @@ def test_every_price_says_when_and_where_it_was_read(prices: Prices) -> None:
         assert row.estimate or "us-east-1" not in row.source
 
 
-def test_the_document_shows_what_the_command_prints(dev: Environment, prices: Prices) -> None:
-    assert report(dev, prices) in DOCUMENT.read_text()
+def test_the_documents_show_what_the_command_prints(dev: Environment, prices: Prices) -> None:
+    text = report(dev, prices)
+    assert text in (ROOT / "docs" / "costs.md").read_text()
+    [line] = [line for line in text.splitlines() if line.startswith("dev costs about ")]
+    amount = line.removeprefix("dev costs ").partition(" a month")[0]
+    assert f"dev {amount}" in (ROOT / "README.md").read_text()

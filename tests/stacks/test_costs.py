@@ -1,0 +1,63 @@
+"""What `make costs` takes for granted of the stacks, counted in their templates."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from operate.prices import Counts, load_prices
+from tests.stacks.conftest import Synthesized
+
+pytestmark = pytest.mark.synth
+
+
+@pytest.fixture(params=["dev", "prod"])
+def environment(request: pytest.FixtureRequest) -> Synthesized:
+    found: Synthesized = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counts:
+    return load_prices().counts
+
+
+def resources(environment: Synthesized, type_: str) -> list[dict[str, Any]]:
+    return [
+        resource["Properties"]
+        for role in environment.by_role
+        for resource in environment.resources(role, type_).values()
+    ]
+
+
+def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Counts) -> None:
+    types = {
+        "secrets": "AWS::SecretsManager::Secret",
+        "keys": "AWS::KMS::Key",
+        "alarms": "AWS::CloudWatch::Alarm",
+        "dashboards": "AWS::CloudWatch::Dashboard",
+    }
+    found = {name: len(resources(environment, type_)) for name, type_ in types.items()}
+    assert found == {name: getattr(counts, name) for name in types}
+
+
+def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> None:
+    [cluster] = resources(environment, "AWS::EMR::Cluster")
+    for group in ("MasterInstanceGroup", "CoreInstanceGroup"):
+        [disk] = cluster["Instances"][group]["EbsConfiguration"]["EbsBlockDeviceConfigs"]
+        size = disk["VolumeSpecification"]["SizeInGB"] * disk["VolumesPerInstance"]
+        assert size + cluster["EbsRootVolumeSize"] == counts.emr_volume_gb
+
+
+def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: Counts) -> None:
+    sizes = Counter(
+        device["Ebs"]["VolumeSize"]
+        for instance in resources(environment, "AWS::EC2::Instance")
+        for device in instance["BlockDeviceMappings"]
+    )
+    nat = len(resources(environment, "AWS::EC2::NatGateway"))
+    expected = Counter({counts.vpn_volume_gb: 1})
+    expected[counts.nat_volume_gb] += 0 if nat else 2
+    assert sizes == expected
+    # One Elastic IP for the bastion, and one for each gateway.
+    assert len(resources(environment, "AWS::EC2::EIP")) == 1 + nat
