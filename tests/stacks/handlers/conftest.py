@@ -1,29 +1,16 @@
-import functools
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-import boto3
 import pytest
-from botocore import UNSIGNED
-from botocore.config import Config
 from moto import mock_aws
+from moto.core.models import MockAWS
 
-from stacks.handlers import connector_log, connector_plugin, framework, kafka_connect
+from stacks.handlers import connector, connector_log, connector_plugin, framework, kafka_connect
+from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.connector_requests import connector_request
 from tests.stacks.handlers.deployment import Clock, Resource
 from tests.stacks.handlers.kafkaconnect_backend import KafkaConnect
-
-CREDENTIALS = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "region_name": "ap-southeast-2"}
-# A fault is a test's to repeat, not botocore's.
-ONCE = Config(retries={"mode": "standard", "total_max_attempts": 1})
-
-
-@functools.cache
-def client(service: str) -> Any:
-    """A boto3 client for all tests: making one takes longer than most of them."""
-    # Signing takes a fifth of a call's time; only moto's S3 asks for it.
-    unsigned = Config(signature_version=UNSIGNED) if service.startswith("kafka") else None
-    return boto3.client(service, config=ONCE.merge(unsigned) if unsigned else ONCE, **CREDENTIALS)  # type: ignore[call-overload]
 
 
 @pytest.fixture
@@ -31,6 +18,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
     """MSK Connect without anything in it."""
     backend, service = KafkaConnect(), client("kafkaconnect")
     monkeypatch.setattr(kafka_connect, "client", lambda: service)
+    monkeypatch.setattr(connector_log, "client", _no_log)
     service.meta.events.register_first("before-send.kafkaconnect", backend.handle)
     yield backend
     service.meta.events.unregister("before-send.kafkaconnect", backend.handle)
@@ -43,13 +31,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+@pytest.fixture(scope="module")
+def moto_services() -> Iterator[MockAWS]:
+    """moto, started once for a module's tests: that takes longer than a test."""
+    with mock_aws() as services:
+        yield services
+
+
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """moto's S3 and CloudWatch Logs."""
-    with mock_aws():
-        monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
-        monkeypatch.setattr(connector_log, "client", lambda: client("logs"))
-        yield
+def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """moto's S3 and CloudWatch Logs without anything in them; its patches come after those of `connect`."""
+    moto_services.reset()
+    monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
+    monkeypatch.setattr(connector_log, "client", lambda: client("logs"))
 
 
 @pytest.fixture
@@ -60,3 +54,19 @@ def resource(connect: KafkaConnect, clock: Clock) -> Callable[..., Resource]:
         return Resource(handler=handler, clock=clock, tick=connect.tick, **options)
 
     return make
+
+
+@pytest.fixture
+def wanted(connect: KafkaConnect) -> dict[str, Any]:
+    """A connector's request, with the plugin and the worker configuration that it names."""
+    return connector_request(connect)
+
+
+@pytest.fixture
+def source(resource: Callable[..., Resource]) -> Resource:
+    """A connector that isn't deployed yet."""
+    return resource(connector)
+
+
+def _no_log() -> None:
+    raise AssertionError("a connector failed, and the test has no log for it: use the fixture `aws`")

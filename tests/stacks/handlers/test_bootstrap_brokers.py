@@ -5,7 +5,7 @@ import pytest
 from botocore.stub import Stubber
 
 from stacks.handlers import bootstrap_brokers
-from tests.stacks.handlers.conftest import client
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 
 ARN = "arn:aws:kafka:ap-southeast-2:123456789012:cluster/dev/11111111-2222-2"

@@ -10,7 +10,7 @@ import pytest
 
 from stacks.handlers import connector_plugin
 from tests.plugins.server import Server, body, serving, status
-from tests.stacks.handlers.conftest import CREDENTIALS, client
+from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
 from tests.stacks.handlers.kafkaconnect_backend import LOST, KafkaConnect
 

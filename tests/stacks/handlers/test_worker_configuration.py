@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from stacks.handlers import kafka_connect, worker_configuration
-from tests.stacks.handlers.conftest import client
+from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
 from tests.stacks.handlers.kafkaconnect_backend import LOST, KafkaConnect
 
