@@ -34,8 +34,9 @@ class JobAssets(Construct):
 
     def properties(self, name: str) -> str:
         """Return the URL of a file of spark_jobs/conf, complete."""
-        complete = BUILD / name
-        complete.write_text(included(JOBS / "conf" / name), encoding="utf-8")
+        complete, text = BUILD / name, included(JOBS / "conf" / name)
+        if not complete.is_file() or complete.read_text(encoding="utf-8") != text:
+            complete.write_text(text, encoding="utf-8")
         return self._asset(f"Properties-{name}", complete)
 
     def grant_read(self, role: iam.Role) -> None:

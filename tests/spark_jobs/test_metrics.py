@@ -170,7 +170,9 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     assert asked.wait(10)
     made.committed(REPORT)
     made.finish()
+    assert made._thread.is_alive()
     released.set()
+    made._thread.join(10)
 
 
 def test_without_a_namespace_there_are_none_and_without_a_region_a_line(

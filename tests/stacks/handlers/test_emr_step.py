@@ -18,7 +18,7 @@ from moto import mock_aws
 from moto.emr.models import emr_backends
 
 from stacks.handlers import emr_step, framework
-from tests.stacks.handlers.conftest import CREDENTIALS, client
+from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 
 # moto's only one.
@@ -211,8 +211,10 @@ def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, reso
     [step] = cluster.steps
     step.state = "PENDING"
     resource.physical_id = NAME
+    began = resource.clock()
     resource.delete()
     assert cluster.cancelled == [(step.id, "SEND_INTERRUPT")]
+    assert resource.clock() - began < emr_step.INTERRUPT_SECONDS
 
 
 def test_an_update_without_a_change_leaves_the_step_alone(cluster: Cluster, resource: Resource) -> None:
@@ -229,6 +231,25 @@ def test_a_step_that_fails_brings_its_reason_and_the_old_one_back(cluster: Clust
     assert cluster.states() == ["COMPLETED", "FAILED", "RUNNING"]
     assert cluster.steps[2].args[:-1] == cluster.steps[0].args[:-1]
     assert resource.data["StepId"] == cluster.steps[2].id != old["StepId"]
+
+
+def test_a_step_that_was_told_to_stop_is_never_taken_for_the_wanted_one(cluster: Cluster, resource: Resource) -> None:
+    """CloudFormation rolls back while the old step has still to end: it would end after the rollback."""
+    old = resource.create(cluster.wanted("--op", "UPSERT"))
+    cluster.obedient = False
+    before = resource.properties
+    resource.properties = {"Request": json.dumps(cluster.wanted("--op", "INSERT"))}
+    changed = resource.properties
+    resource.poll(resource.begin(resource.event("Update", OldResourceProperties=before)))
+    resource.properties = before
+    waiting = resource.begin(resource.event("Update", OldResourceProperties=changed))
+    assert resource.poll(waiting) is None
+    assert cluster.states() == ["RUNNING"]
+    cluster.obedient = True
+    again = resource.finish(waiting)
+    assert cluster.states() == ["COMPLETED", "RUNNING"]
+    assert again["StepId"] != old["StepId"]
+    assert cluster.steps[1].args[:-1] == cluster.steps[0].args[:-1]
 
 
 def test_a_failed_creation_leaves_nothing(cluster: Cluster, resource: Resource) -> None:
