@@ -19,7 +19,8 @@ def test_costs_are_printed_for_dev_unless_told_otherwise(run: CliRunner) -> None
 def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, command: str) -> None:
     done = run.invoke(cli.app, [command, "--env", "nope"])
     assert done.exit_code == 1
-    assert done.stderr == f"{command}: environments/nope.toml: no such environment; there are dev, prod\n"
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"{command}: environments/nope.toml: no such environment; there are dev, ")
 
 
 @pytest.mark.parametrize("command", ["topics", "tail"])

@@ -70,8 +70,9 @@ def test_a_stack_without_the_output_says_how_far_it_is(environment: Environment)
 
 @pytest.mark.usefixtures("aws")
 def test_credentials_of_another_account_are_refused() -> None:
-    with pytest.raises(OperateError, match=f"{MOTOS_ACCOUNT}, but environments/dev.toml says .*111111111111"):
-        check_account(load("dev"))
+    other = load("dev").model_copy(update={"account": "999999999999"})
+    with pytest.raises(OperateError, match=f"{MOTOS_ACCOUNT}, but environments/dev.toml says .*999999999999"):
+        check_account(other)
 
 
 def test_no_credentials_is_one_line(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
