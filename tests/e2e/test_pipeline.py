@@ -69,7 +69,7 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
 def wait_for_row(platform: Platform, order: int) -> None:
     """Wait until the job, which may still be starting, has committed this order's row."""
     deadline = time.monotonic() + RECONCILE_TIMEOUT_S
-    while order not in platform.lake.rows().column("order_id").to_pylist():
+    while order not in platform.lake.rows(["order_id"]).column("order_id").to_pylist():
         assert time.monotonic() < deadline, f"order {order} didn't reach the lake in {RECONCILE_TIMEOUT_S} s"
         time.sleep(0.5)
 
