@@ -1,0 +1,160 @@
+"""Where the loader takes its connection from: AWS Secrets Manager (moto's), the command line, or both."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from db import load as command
+from db.errors import LoadError
+from db.loading import LoadOptions, LoadReport
+from db.secret import connection_parameters
+
+MASTER = {
+    "engine": "postgres",
+    "host": "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com",
+    "port": 5432,
+    "username": "postgres",
+    "password": "Master-Password",
+    "dbname": "devdb",
+    "dbClusterIdentifier": "dev-cdc-lake",
+}
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-southeast-2")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    with mock_aws():
+        manager = boto3.client("secretsmanager")
+        manager.create_secret(Name="master", SecretString=json.dumps(MASTER))
+        manager.create_secret(
+            Name="connector", SecretString='{"username": "cdc_connector", "password": "Its-Password"}'
+        )
+        yield manager
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], LoadOptions]]:
+    """What the command would have loaded, and into what."""
+    seen: list[tuple[dict[str, Any], LoadOptions]] = []
+
+    def note(parameters: dict[str, Any], options: LoadOptions, _progress: object) -> LoadReport:
+        seen.append((parameters, options))
+        return LoadReport({}, 0, 0.0)
+
+    monkeypatch.setattr(command, "load", note)
+    monkeypatch.setenv("PGPASSWORD", "from-the-environment")
+    monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "from-the-environment-too")
+    return seen
+
+
+def run(*options: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command.app, ["--yes", *options])
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_secret_says_host_port_database_user_and_password(loads: list[Any]) -> None:
+    assert run("--secret-id", "master")[0] == 0
+    ((parameters, options),) = loads
+    assert parameters == {
+        "host": MASTER["host"],
+        "port": 5432,
+        "dbname": "devdb",
+        "user": "postgres",
+        "password": "Master-Password",
+    }
+    assert options.connector_password == "from-the-environment-too"
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_command_line_has_the_last_word_so_that_a_tunnel_works(loads: list[Any]) -> None:
+    run("--secret-id", "master", "--host", "127.0.0.1", "--port", "15432")
+    ((parameters, _),) = loads
+    assert (parameters["host"], parameters["port"], parameters["password"]) == ("127.0.0.1", 15432, "Master-Password")
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_connectors_password_comes_from_a_secret_of_its_own(loads: list[Any]) -> None:
+    run("--secret-id", "master", "--connector-secret-id", "connector")
+    assert loads[0][1].connector_password == "Its-Password"
+
+
+def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boto3, "client", None)
+    assert run()[0] == 0
+    assert loads[0][0] == command.DEFAULTS | {"password": "from-the-environment"}
+
+
+def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None:
+    secrets.create_secret(Name="short", SecretString='{"username": "me", "password": "x", "host": ""}')
+    assert connection_parameters("short") == {"user": "me", "password": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("not JSON, perhaps-a-password", "isn't a JSON object"),
+        ('["list"]', "isn't a JSON object"),
+        ('{"username": "me"}', "has no password"),
+        ("{}", "has no user and no password"),
+        ('{"username": "me", "password": "x", "port": "perhaps-a-password"}', "a port that isn't a number"),
+        ('{"username": "me", "password": "x", "port": 70000}', "a port that isn't a number"),
+    ],
+)
+def test_a_secret_of_another_form_is_one_line_that_keeps_it(secrets: Any, text: str, reason: str) -> None:
+    secrets.create_secret(Name="odd", SecretString=text)
+    status, shown = run("--secret-id", "odd")
+    assert status == 1
+    assert shown.startswith("error: the secret odd ")
+    assert reason in shown
+    assert shown.count("\n") == 1
+    assert "perhaps-a-password" not in shown
+
+
+@pytest.mark.usefixtures("secrets")
+def test_a_secret_that_isnt_there_is_named() -> None:
+    status, shown = run("--secret-id", "nowhere")
+    assert status == 1
+    assert shown.startswith("error: cannot read the secret nowhere: ")
+    assert "check its name and the region" in shown
+
+
+def test_a_binary_secret_is_refused(secrets: Any) -> None:
+    secrets.create_secret(Name="binary", SecretBinary=b"\0\1")
+    with pytest.raises(LoadError, match="isn't a JSON object"):
+        connection_parameters("binary")
+
+
+def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    with pytest.raises(LoadError, match="no AWS region: set AWS_REGION"):
+        connection_parameters("master")
+
+
+def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        def get_secret_value(self, **_: str) -> None:
+            raise EndpointConnectionError(endpoint_url="https://secretsmanager.example")
+
+    monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Unreachable())
+    with pytest.raises(LoadError, match="cannot read the secret master: Could not connect"):
+        connection_parameters("master")
+
+
+@pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])
+def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options: tuple[str, ...]) -> None:
+    status, shown = run("--empty", *options)
+    assert (status, loads) == (1, [])
+    assert "--empty loads no rows" in shown

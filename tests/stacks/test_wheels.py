@@ -1,0 +1,84 @@
+"""psycopg2 for Lambda: found where it was put, asked for in one line where it wasn't."""
+
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks import wheels
+
+PINNED = """requests==1.0 \\
+    --hash=sha256:aa
+psycopg2-binary==2.9.13 \\
+    --hash=sha256:bb \\
+    --hash=sha256:cc
+zzz==1
+"""
+
+
+@pytest.fixture
+def requirements(tmp_path: Path) -> Path:
+    path = tmp_path / "requirements.txt"
+    path.write_text(PINNED)
+    return path
+
+
+@pytest.fixture
+def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A pip that puts a wheel where it is told to; returns its calls. `make setup` calls the real one."""
+    calls: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        calls.append(command)
+        folder = Path(command[command.index("--dest") + 1])
+        assert (folder / "requirements.txt").read_text() == (
+            "psycopg2-binary==2.9.13 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc\n"
+        )
+        with zipfile.ZipFile(folder / "psycopg2_binary-2.9.13-cp311.whl", "w") as archive:
+            archive.writestr("psycopg2/__init__.py", "")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return calls
+
+
+def test_a_layer_that_isnt_there_is_one_line(requirements: Path, tmp_path: Path) -> None:
+    with pytest.raises(wheels.WheelError, match=r"psycopg2-binary for Lambda isn't in .*: run `make setup`"):
+        wheels.layer_folder(requirements, tmp_path / "cache" / "layers")
+
+
+def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
+    requirements: Path, tmp_path: Path, pip: list[list[str]]
+) -> None:
+    cache = tmp_path / "layers"
+    folder = wheels.fetch(requirements, cache)
+    assert wheels.fetch(requirements, cache) == folder
+    assert wheels.layer_folder(requirements, cache) == folder
+    assert (folder / "python" / "psycopg2" / "__init__.py").is_file()
+    assert [path.name for path in cache.iterdir()] == [folder.name]
+    assert len(pip) == 1
+    assert {"--require-hashes", "--only-binary=:all:", "manylinux2014_x86_64"} <= set(pip[0])
+
+
+def test_another_version_is_another_layer(requirements: Path, tmp_path: Path, pip: list[list[str]]) -> None:
+    wheels.fetch(requirements, tmp_path)
+    requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
+    with pytest.raises(wheels.WheelError, match="make setup"):
+        wheels.layer_folder(requirements, tmp_path)
+    assert len(pip) == 1
+
+
+def test_pips_reason_is_shown(requirements: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
+    with pytest.raises(wheels.WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
+        wheels.fetch(requirements, tmp_path)
+    assert list(tmp_path.iterdir()) == [requirements]
+
+
+def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("requests==1.0\n")
+    with pytest.raises(wheels.WheelError, match="doesn't pin psycopg2-binary"):
+        wheels.layer_folder(tmp_path / "requirements.txt", tmp_path)
