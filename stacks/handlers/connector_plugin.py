@@ -115,7 +115,8 @@ def _upload(path: Path, found: Digest, *, bucket: str, key: str) -> None:
         if s3().head_object(Bucket=bucket, Key=key)["Metadata"].get("sha256") == found.sha256:
             return
     except ClientError as error:
-        if framework.error_code(error) not in ("404", "NoSuchKey"):
+        # S3 says 403 of a missing object to those who may list a part of the bucket only.
+        if framework.error_code(error) not in ("403", "404", "NoSuchKey"):
             raise
     try:
         s3().upload_file(str(path), bucket, key, ExtraArgs={"Metadata": {"sha256": found.sha256}})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from stacks.handlers import connector_plugin
 from tests.plugins.server import Server, body, serving, status
@@ -94,6 +95,17 @@ def test_one_zip_of_all_jars_becomes_the_plugin(
     }
     assert connect.tags[data["Arn"]]["a"] == "b"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_object_that_s3_will_not_talk_about_is_uploaded(
+    plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(**_: str) -> None:
+        raise ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "HeadObject")
+
+    monkeypatch.setattr(client("s3"), "head_object", forbidden)
+    data = plugin.create(request(server, "one"))
+    assert keys() == {OTHERS, data["Key"]}
 
 
 def test_a_wrong_checksum_shows_both_and_leaves_nothing(
