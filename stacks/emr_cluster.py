@@ -17,8 +17,11 @@ CLUSTER_TAG = "cdc-lake-cluster"
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64
 GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
-# By application that has a catalogue of its own besides Hive's.
-CATALOGUES = {"Presto": "presto-connector-hive", "Trino": "trino-connector-hive"}
+# How the applications with a catalogue of their own, besides Hive's, are told to use Glue's: classification, property.
+CATALOGUES = {
+    "Presto": ("presto-connector-hive", {"hive.metastore.glue.datacatalog.enabled": "true"}),
+    "Trino": ("trino-connector-hive", {"hive.metastore": "glue"}),
+}
 
 
 class EmrCluster(Construct):
@@ -118,8 +121,7 @@ class EmrCluster(Construct):
             "spark-hive-site": glue,
             "spark-defaults": {"spark.pyspark.python": python},
         }
-        catalogues = [CATALOGUES[name] for name in self._settings.applications if name in CATALOGUES]
-        properties |= {name: {"hive.metastore": "glue"} for name in catalogues}
+        properties |= dict(CATALOGUES[name] for name in self._settings.applications if name in CATALOGUES)
         region = {"AWS_REGION": self._environment.region, "AWS_DEFAULT_REGION": self._environment.region}
         export = emr.CfnCluster.ConfigurationProperty(classification="export", configuration_properties=region)
         return [

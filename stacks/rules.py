@@ -219,6 +219,8 @@ def _processing(environment: "Environment") -> Iterator[Problem]:
             yield "processing.applications", f"{application!r} isn't one of {known}"
     if not {"Hadoop", "Hive", "Spark"} <= set(settings.applications):
         yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
+    if {"Presto", "Trino"} <= set(settings.applications):
+        yield "processing.applications", "EMR installs Presto or Trino, not both on one cluster: choose one"
 
 
 RULES: tuple[Rule, ...] = (

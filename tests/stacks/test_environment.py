@@ -121,6 +121,12 @@ REFUSED = [
     ("dev", "lake", 'database = "lake"', "lake.database: lake isn't the schema that the events come from (datalake)"),
     ("dev", "processing", 'release = "emr-6.4.0"', "processing.release: emr-6.4.0 isn't a release"),
     ("dev", "processing", 'core_instance_type = "m5.large"', "processing.core_instance_type: EMR has no m5.large in"),
+    (
+        "dev",
+        "processing",
+        'applications = ["Hadoop", "Hive", "Spark", "Presto", "Trino"]',
+        "processing.applications: EMR installs Presto or Trino, not both",
+    ),
     ("dev", "processing", 'applications = ["Spark"]', "processing.applications: Hadoop, Hive and Spark are needed"),
     ("dev", "processing", "maximum_core_instances = 1", "processing.maximum_core_instances: must be 0"),
     ("dev", "database", 'engine_version = "13.4"', "database.engine_version: 13.4 isn't an Aurora PostgreSQL 16"),
