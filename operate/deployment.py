@@ -1,4 +1,4 @@
-"""The commands that change or look at stacks: `python -m operate.deployment synth|review|bootstrap|deploy|destroy`.
+"""The commands that change or look at stacks: `python -m operate.deployment review|bootstrap|deploy|destroy`.
 
 Apart from operate/cli.py, since importing CDK takes longer than what those commands do.
 """
@@ -13,16 +13,6 @@ from stacks import environment as settings
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")
 OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
-
-
-@app.command("synth")
-def write_templates(*, env: OnAws = "dev") -> None:
-    """Write the environment's templates to cdk.out/<env>, without credentials and without network."""
-    with one_line_errors("synth"):
-        synthesis = synth.synthesize(settings.load(env), synth.CDK_OUT / env)
-        for violation in synthesis.violations:
-            typer.echo(str(violation), err=True)
-        typer.echo(f"{len(synthesis.templates)} templates in cdk.out/{env}")
 
 
 @app.command("review")

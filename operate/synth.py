@@ -43,9 +43,9 @@ class Synthesis:
 
 
 def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> Synthesis:
-    """Write the templates into `folder`, which is emptied first; with `nag` cdk-nag looks at them, too."""
+    """Write the templates into `folder`, which is emptied first; with `nag` cdk-nag and CDK look at them, too."""
     shutil.rmtree(folder, ignore_errors=True)
-    cdk_app = app.build(environment, outdir=folder)
+    cdk_app = app.build(environment, outdir=folder, validate=nag)
     if nag:
         Validations.of(cdk_app).add_plugins(AwsSolutionsChecks(cdk_app, write_suppressions_to_cloud_formation=True))
     try:
