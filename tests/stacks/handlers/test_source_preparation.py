@@ -16,7 +16,7 @@ from db.loading import LoadOptions, load
 from local.postgres import ConnectionParameters, Postgres
 from stacks.handlers import source_preparation
 from tests.conftest import execute, free_port, fresh_database
-from tests.stacks.handlers.conftest import CREDENTIALS, client
+from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 
 pytestmark = pytest.mark.integration
