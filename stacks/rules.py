@@ -23,6 +23,8 @@ Rule = Callable[["Environment"], Iterator[Problem]]
 JOBS = Path(__file__).resolve().parents[1] / "spark_jobs"
 MINIMUM_ZONES = 2
 SMALLEST_VPC = 20
+# The addresses that stacks/userdata/softether.sh gives VPN clients.
+VPN_CLIENTS = IPv4Network("192.168.30.0/24")
 # Keys that the stacks fill in: another value would cut the pipeline in two.
 _OWN_KEYS = frozenset(
     {
@@ -64,6 +66,8 @@ def _network(environment: "Environment") -> Iterator[Problem]:
         yield "network.cidr", f"{network} isn't private: choose from 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16"
     if not 16 <= network.prefixlen <= SMALLEST_VPC:
         yield "network.cidr", f"{network} must be from /16 (AWS's largest VPC) to /{SMALLEST_VPC} (our subnets)"
+    if network.overlaps(VPN_CLIENTS):
+        yield "network.cidr", f"{network} overlaps {VPN_CLIENTS}, the addresses of VPN clients: choose another network"
 
 
 def _vpn(environment: "Environment") -> Iterator[Problem]:

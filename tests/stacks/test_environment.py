@@ -63,6 +63,7 @@ REFUSED = [
     ("dev", "network", 'cidr = "10.0.0.1/16"', "network.cidr: 10.0.0.1/16 has host bits set"),
     ("dev", "network", 'cidr = "8.8.0.0/16"', "network.cidr: 8.8.0.0/16 isn't private"),
     ("dev", "network", 'cidr = "10.0.0.0/24"', "network.cidr: 10.0.0.0/24 must be from /16"),
+    ("dev", "network", 'cidr = "192.168.16.0/20"', "network.cidr: 192.168.16.0/20 overlaps 192.168.30.0/24"),
     ("dev", "network", "flow_log_retention_days = 8", "network.flow_log_retention_days: Input should be 1, 3, 5"),
     (
         "dev",

@@ -4,12 +4,16 @@ end as on Windows, nothing without a password once one is set."""
 
 import hashlib
 import os
+import re
 import subprocess
 import tarfile
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+
+from stacks.rules import VPN_CLIENTS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "stacks" / "userdata" / "softether.sh"
 SECRETS = {"psk-arn": "PreSharedKey123", "admin-arn": "AdminPassword456", "user-arn": "UserPassword789"}
@@ -142,6 +146,12 @@ def test_a_boot_sets_the_server_up_and_tells_cloudformation(machine: Machine) ->
     assert {"HubCreate", "SecureNatEnable", "UserCreate", "UserPasswordSet", "IPsecEnable"} <= set(commands)
     assert commands[-2:] == ["ServerPasswordSet", "Flush"]
     assert any("/PUSHROUTE:10.100.0.0/255.255.0.0/192.168.30.1" in line for line in machine.lines("commands"))
+
+
+def test_clients_get_the_addresses_that_no_vpc_may_have() -> None:
+    given = re.findall(r"192\.168\.\d+\.\d+", SCRIPT.read_text())
+    assert given
+    assert all(IPv4Address(address) in VPN_CLIENTS for address in given)
 
 
 def test_no_secret_is_shown_or_an_argument_or_left_behind(machine: Machine) -> None:
