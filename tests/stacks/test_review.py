@@ -49,7 +49,11 @@ def test_a_secret_that_cloudformation_would_resolve_is_seen() -> None:
 
 
 def test_names_of_secrets_and_of_the_provider_pass() -> None:
-    names = {"secretArn": "arn:aws:secretsmanager:…", "secretName": "orders", "config.providers.secretsmanager.class": "x"}
+    names = {
+        "secretArn": "arn:aws:secretsmanager:…",
+        "secretName": "orders",
+        "config.providers.secretsmanager.class": "x",
+    }
     assert findings(custom(names)) == []
 
 
