@@ -129,8 +129,8 @@ class VpnStack(Stack):
             instance,
             "AwsSolutions-EC28",
             "AwsSolutions-EC29",
-            reason="It keeps nothing and is set up anew at its first boot: losing it costs a reconnection. Metrics every "
-            "five minutes tell enough of it.",
+            reason="It keeps nothing and is set up anew at its first boot: losing it costs a reconnection. Metrics "
+            "every five minutes tell enough of it.",
         )
         acknowledge(
             instance, "CloudFormation-Validate::W3010", reason="The zones are the environment file's, not a template's."

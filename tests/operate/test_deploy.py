@@ -90,7 +90,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_status_is_returned(
 ) -> None:
     monkeypatch.setenv("STATUS", "3")
     assert deploy.deploy(environment) == 3
-    folder = deploy.CDK_OUT / "dev"
+    folder = called.parent / "cdk.out" / "dev"
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
     assert (folder / "dev-cdc-lake-network.template.json").is_file()

@@ -31,8 +31,7 @@ class Synthesized:
 
     def resources(self, role: str, type_: str) -> dict[str, Any]:
         """The stack's resources of a type, by logical id."""
-        found: dict[str, Any] = self.by_role[role].find_resources(type_)
-        return found
+        return dict(self.by_role[role].find_resources(type_))
 
 
 def synthesized(name: str, folder: Path) -> Synthesized:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from stacks.review import Finding, plain_text, request_of, review
+from stacks.review import plain_text, request_of, review
 
 
 def findings(resource: dict[str, Any], *, production: bool = False) -> list[str]:
     found = review("s", {"Resources": {"R": resource}}, production=production)
-    assert all(isinstance(finding, Finding) and finding.resource == "R" for finding in found)
+    assert all(finding.resource == "R" for finding in found)
     return [finding.rule for finding in found]
 
 
