@@ -19,7 +19,7 @@ from stacks.naming import removal, retention
 from stacks.provider import HandlerProvider
 from stacks.streaming import StreamingStack
 
-POSTGRESQL = ec2.Port.tcp(5432)
+POSTGRESQL_PORT = 5432
 PLUGIN_KEYS = "plugins/"
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
@@ -221,16 +221,25 @@ class ConnectorsStack(Stack):
         )
 
     def _open_database(self) -> None:
-        """Let the connectors, who wear the brokers' security group, into the database."""
+        """Let the connectors, who wear the brokers' security group, out to the database and into it."""
+        brokers = self._streaming.security_group.security_group_id
+        database = self._database.security_group.security_group_id
+        port: dict[str, Any] = {"ip_protocol": "tcp", "from_port": POSTGRESQL_PORT, "to_port": POSTGRESQL_PORT}
+        ec2.CfnSecurityGroupEgress(
+            self,
+            "ConnectorsToDatabase",
+            group_id=brokers,
+            destination_security_group_id=database,
+            description="PostgreSQL",
+            **port,
+        )
         ec2.CfnSecurityGroupIngress(
             self,
             "DatabaseFromConnectors",
-            group_id=self._database.security_group.security_group_id,
-            source_security_group_id=self._streaming.security_group.security_group_id,
-            ip_protocol="tcp",
-            from_port=5432,
-            to_port=5432,
+            group_id=database,
+            source_security_group_id=brokers,
             description="PostgreSQL from the connectors",
+            **port,
         )
 
     def _warn(self) -> None:

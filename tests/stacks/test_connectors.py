@@ -165,9 +165,15 @@ def test_a_connector_comes_after_all_it_needs(both: dict[str, Synthesized], name
 def test_the_connectors_reach_postgresql_and_nobody_else_does_from_here(
     both: dict[str, Synthesized], name: str
 ) -> None:
-    (rule,) = both[name].resources("connectors", "AWS::EC2::SecurityGroupIngress").values()
-    assert (rule["Properties"]["FromPort"], rule["Properties"]["ToPort"]) == (5432, 5432)
-    assert "CidrIp" not in rule["Properties"]
+    ways = []
+    for type_ in ("AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"):
+        (rule,) = both[name].resources("connectors", type_).values()
+        assert (rule["Properties"]["FromPort"], rule["Properties"]["ToPort"]) == (5432, 5432)
+        assert "CidrIp" not in rule["Properties"]
+        ways.append(rule["Properties"])
+    into, out = ways
+    assert into["SourceSecurityGroupId"] == out["GroupId"]
+    assert into["GroupId"] == out["DestinationSecurityGroupId"]
 
 
 @ENVIRONMENTS
