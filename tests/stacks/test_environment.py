@@ -221,3 +221,10 @@ def test_a_missing_section_is_named(folder: Path) -> None:
 def test_an_environment_without_a_file_says_which_there_are(name: str) -> None:
     with pytest.raises(EnvironmentFileError, match="no such environment; there are dev, prod"):
         load(name)
+
+
+def test_the_guides_example_of_a_refusal_is_what_is_said(folder: Path) -> None:
+    change(folder, "dev", "streaming", 'broker_type = "kafka.t3.small"')
+    with pytest.raises(EnvironmentFileError) as caught:
+        load("dev", folder)
+    assert str(caught.value) in (ENVIRONMENTS.parent / "docs" / "deploy.md").read_text().splitlines()
