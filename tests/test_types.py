@@ -1,0 +1,80 @@
+"""What the type checker may pass over: nothing that the project uses has the type Any because a module wasn't read."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+FOLLOWED = next(rule["module"] for rule in SETTINGS["overrides"] if rule.get("follow_imports") == "normal")
+PARTLY_READ = ("aws_cdk", "moto")
+# In the text that JSII generates: `import aws_cdk.aws_iam as _aws_iam_1f54b5e8` and `class Role(_aws_iam_1f54b5e8.X`.
+ALIAS = re.compile(r"^    import (aws_cdk\S*) as (\w+)$", re.MULTILINE)
+BASES = re.compile(r"^class \w+\(([^)]*)\)", re.MULTILINE)
+
+
+def is_followed(module: str) -> bool:
+    """Whether the type checker reads a module, by mypy's own patterns: a name, or a package and all below it."""
+    return any(
+        module == name or (name.endswith(".*") and f"{module}.".startswith(name.removesuffix("*"))) for name in FOLLOWED
+    )
+
+
+def imported_modules() -> Iterator[str]:
+    """The modules of packages that are read in part, as our files import them."""
+    for path in [ROOT / "app.py", *(path for name in SETTINGS["packages"] for path in (ROOT / name).rglob("*.py"))]:
+        text = path.read_text()
+        # Most files name neither, and needn't be parsed for it.
+        for node in ast.walk(ast.parse(text)) if any(package in text for package in PARTLY_READ) else ():
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            else:
+                continue
+            yield from (name for name in names if name.split(".")[0] in PARTLY_READ and module_text(name))
+
+
+def module_text(name: str) -> str:
+    """The source of a package's or module's file, without importing it; empty for what isn't a module."""
+    package, *rest = name.split(".")
+    spec = find_spec(package)
+    assert spec
+    assert spec.origin
+    path = Path(spec.origin).parent.joinpath(*rest)
+    files = [path / "__init__.py", path.with_suffix(".py")]
+    return next((file.read_text() for file in files if file.is_file()), "")
+
+
+def base_modules(text: str) -> set[str]:
+    """The modules of aws_cdk from which a generated module's classes are derived."""
+    modules = {alias: module for module, alias in ALIAS.findall(text)}
+    names = {name.split(".")[0].strip() for bases in BASES.findall(text) for name in bases.split(",") if "." in name}
+    return {modules[name] for name in names if name in modules}
+
+
+def test_each_module_that_the_project_imports_is_followed() -> None:
+    modules = set(imported_modules())
+    assert {"aws_cdk.aws_ec2", "aws_cdk.aws_rds", "moto.core.models"} <= modules
+    assert [module for module in sorted(modules) if not is_followed(module)] == []
+
+
+@pytest.mark.parametrize("module", sorted(name.removesuffix(".*") for name in FOLLOWED if "aws_cdk.aws" in name))
+def test_what_a_followed_module_derives_from_is_followed(module: str) -> None:
+    assert [base for base in sorted(base_modules(module_text(module))) if not is_followed(base)] == []
+
+
+def test_base_classes_are_found_in_the_generated_text() -> None:
+    assert "aws_cdk.aws_codestarnotifications" in base_modules(module_text("aws_cdk.aws_sns"))
+    assert "aws_cdk.interfaces.aws_sns" in base_modules(module_text("aws_cdk.aws_sns"))
+
+
+def test_what_nothing_uses_is_not_followed() -> None:
+    assert not is_followed("aws_cdk.aws_quicksight")
+    assert not is_followed("moto.s3.models")
+    assert is_followed("aws_cdk.interfaces.aws_sns")
