@@ -1,13 +1,15 @@
 """What a platform team reads before it says yes: findings of every check, open ports, acknowledged findings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from cfnlint.config import ConfigMixIn
 from cfnlint.decode import decode_str
 from cfnlint.runner import Runner
 
-from operate.synth import Synthesis
+from operate.synth import Acknowledged, Synthesis
 from stacks.environment import Environment
 from stacks.review import Finding, plain_text, review
 
@@ -59,8 +61,8 @@ def report(environment: Environment, synthesis: Synthesis, findings: list[Findin
     lines += [f"| {stack} | {len(template['Resources'])} |" for stack, template in synthesis.templates.items()]
     lines += ["", "## Who can reach what", "| stack | security group | port | from |", "|---|---|---|---|"]
     lines += sorted(set(_ports(synthesis.templates)))
-    lines += ["", "## Acknowledged findings", "| stack | resource | finding | reason |", "|---|---|---|---|"]
-    lines += sorted(set(_acknowledged(synthesis.templates)))
+    lines += ["", "## Acknowledged findings", "| construct, and below it | findings | why |", "|---|---|---|"]
+    lines += _acknowledged(synthesis.acknowledged)
     return "\n".join(lines) + "\n"
 
 
@@ -94,10 +96,7 @@ def _name(value: Any) -> str:
     return plain_text(value)
 
 
-def _acknowledged(templates: Templates) -> Iterator[str]:
-    for stack, template in templates.items():
-        for logical_id, resource in template["Resources"].items():
-            for rule in resource.get("Metadata", {}).get("cdk_nag", {}).get("rules_to_suppress", []):
-                applies = rule.get("applies_to") or rule.get("appliesTo") or []
-                finding = f"{rule['id']} {', '.join(map(str, applies))}".strip()
-                yield f"| {stack} | {logical_id} | {finding} | {rule['reason']} |"
+def _acknowledged(acknowledged: Iterable[Acknowledged]) -> Iterator[str]:
+    """One line for what one reason explains on a construct."""
+    for (construct, reason), same in groupby(acknowledged, key=attrgetter("construct", "reason")):
+        yield f"| {construct} | {', '.join(each.rule for each in same)} | {reason} |"

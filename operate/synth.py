@@ -33,13 +33,28 @@ class Violation:
         return f"{self.severity}: {self.rule}: {self.construct}: {self.description}"
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class Acknowledged:
+    """A finding that is accepted on a construct, by its path in the app, and below it."""
+
+    construct: str
+    reason: str
+    rule: str
+
+    def covers(self, violation: Violation) -> bool:
+        """Whether this is what keeps `violation` from being reported."""
+        below = f"{violation.construct}/".startswith(f"{self.construct}/")
+        return below and self.rule == violation.rule
+
+
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """An environment's templates by stack name, in `folder`, and what validations have found."""
+    """An environment's templates by stack name, in `folder`, what validations have found, and what is accepted."""
 
     folder: Path
     templates: dict[str, dict[str, Any]]
     violations: tuple[Violation, ...]
+    acknowledged: tuple[Acknowledged, ...]
 
 
 def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> Synthesis:
@@ -47,14 +62,19 @@ def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> 
     shutil.rmtree(folder, ignore_errors=True)
     cdk_app = app.build(environment, outdir=folder, validate=nag)
     if nag:
-        Validations.of(cdk_app).add_plugins(AwsSolutionsChecks(cdk_app, write_suppressions_to_cloud_formation=True))
+        Validations.of(cdk_app).add_plugins(AwsSolutionsChecks(cdk_app))
     try:
         cdk_app.synth()
     except RuntimeError as error:
         # The templates and the report are written nevertheless.
         if not str(error).startswith("ValidationFailed"):
             raise
-    return Synthesis(folder=folder, templates=_templates(folder), violations=tuple(_violations(folder / REPORT)))
+    return Synthesis(
+        folder=folder,
+        templates=_templates(folder),
+        violations=tuple(_violations(folder / REPORT)),
+        acknowledged=tuple(sorted(set(_acknowledged(folder)))),
+    )
 
 
 def _templates(folder: Path) -> dict[str, dict[str, Any]]:
@@ -77,3 +97,15 @@ def _violations(report: Path) -> Iterator[Violation]:
                     construct=construct.get("constructPath", "app"),
                     description=violation["description"],
                 )
+
+
+def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
+    """What CDK notes of `Validations.acknowledge`, beside the templates: a rule's id follows who has the rule."""
+    for path in folder.glob("*.metadata.json"):
+        for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():
+            for entry in entries:
+                if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
+                    for rule, reason in entry["data"].items():
+                        yield Acknowledged(
+                            construct=construct.removeprefix("/"), rule=rule.partition("::")[2], reason=reason
+                        )

@@ -10,7 +10,6 @@ from aws_cdk import Duration, Size, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from stacks.checks import acknowledge_wildcards
 from stacks.provider import HandlerProvider
 
 OWN_NAMES = (
@@ -50,8 +49,8 @@ class ConnectorProviders(Construct):
             waits=True,
             statements=worker_rights,
         )
-        acknowledge_wildcards(self.plugin, *plugin_rights, reason=OWN_NAMES)
-        acknowledge_wildcards(self.worker_configuration, *worker_rights, reason=OWN_NAMES)
+        self.plugin.acknowledge_wildcards(*plugin_rights, reason=OWN_NAMES)
+        self.worker_configuration.acknowledge_wildcards(*worker_rights, reason=OWN_NAMES)
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
         """Make the provider of the connectors `names`, which run under these roles and log into this group."""
@@ -61,7 +60,7 @@ class ConnectorProviders(Construct):
         )
         rights = [*self._connector_rights(names), *self._passing_rights(role_arns), reading_logs]
         provider = HandlerProvider(self, "Connector", module="connector", waits=True, statements=rights)
-        acknowledge_wildcards(provider, *rights, reason=OWN_NAMES)
+        provider.acknowledge_wildcards(*rights, reason=OWN_NAMES)
         return provider
 
     def _plugin_rights(self) -> list[iam.PolicyStatement]:

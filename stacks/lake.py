@@ -7,7 +7,6 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from stacks.checks import acknowledge
 from stacks.connector_settings import sink_settings
 from stacks.environment import Environment
 from stacks.naming import removal
@@ -81,11 +80,6 @@ class LakeStack(Stack):
     def _logs(self) -> s3.Bucket:
         bucket = self._bucket("logs")
         bucket.add_lifecycle_rule(id="logs", expiration=Duration.days(self._settings.log_expiry_days))
-        acknowledge(
-            bucket,
-            "AwsSolutions-S1",
-            reason="It holds the access logs: logging its own accesses would make each log a reason for the next.",
-        )
         return bucket
 
     def _database(self) -> glue.CfnDatabase:

@@ -9,7 +9,6 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from spark_jobs import submit
-from stacks.checks import acknowledge_wildcards
 from stacks.emr_access import EMR_TAG, EmrAccess
 from stacks.emr_cluster import CLUSTER_TAG, EmrCluster
 from stacks.emr_roles import EmrRoles
@@ -159,13 +158,12 @@ class ProcessingStack(Stack):
         provider = HandlerProvider(
             self, "StepHandler", module="emr_step", packages=(), waits=True, statements=[steps, stop, look]
         )
-        acknowledge_wildcards(
-            provider,
+        provider.acknowledge_wildcards(
             steps,
             reason="Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the "
             "handler stops the steps of the old one.",
         )
-        acknowledge_wildcards(provider, stop, reason="Stop files alone: their names are those of the steps.")
+        provider.acknowledge_wildcards(stop, reason="Stop files alone: their names are those of the steps.")
         return provider
 
     def _grants(self) -> None:

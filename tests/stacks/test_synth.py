@@ -41,7 +41,9 @@ def templates(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("*.template.json")}
 
 
-def test_the_same_input_makes_the_same_bytes_at_another_place(tmp_path: Path) -> None:
+def test_the_same_input_makes_the_same_bytes_at_another_place_and_in_a_review(
+    tmp_path: Path, prod: Synthesized
+) -> None:
     copy = tmp_path / "elsewhere"
     copy.mkdir()
     for name in CHECKOUT:
@@ -53,7 +55,13 @@ def test_the_same_input_makes_the_same_bytes_at_another_place(tmp_path: Path) ->
         assert done.returncode == 0, done.stderr
     one, two = templates(tmp_path / "one"), templates(tmp_path / "two")
     assert set(one) == {f"prod-cdc-lake-{stack}.template.json" for stack in STACKS}
-    assert one == two
+    assert one == two == templates(prod.synthesis.folder)
+
+
+def test_cdks_command_line_adds_nothing_to_the_templates() -> None:
+    """Each of these, on by default, would make `cdk deploy` write other bytes than `make synth`."""
+    settings = json.loads((ROOT / "cdk.json").read_text())
+    assert (settings["pathMetadata"], settings["assetMetadata"], settings["versionReporting"]) == (False, False, False)
 
 
 def test_no_path_of_this_machine_and_no_date_gets_into_a_template(dev: Synthesized, prod: Synthesized) -> None:
