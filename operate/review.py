@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
-
-from cfnlint.config import ConfigMixIn
-from cfnlint.decode import decode_str
-from cfnlint.runner import Runner
+from typing import TYPE_CHECKING, Any
 
 from operate.synth import Acknowledged, Synthesis
 from stacks.environment import Environment
 from stacks.review import Finding, plain_text, review
+
+if TYPE_CHECKING:
+    from cfnlint.runner import Runner
 
 # W3005: CDK names dependencies that references imply, too. W3010: an environment's file names its zones, so that its
 # templates stay the same when AWS adds one.
@@ -31,15 +30,24 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
         )
         for violation in synthesis.violations
     ]
-    # One for all templates: it reads its rules when it is made.
-    linter = Runner(ConfigMixIn(regions=[environment.region], ignore_checks=IGNORED_LINTS))
+    linter = _linter(environment.region)
     for stack, template in synthesis.templates.items():
         found += _cfn_lint(linter, synthesis, stack)
         found += review(stack, template, production=environment.production)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 
 
-def _cfn_lint(linter: Runner, synthesis: Synthesis, stack: str) -> Iterator[Finding]:
+def _linter(region: str) -> "Runner":
+    """One cfn-lint for all templates: it reads its rules when it is made. Importing it takes a second."""
+    from cfnlint.config import ConfigMixIn
+    from cfnlint.runner import Runner
+
+    return Runner(ConfigMixIn(regions=[region], ignore_checks=IGNORED_LINTS))
+
+
+def _cfn_lint(linter: "Runner", synthesis: Synthesis, stack: str) -> Iterator[Finding]:
+    from cfnlint.decode import decode_str
+
     text = (synthesis.folder / f"{stack}.template.json").read_text(encoding="utf-8")
     template, errors = decode_str(text)
     for match in [*errors, *linter.validate_template(template)]:

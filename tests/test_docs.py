@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.__main__ import ORDER
+
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 DOCUMENTS = [ROOT / name for name in TRACKED if name.endswith(".md")]
@@ -47,3 +49,9 @@ def test_every_option_that_the_readme_uses_exists(module: str) -> None:
     help_text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert used
     assert {option for option in used if option not in help_text} == set()
+
+
+def test_the_readme_shows_every_part_of_the_tests() -> None:
+    _, _, shown = (ROOT / "README.md").read_text().partition("$ make test\n")
+    parts = re.findall(r"^(\w+) +[\d.]+ +[\d.]+", shown.partition("```")[0], re.MULTILINE)
+    assert parts == [*ORDER, "all"]
