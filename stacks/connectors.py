@@ -53,40 +53,11 @@ class ConnectorsStack(Stack):
         self.source_connector_name = self._source.name
         self.sink_connector_name = self._sink.name
         self.log_group = self._log_group()
-        self._providers = ConnectorProviders(
-            self,
-            "Providers",
-            prefix=environment.prefix,
-            bucket=environment.bucket_name("artefacts"),
-            key_prefix=PLUGIN_KEYS,
-        )
+        self._providers = self._plugin_and_worker_providers()
         source_role, sink_role = self._source_role(), self._sink_role()
-        provider = self._providers.connector(
-            role_arns=[source_role.arn, sink_role.arn],
-            log_group_arn=self.log_group.log_group_arn,
-            names=[self._source.name, self._sink.name],
-        )
-        versions = load_versions()
-        source = self._connector(
-            "Source",
-            name=self._source.name,
-            provider=provider,
-            releases=[versions.debezium, versions.config_provider],
-            configuration=self._source_configuration(),
-            worker_properties=self._source_worker(),
-            role=source_role,
-            capacity=environment.connectors.source,
-        )
-        sink = self._connector(
-            "Sink",
-            name=self._sink.name,
-            provider=provider,
-            releases=[versions.lenses_s3],
-            configuration=sink_connector(self._sink) | environment.connectors.sink.configuration,
-            worker_properties=_converters(),
-            role=sink_role,
-            capacity=environment.connectors.sink,
-        )
+        provider = self._connector_provider(source_role, sink_role)
+        source = self._source_connector(provider, source_role)
+        sink = self._sink_connector(provider, sink_role)
         # The topic is Debezium's to make, and a sink that is deleted first leaves nothing behind in it unread.
         sink.node.add_dependency(source)
         self._open_database()
@@ -94,6 +65,44 @@ class ConnectorsStack(Stack):
         CfnOutput(self, "SourceConnectorArn", value=source.get_att_string("Arn"))
         CfnOutput(self, "SinkConnectorArn", value=sink.get_att_string("Arn"))
         CfnOutput(self, "Topic", value=self._source.topic)
+
+    def _plugin_and_worker_providers(self) -> ConnectorProviders:
+        bucket = self._environment.bucket_name("artefacts")
+        prefix = self._environment.prefix
+        return ConnectorProviders(self, "Providers", prefix=prefix, bucket=bucket, key_prefix=PLUGIN_KEYS)
+
+    def _connector_provider(self, *roles: ConnectorRole) -> HandlerProvider:
+        return self._providers.connector(
+            role_arns=[role.arn for role in roles],
+            log_group_arn=self.log_group.log_group_arn,
+            names=[self._source.name, self._sink.name],
+        )
+
+    def _source_connector(self, provider: HandlerProvider, role: ConnectorRole) -> CustomResource:
+        versions = load_versions()
+        return self._connector(
+            "Source",
+            name=self._source.name,
+            provider=provider,
+            releases=[versions.debezium, versions.config_provider],
+            configuration=self._source_configuration(),
+            worker_properties=self._source_worker(),
+            role=role,
+            capacity=self._environment.connectors.source,
+        )
+
+    def _sink_connector(self, provider: HandlerProvider, role: ConnectorRole) -> CustomResource:
+        settings = self._environment.connectors.sink
+        return self._connector(
+            "Sink",
+            name=self._sink.name,
+            provider=provider,
+            releases=[load_versions().lenses_s3],
+            configuration=sink_connector(self._sink) | settings.configuration,
+            worker_properties=_converters(),
+            role=role,
+            capacity=settings,
+        )
 
     def _log_group(self) -> logs.LogGroup:
         return logs.LogGroup(

@@ -114,7 +114,10 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
 
 
 def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
-    servers = f"127.0.0.1:{free_port()},{silent_broker.bootstrap_servers}"
+    gone = f"127.0.0.1:{free_port()}"
+    with pytest.raises(OperateError, match="no Kafka broker of dev answers"):
+        check_reachable(Cluster(environment="dev", bootstrap_servers=gone, topic="t"))
+    servers = f"{gone},{silent_broker.bootstrap_servers}"
     check_reachable(Cluster(environment="dev", bootstrap_servers=servers, topic="t"))
 
 

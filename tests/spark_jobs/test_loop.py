@@ -96,7 +96,9 @@ def test_failures_are_tried_again_from_the_tables_own_progress(run: Run) -> None
 
 
 def test_a_success_makes_the_attempts_count_anew(run: Run) -> None:
-    run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
+    _, committed, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
+    assert committed == [REPORT, REPORT]
+    assert [line.partition(" failed")[0] for line in log] == ["attempt 1"] * 3
 
 
 def test_it_gives_up_with_one_line(run: Run) -> None:

@@ -223,12 +223,16 @@ def test_a_cluster_that_is_gone_has_no_slot(
     source: Resource, secrets: Any, cluster: Stubber, database: ConnectionParameters, status: str | None
 ) -> None:
     source.create(request(database))
+    execute(database, f"SELECT pg_create_logical_replication_slot('{SLOT}', 'pgoutput')")
     secrets.delete_secret(SecretId="master", ForceDeleteWithoutRecovery=True)
     if status:
         there(cluster, status)
     else:
         cluster.add_client_error("describe_db_clusters", "DBClusterNotFoundFault", http_status_code=404)
     source.delete()
+    # It was asked for, and nothing was looked for in the database.
+    cluster.assert_no_pending_responses()
+    assert slot_exists(database)
 
 
 def test_a_database_out_of_reach_is_waited_for_and_then_a_failure(
