@@ -1,6 +1,6 @@
 """How long synthesis takes, against importing aws_cdk and synthesizing an empty app: `python -m bench.synth`.
 
-Both run in turns in processes of their own, so that a noisy machine disturbs them alike. CPU seconds hold what Node.js
+All run in turns in processes of their own, so that a noisy machine disturbs them alike. CPU seconds hold what Node.js
 takes, too.
 """
 
@@ -21,12 +21,18 @@ ROOT = Path(__file__).resolve().parents[2]
 EMPTY = """
 import stacks.node
 import aws_cdk
-app = aws_cdk.App(analytics_reporting=False)
+app = aws_cdk.App(analytics_reporting=False, builtin_cloud_formation_validation={validate})
 aws_cdk.Stack(app, "empty", env=aws_cdk.Environment(account="111111111111", region="ap-southeast-2"))
 app.synth()
 """
-# What is compared: a name, how Python is called, and whether as CDK's command line calls it.
-COMMANDS = {"empty app": (["-c", EMPTY], True), "make synth": (["app.py"], False), "cdk synth": (["app.py"], True)}
+# What is compared: a name, how Python is called, whether as CDK's command line calls it, and what it is compared with:
+# CDK's own check of the templates, which is on by default, is off in `make synth`.
+COMMANDS = {
+    "empty, unchecked": (["-c", EMPTY.format(validate=False)], True, "empty, unchecked"),
+    "make synth": (["app.py"], False, "empty, unchecked"),
+    "empty, checked": (["-c", EMPTY.format(validate=True)], True, "empty, checked"),
+    "cdk synth": (["app.py"], True, "empty, checked"),
+}
 
 
 def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tuple[float, float]:
@@ -53,19 +59,19 @@ def _cpu_of_children() -> float:
 
 def main(
     env: Annotated[str, typer.Option(help="The environment to synthesize.")] = "dev",
-    rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each of the two runs.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
 ) -> None:
-    """Print each one's median wall and CPU seconds, and their ratio."""
+    """Print each one's median wall and CPU seconds, and how many times the empty app's time it takes."""
     figures: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
     for _ in range(rounds):
-        for name, (arguments, by_cdk) in COMMANDS.items():
+        for name, (arguments, by_cdk, _) in COMMANDS.items():
             figures[name].append(measure(arguments, by_cdk=by_cdk, environment=env))
     medians = {
         name: [statistics.median(column) for column in zip(*runs, strict=True)] for name, runs in figures.items()
     }
-    typer.echo(f"medians of {rounds}    wall s   CPU s   ratio")
+    typer.echo(f"{f'medians of {rounds}':16s}   wall s   CPU s   ratio")
     for name, (wall, cpu) in medians.items():
-        typer.echo(f"{name:12s} {wall:8.2f} {cpu:7.2f} {wall / medians['empty app'][0]:7.2f}")
+        typer.echo(f"{name:16s} {wall:8.2f} {cpu:7.2f} {wall / medians[COMMANDS[name][2]][0]:7.2f}")
 
 
 if __name__ == "__main__":
