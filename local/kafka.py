@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
 from local.jvm import java_command, log4j_options
 from local.ports import HOST, accepts_connections
@@ -22,14 +23,17 @@ REQUEST_TIMEOUT_S = 10.0
 
 
 class Kafka:
-    """The broker whose files are in `folder`."""
+    """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`."""
 
     name = "kafka"
 
-    def __init__(self, folder: Path, *, port: int, controller_port: int) -> None:
+    def __init__(
+        self, folder: Path, *, port: int, controller_port: int, largest_event_bytes: int = LARGEST_EVENT_BYTES
+    ) -> None:
         self._folder = folder
         self._port = port
         self._controller_port = controller_port
+        self._limits = SizeLimits(largest_event_bytes)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -82,6 +86,7 @@ class Kafka:
             # A platform that was down for a week goes on from where it was.
             "log.retention.ms": "-1",
             "offsets.retention.minutes": "525600",
+            **self._limits.broker,
         }
 
     def create_topics(self, names: Iterable[str]) -> None:

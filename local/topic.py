@@ -8,6 +8,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
 
+from contract.sizes import SizeLimits
+
 TIMEOUT_S = 10.0
 
 
@@ -83,6 +85,7 @@ class Topic:
                 "group.id": "unused",
                 "enable.auto.commit": False,
                 "allow.auto.create.topics": False,
+                **SizeLimits().consumer,
             }
         )
         try:

@@ -4,6 +4,7 @@ import socket
 import time
 from dataclasses import dataclass
 
+from contract.sizes import LARGEST_EVENT_BYTES
 from local.cli import DEFAULT_FOLDER
 from local.errors import PlatformError
 from local.platform import Platform
@@ -24,6 +25,7 @@ class Cluster:
     bootstrap_servers: str
     topic: str
     region: str | None = None
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
 
     @property
     def hint(self) -> str:
@@ -48,6 +50,7 @@ def of_environment(environment: settings.Environment) -> Cluster:
         bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
         topic=events_topic(environment.connectors.topic_prefix),
         region=environment.region,
+        largest_event_bytes=environment.streaming.largest_event_bytes,
     )
 
 

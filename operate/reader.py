@@ -7,6 +7,7 @@ from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from botocore.exceptions import BotoCoreError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from contract.sizes import SizeLimits
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
 from operate.outputs import LOG_IN
@@ -98,6 +99,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "enable.auto.commit": False,
         # MSK makes topics for whoever asks for them, misspelt ones too.
         "allow.auto.create.topics": False,
+        **SizeLimits(cluster.largest_event_bytes).consumer,
         "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),
         # Errors come by error_cb; librdkafka would write them to standard error as well.
         "log_level": 0,

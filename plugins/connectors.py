@@ -5,9 +5,11 @@ which is `settings.name`). Property names are those of Debezium 3.7 and of the L
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.kcql import Kcql, build
 from plugins.versions import load_versions
 
@@ -20,6 +22,8 @@ SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
 DAY_MS = 86_400_000
 LONGEST_TIMEOUT_MS = 300_000
+# How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
+QUEUED_EVENTS = 4
 
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -42,7 +46,8 @@ class SourceSettings:
 
     `database_password` is a reference that a config provider of the worker resolves, such as
     `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
-    configurations in a topic, so a password itself is refused. Intervals are in milliseconds.
+    configurations in a topic, so a password itself is refused. Intervals are in milliseconds. `largest_event_bytes` is
+    the size of an event's JSON that must get through (contract/sizes.py).
     """
 
     name: str = "orders-source"
@@ -62,6 +67,7 @@ class SourceSettings:
     topic_partitions: int = 1
     topic_replication_factor: int = 2
     topic_retention_ms: int = 7 * DAY_MS
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
 
     def __post_init__(self) -> None:
         _match(_NAME, "name", self.name)
@@ -83,6 +89,7 @@ class SourceSettings:
         _within("topic_partitions", self.topic_partitions, 1, 1_000)
         _within("topic_replication_factor", self.topic_replication_factor, 1, 10)
         _within("topic_retention_ms", self.topic_retention_ms, 60_000, 3_650 * DAY_MS)
+        SizeLimits(self.largest_event_bytes)
 
     @property
     def topic(self) -> str:
@@ -98,6 +105,7 @@ class SinkSettings:
     `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
     `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
     Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
+    `largest_event_bytes` is the source's.
     """
 
     name: str = "orders-sink"
@@ -114,6 +122,7 @@ class SinkSettings:
     session_timeout_ms: int = 6_000
     dead_letter_topic: str | None = None
     dead_letter_replication_factor: int = 2
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
     connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
 
     def __post_init__(self) -> None:
@@ -126,6 +135,7 @@ class SinkSettings:
         if self.dead_letter_topic is not None:
             _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
         _within("dead_letter_replication_factor", self.dead_letter_replication_factor, 1, 10)
+        SizeLimits(self.largest_event_bytes)
         # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
         build(self.kcql, version=self.connector_version)
 
@@ -166,6 +176,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_replication(settings),
         **_values(),
         **_topic_creation(settings),
+        **_large_events(settings),
         **_converters(),
     }
 
@@ -222,6 +233,18 @@ def _topic_creation(settings: SourceSettings) -> dict[str, str]:
     }
 
 
+def _large_events(settings: SourceSettings) -> dict[str, str]:
+    return {
+        **_override("producer", SizeLimits(settings.largest_event_bytes).producer),
+        # By default 8,192 events may wait in the worker's memory, whatever their size.
+        "max.queue.size.in.bytes": str(QUEUED_EVENTS * settings.largest_event_bytes),
+    }
+
+
+def _override(client: str, properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"{client}.override.{name}": value for name, value in properties.items()}
+
+
 def sink_connector(settings: SinkSettings) -> dict[str, str]:
     """Configure the Lenses S3 sink: the topic's values as JSON lines. Exactly-once stays on, which is its default."""
     return {
@@ -239,6 +262,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connect.s3.max.retries": "360",
         **_endpoint(settings.endpoint),
         **_sink_errors(settings),
+        **_override("consumer", SizeLimits(settings.largest_event_bytes).consumer),
         # A dead consumer holds its partitions for the session timeout.
         "consumer.override.session.timeout.ms": str(settings.session_timeout_ms),
         "consumer.override.heartbeat.interval.ms": str(settings.session_timeout_ms // 3),
@@ -262,6 +286,8 @@ def _sink_errors(settings: SinkSettings) -> dict[str, str]:
         "errors.deadletterqueue.topic.name": settings.dead_letter_topic,
         "errors.deadletterqueue.topic.replication.factor": str(settings.dead_letter_replication_factor),
         "errors.deadletterqueue.context.headers.enable": "true",
+        # What was small enough for the topic is so for this one.
+        **_override("producer", SizeLimits(settings.largest_event_bytes).producer),
         **log,
     }
 

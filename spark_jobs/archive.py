@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+OURS = ("contract", "spark_jobs")
 # Where boto3 and what it needs lie in the archive; spark_jobs/libraries.py unpacks them.
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
@@ -19,7 +20,8 @@ _DATE = (2026, 1, 1, 0, 0, 0)
 def build_archive(target: Path, *, libraries: bool = False) -> None:
     """Pack the job's modules, and boto3 with `libraries`; a file that is the same already stays untouched."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    contents = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "spark_jobs").rglob("*.py")}
+    sources = (path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
+    contents = {path.relative_to(ROOT).as_posix(): path for path in sources}
     if libraries:
         contents |= dict(_library_files())
     # Several runs may build it at once; each renames a complete file of its own into place.

@@ -29,6 +29,7 @@ def source_settings(environment: "Environment") -> SourceSettings:
         database_password=_PASSWORD,
         topic_prefix=environment.connectors.topic_prefix,
         topic_replication_factor=replication_factor(environment),
+        largest_event_bytes=environment.streaming.largest_event_bytes,
     )
 
 
@@ -60,4 +61,5 @@ def sink_settings(environment: "Environment") -> SinkSettings:
         partition_by=statement.partition_by,
         tasks_max=sink.tasks,
         connector_version=version,
+        largest_event_bytes=environment.streaming.largest_event_bytes,
     )

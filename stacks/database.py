@@ -187,7 +187,7 @@ class DatabaseStack(Stack):
             self,
             "SourcePreparation",
             module="source_preparation",
-            packages=("db", "plugins"),
+            packages=("contract", "db", "plugins"),
             waits=True,
             timeout=PREPARATION_TIMEOUT,
             variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
 from stacks import rules
 
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
@@ -76,13 +77,19 @@ class Database(Section):
 
 
 class Streaming(Section):
-    """The MSK cluster; `volume_gb` GiB per broker."""
+    """The MSK cluster; `volume_gb` GiB per broker. `largest_event_mib`: what source, brokers and sink agree on."""
 
     kafka_version: str
     broker_type: str
     brokers: Annotated[int, Field(ge=1, le=30)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
     log_retention_days: LogRetention
+    largest_event_mib: Annotated[int, Field(ge=1, le=LARGEST_SETTING_BYTES // MIB)] = LARGEST_EVENT_BYTES // MIB
+
+    @property
+    def largest_event_bytes(self) -> int:
+        """The size of an event's JSON that must get through."""
+        return self.largest_event_mib * MIB
 
 
 class Connector(Section):

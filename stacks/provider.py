@@ -36,7 +36,7 @@ class HandlerProvider(Construct):
         module: str,
         waits: bool,
         statements: Sequence[iam.PolicyStatement],
-        packages: Sequence[str] = ("plugins",),
+        packages: Sequence[str] = ("contract", "plugins"),
         timeout: Duration | None = None,
         memory_mb: int = 256,
         ephemeral_storage: Size | None = None,

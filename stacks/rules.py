@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contract.sizes import DERIVED_KEYS
 from plugins import connectors
 from plugins.versions import load_versions
 from stacks import catalogue, emr_catalogue
@@ -138,6 +139,8 @@ def _connectors(environment: "Environment") -> Iterator[Problem]:
             where = f"connectors.{name}.configuration.{key}"
             if key in _OWN_KEYS:
                 yield where, "is filled in by the stacks: take it out"
+            elif key in DERIVED_KEYS:
+                yield where, "follows from streaming.largest_event_mib: set that instead"
             elif _SECRET_KEY.search(key) and not _REFERENCE.fullmatch(value):
                 # The value isn't repeated: it may be a password.
                 yield where, "a secret in plain text: write ${secretsmanager:<name of the secret>:<key>}"

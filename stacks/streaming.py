@@ -10,6 +10,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_msk as msk
 from constructs import Construct
 
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from stacks.environment import Environment
 from stacks.naming import removal, retention
 from stacks.provider import HandlerProvider
@@ -67,7 +68,8 @@ class StreamingStack(Stack):
         return logs.LogGroup(self, "BrokerLog", retention=retention(days), removal_policy=removal(self._environment))
 
     def _configuration(self) -> msk.CfnConfiguration:
-        properties = server_properties(self._environment.streaming.brokers)
+        settings = self._environment.streaming
+        properties = server_properties(settings.brokers, settings.largest_event_bytes)
         configuration = msk.CfnConfiguration(
             self,
             "Configuration",
@@ -143,7 +145,7 @@ class StreamingStack(Stack):
         return found.get_att_string("BootstrapBrokers")
 
 
-def server_properties(brokers: int) -> Mapping[str, str]:
+def server_properties(brokers: int, largest_event_bytes: int = LARGEST_EVENT_BYTES) -> Mapping[str, str]:
     """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on."""
     replicas = min(brokers, MOST_REPLICAS)
     in_sync = max(1, replicas - 1)
@@ -157,6 +159,7 @@ def server_properties(brokers: int) -> Mapping[str, str]:
         "transaction.state.log.min.isr": str(in_sync),
         # MSK's default is true: a replica that lags could become leader, and acknowledged events would be gone.
         "unclean.leader.election.enable": "false",
+        **SizeLimits(largest_event_bytes).broker,
     }
 
 

@@ -10,17 +10,29 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # The job's command line and archive: what starts it, here and on EMR, imports these of its modules and no others.
 SUBMISSION = {"spark_jobs.submit", "spark_jobs.archive"}
-OURS = {"analytics", "bench", "db", "local", "operate", "plugins", "spark_jobs", "stacks", "tests"} | SUBMISSION
+OURS = {
+    "analytics",
+    "bench",
+    "contract",
+    "db",
+    "local",
+    "operate",
+    "plugins",
+    "spark_jobs",
+    "stacks",
+    "tests",
+} | SUBMISSION
 # Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
 # Lambda and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
-    "db": (set(), {"psycopg2", "typer", "rich", "boto3", "botocore"}),
-    "plugins": (set(), {"typer", "rich"}),
-    "spark_jobs": (SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
-    "stacks": ({"plugins"} | SUBMISSION, None),
-    "stacks/handlers": ({"db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
-    "local": ({"db", "plugins"} | SUBMISSION, None),
-    "operate": ({"local", "plugins", "stacks"} | SUBMISSION, None),
+    "contract": (set(), set()),
+    "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
+    "plugins": ({"contract"}, {"typer", "rich"}),
+    "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
+    "stacks": ({"contract", "plugins"} | SUBMISSION, None),
+    "stacks/handlers": ({"contract", "db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
+    "local": ({"contract", "db", "plugins"} | SUBMISSION, None),
+    "operate": ({"contract", "local", "plugins", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
 }
 

@@ -48,7 +48,7 @@ class DeadLetterQueue:
         if self._producer is None:
             self._make_topic()
             delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
-            self._producer = Producer({**self._connection, **delivery})
+            self._producer = Producer({**self._connection, **self._settings.producer, **delivery})
         return self._producer
 
     def _make_topic(self) -> None:

@@ -5,7 +5,7 @@ A property that changes what is landed and that the stand-in doesn't have is ref
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -50,15 +50,33 @@ KNOWN = frozenset(
 )
 # The consumer's properties whose names and meaning librdkafka shares with the Java client.
 CONSUMER_PREFIX = "consumer.override."
-CONSUMER_PROPERTIES = frozenset({"heartbeat.interval.ms", "max.poll.interval.ms", "session.timeout.ms"})
+CONSUMER_PROPERTIES = frozenset(
+    {
+        "fetch.max.bytes",
+        "heartbeat.interval.ms",
+        "max.partition.fetch.bytes",
+        "max.poll.interval.ms",
+        "session.timeout.ms",
+    }
+)
+
+
+# The dead-letter queue's producer: librdkafka's names for the Java client's.
+PRODUCER_PREFIX = "producer.override."
+PRODUCER_PROPERTIES = {
+    "buffer.memory": "queue.buffering.max.kbytes",
+    "compression.type": "compression.type",
+    "max.request.size": "message.max.bytes",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetters:
-    """Where values that can't be landed go, with the factor that the topic is created with."""
+    """Where values that can't be landed go: the factor that the topic is created with, librdkafka's properties."""
 
     topic: str
     replication_factor: int
+    producer: Mapping[str, str | int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +131,15 @@ def _refuse_unsupported(config: Mapping[str, str]) -> None:
     for name, value in config.items():
         if name in FIXED and value != FIXED[name]:
             raise SinkError(f"{name}: the stand-in supports only {FIXED[name]!r}, not {value!r}")
-        known = name in FIXED or name in KNOWN or name.removeprefix(CONSUMER_PREFIX) in CONSUMER_PROPERTIES
-        if not known:
+        if not _is_known(name):
             raise SinkError(f"{name}: the stand-in doesn't support this property")
     if config.get("connect.s3.error.policy") == "NOOP":
         raise SinkError("connect.s3.error.policy: NOOP loses what can't be written")
+
+
+def _is_known(name: str) -> bool:
+    client = name.removeprefix(CONSUMER_PREFIX) in CONSUMER_PROPERTIES
+    return client or name in FIXED or name in KNOWN or name.removeprefix(PRODUCER_PREFIX) in PRODUCER_PROPERTIES
 
 
 def _consumer(config: Mapping[str, str]) -> dict[str, int]:
@@ -138,4 +160,15 @@ def _dead_letters(config: Mapping[str, str]) -> DeadLetters | None:
             f"errors.tolerance: {tolerance!r} without errors.deadletterqueue.topic.name would lose values in silence"
         )
     factor = config.get("errors.deadletterqueue.topic.replication.factor", "3")
-    return DeadLetters(topic=topic, replication_factor=int(factor))
+    return DeadLetters(topic=topic, replication_factor=int(factor), producer=_producer(config))
+
+
+def _producer(config: Mapping[str, str]) -> dict[str, str | int]:
+    given = {
+        theirs: config[name]
+        for ours, theirs in PRODUCER_PROPERTIES.items()
+        if (name := PRODUCER_PREFIX + ours) in config
+    }
+    if (kilobytes := PRODUCER_PROPERTIES["buffer.memory"]) in given:
+        given[kilobytes] = str(int(given[kilobytes]) // 1024)
+    return dict(given)

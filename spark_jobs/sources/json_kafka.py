@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from contract.sizes import SizeLimits
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.settings import KafkaSettings
 from spark_jobs.sources import Findings
@@ -15,6 +16,8 @@ from spark_jobs.sources import Findings
 Offsets = dict[int, int]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _CALL_TIMEOUT_MS = "20000"
+# A whole event in one fetch; what the job was given counts more.
+_SIZES = SizeLimits().consumer
 
 
 def read_offsets(text: str, topic: str) -> Offsets:
@@ -82,7 +85,7 @@ class KafkaBatch:
         """Return the values that aren't null (those are tombstones for log compaction), by offset."""
         topic = self.settings.topic
         partitions = [partition for partition in self.stop if self.stop[partition] > self.start[partition]]
-        options = {f"kafka.{key}": value for key, value in self.settings.consumer.items()}
+        options = {f"kafka.{key}": value for key, value in {**_SIZES, **self.settings.consumer}.items()}
         options |= {
             "assign": json.dumps({topic: partitions}),
             "startingOffsets": json.dumps({topic: {str(p): self.start[p] for p in partitions}}),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import stat
@@ -15,13 +16,16 @@ from pathlib import Path
 import psutil
 import psycopg2
 import pytest
+from psycopg2 import sql
 
+from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
 from local.platform import Platform
 from local.processes import Processes
 from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, PlatformOptions
 from local.state import passwords
 from local.status import read_status
+from tests.conftest import execute
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -174,6 +178,25 @@ def test_a_connector_that_fails_says_why(platform: Platform) -> None:
     finally:
         api.delete_connector("broken")
         api.delete_connector("broken")  # it may be gone already
+
+
+def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
+    # Random letters, which no compression makes small; the rest of the row fits into what is left.
+    note = secrets.token_urlsafe((LARGEST_EVENT_BYTES - 4096) * 3 // 4)
+    execute(
+        platform.endpoints.source,
+        sql.SQL("INSERT INTO datalake.cdc_events (order_id, order_items) VALUES (-1, {})").format(
+            sql.Literal(json.dumps([{"note": note}]))
+        ),
+    )
+    try:
+        eventually(lambda: -1 in landed_changes(platform), timeout_s=60)
+    finally:
+        execute(platform.endpoints.source, "DELETE FROM datalake.cdc_events WHERE order_id = -1")
+    [event] = [event for event in landed(platform) if event["order_id"] == -1 and event["__op"] == "c"]
+    assert json.loads(str(event["order_items"])) == [{"note": note}]
+    assert platform.services.connect.api.failure("orders-source") is None
+    eventually(lambda: landed_changes(platform).count(-1) == 2, timeout_s=60)
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from contract.sizes import MIB, SizeLimits
 from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
 from plugins.kcql import parse
 
@@ -57,6 +58,24 @@ def test_what_an_environment_decides_arrives_in_the_source() -> None:
     assert config["snapshot.mode"] == "no_data"
 
 
+def test_both_connectors_carry_the_largest_event() -> None:
+    largest = 32 * MIB
+    limits = SizeLimits(largest)
+    source = source_connector(replace(SOURCE, largest_event_bytes=largest))
+    assert {name: source[f"producer.override.{name}"] for name in limits.producer} == limits.producer
+    assert int(source["max.queue.size.in.bytes"]) >= largest
+    # The topic has no limit of its own: it has the brokers', also after that was raised.
+    assert not [name for name in source if name.startswith("topic.creation") and "bytes" in name]
+    sink = sink_connector(replace(SINK, largest_event_bytes=largest))
+    assert {name: sink[f"consumer.override.{name}"] for name in limits.consumer} == limits.consumer
+
+
+def test_a_dead_letter_topic_takes_what_the_topic_took() -> None:
+    assert not [name for name in sink_connector(SINK) if name.startswith("producer.override.")]
+    config = sink_connector(replace(SINK, dead_letter_topic="demo.dead"))
+    assert config["producer.override.max.request.size"] == str(SizeLimits().request_bytes)
+
+
 @pytest.mark.parametrize("connector", [source_connector(SOURCE), sink_connector(SINK)])
 def test_configurations_are_strings_without_a_name(connector: dict[str, object]) -> None:
     assert "name" not in connector
@@ -96,6 +115,7 @@ def test_a_password_itself_is_refused_and_not_repeated(password: str) -> None:
         ("topic_partitions", [0]),
         ("topic_replication_factor", [0]),
         ("topic_retention_ms", [0]),
+        ("largest_event_bytes", [0, 2**30]),
     ],
 )
 def test_each_field_of_the_source_is_checked_and_named(field: str, values: list[object]) -> None:
@@ -161,6 +181,7 @@ def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
         ("session_timeout_ms", [5_999]),
         ("dead_letter_topic", ["a b"]),
         ("dead_letter_replication_factor", [0]),
+        ("largest_event_bytes", [0]),
         ("connector_version", ["latest"]),
     ],
 )

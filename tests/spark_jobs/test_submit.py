@@ -83,7 +83,8 @@ def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
     archive.build_archive(tmp_path / "a.zip", libraries=True)
     with zipfile.ZipFile(tmp_path / "a.zip") as packed:
         names = set(packed.namelist())
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "spark_jobs").rglob("*.py")}
+    ours = [path for folder in ("contract", "spark_jobs") for path in (ROOT / folder).rglob("*.py")]
+    modules = {path.relative_to(ROOT).as_posix() for path in ours}
     shipped = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
     assert names - shipped == modules
     assert {name.split("/")[1].removesuffix(".py") for name in shipped} == set(archive.PACKAGES)

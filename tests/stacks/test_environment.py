@@ -101,6 +101,20 @@ REFUSED = [
         'configuration = { "slot.name" = "mine" }',
         "connectors.source.configuration.slot.name: is filled in by the stacks",
     ),
+    ("dev", "streaming", "largest_event_mib = 65", "streaming.largest_event_mib: Input should be less than or equal"),
+    *(
+        (
+            "dev",
+            f"connectors.{connector}",
+            f'configuration = {{ "{key}" = "1048576" }}',
+            f"connectors.{connector}.configuration.{key}: follows from streaming.largest_event_mib",
+        )
+        for connector, key in (
+            ("source", "producer.override.max.request.size"),
+            ("source", "topic.creation.default.max.message.bytes"),
+            ("sink", "consumer.override.max.partition.fetch.bytes"),
+        )
+    ),
     ("dev", "connectors.sink", f'kcql = "{TEXTS_KCQL}"', "connectors.sink.kcql: doesn't fit the pinned S3 sink"),
     (
         "dev",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from contract.sizes import SizeLimits
 from stacks.environment import load
 from stacks.review import request_of
 from stacks.streaming import server_properties
@@ -75,6 +76,22 @@ def test_one_broker_may_be_away_and_no_acknowledged_event_is_lost(brokers: int, 
     assert properties["min.insync.replicas"] == str(in_sync)
     assert in_sync < replicas
     assert properties["unclean.leader.election.enable"] == "false"
+
+
+def test_brokers_and_both_connectors_agree_on_the_largest_event(environment: tuple[str, Synthesized]) -> None:
+    name, stack = environment
+    limits = SizeLimits(load(name).streaming.largest_event_bytes)
+    assert limits.event_bytes >= 16_000_000
+    ((_, configuration),) = stack.resources(ROLE, "AWS::MSK::Configuration").items()
+    lines = set(configuration["Properties"]["ServerProperties"].splitlines())
+    assert {f"{key}={value}" for key, value in limits.broker.items()} <= lines
+    connectors = {
+        request["connectorName"].rpartition("-")[2]: request["connectorConfiguration"]
+        for resource in stack.resources("connectors", "Custom::Connector").values()
+        if (request := request_of(resource)) is not None
+    }
+    assert connectors["source"]["producer.override.max.request.size"] == str(limits.request_bytes)
+    assert connectors["sink"]["consumer.override.max.partition.fetch.bytes"] == str(limits.message_bytes)
 
 
 def test_topics_stay_in_prod_and_go_in_dev(dev: Synthesized, prod: Synthesized) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.sizes import SizeLimits
 from local.sink.errors import SinkError
 from local.sink.settings import DeadLetters, TaskSettings
 from plugins.connectors import SinkSettings, sink_connector
@@ -18,7 +19,8 @@ def test_the_connectors_own_configuration_is_read(tmp_path: Path) -> None:
     assert settings.kcql == SINK.kcql
     assert settings.group == "connect-orders-sink"
     assert (settings.region, settings.endpoint) == ("us-east-1", "http://127.0.0.1:9000")
-    assert settings.consumer == {"session.timeout.ms": 6000, "heartbeat.interval.ms": 2000}
+    fetch = {name: int(value) for name, value in SizeLimits().consumer.items()}
+    assert settings.consumer == {"session.timeout.ms": 6000, "heartbeat.interval.ms": 2000, **fetch}
     assert settings.dead_letters is None
 
 
@@ -35,7 +37,16 @@ def test_every_configuration_that_can_be_made_is_supported() -> None:
 
 def test_a_dead_letter_topic_is_taken_over() -> None:
     config = sink_connector(replace(SINK, dead_letter_topic="dead", dead_letter_replication_factor=1))
-    assert TaskSettings.of("s", config).dead_letters == DeadLetters(topic="dead", replication_factor=1)
+    letters = TaskSettings.of("s", config).dead_letters
+    assert letters == DeadLetters(
+        topic="dead",
+        replication_factor=1,
+        producer={
+            "compression.type": "zstd",
+            "message.max.bytes": str(SizeLimits().request_bytes),
+            "queue.buffering.max.kbytes": str(2 * SizeLimits().request_bytes // 1024),
+        },
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ MODULES = ("connector_plugin", "worker_configuration", "connector", "bootstrap_b
 
 
 def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
-    staged = handler_code.stage("plugins", staging=tmp_path)
+    staged = handler_code.stage("contract", "plugins", staging=tmp_path)
     script = "\n".join(
         [
             "import importlib, plugins.archive",

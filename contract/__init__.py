@@ -1,0 +1,1 @@
+"""What programs must agree on: standard library only, and nothing of ours is imported here."""

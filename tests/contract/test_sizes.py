@@ -1,0 +1,39 @@
+import pytest
+
+from contract.sizes import DERIVED_KEYS, LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB, SizeLimits
+
+SOCKET_REQUEST_BYTES = 100 * MIB
+LIBRDKAFKA_RECEIVE_BYTES = 100_000_000
+
+
+def test_an_event_of_sixteen_megabytes_gets_through_by_default() -> None:
+    assert SizeLimits().event_bytes == LARGEST_EVENT_BYTES >= 16_000_000
+
+
+@pytest.mark.parametrize("event_bytes", [MIB, LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES])
+def test_each_limit_lets_pass_what_the_one_before_let_pass(event_bytes: int) -> None:
+    limits = SizeLimits(event_bytes)
+    request = int(limits.producer["max.request.size"])
+    message = int(limits.broker["message.max.bytes"])
+    assert event_bytes < request < message < SOCKET_REQUEST_BYTES
+    assert int(limits.producer["buffer.memory"]) >= request
+    for name in ("replica.fetch.max.bytes", "replica.fetch.response.max.bytes"):
+        assert int(limits.broker[name]) >= message
+    fetched = int(limits.consumer["max.partition.fetch.bytes"])
+    assert message <= fetched <= int(limits.consumer["fetch.max.bytes"]) < LIBRDKAFKA_RECEIVE_BYTES
+
+
+def test_the_broker_keeps_the_producers_compression() -> None:
+    # Another one would make it compress each batch anew, and batches of another size than it was asked to take.
+    assert SizeLimits().broker["compression.type"] == "producer"
+    assert SizeLimits().producer["compression.type"] == "zstd"
+
+
+@pytest.mark.parametrize("event_bytes", [0, MIB - 1, LARGEST_SETTING_BYTES + 1, True])
+def test_what_kafka_couldnt_carry_is_refused(event_bytes: int) -> None:
+    with pytest.raises(ValueError, match=r"^largest_event_bytes must be from 1,048,576 to 67,108,864, not "):
+        SizeLimits(event_bytes)
+
+
+def test_every_key_that_follows_from_the_setting_is_known() -> None:
+    assert {"producer.override.max.request.size", "consumer.override.max.partition.fetch.bytes"} < DERIVED_KEYS
