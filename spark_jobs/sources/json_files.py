@@ -106,6 +106,10 @@ class JsonFiles:
         self._root = normalised_root(settings.root)
         self._waiting: list[SourceFile] = []
         self._swept_at: float | None = None
+        self._ceiling_ms = 0
+        # Whether what waits comes from a sweep, and how many files were consumed that don't.
+        self._is_sweeping = True
+        self._since_sweep = 0
         self._can_list_after = False
 
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
@@ -117,7 +121,9 @@ class JsonFiles:
             return None
         count = _within(self._waiting, self._settings.max_bytes)
         consumed, self._waiting = self._waiting[:count], self._waiting[count:]
-        after = progress.after(consumed, self._waiting, remembered=self._settings.remembered_files)
+        self._since_sweep += 0 if self._is_sweeping else count
+        remembered = self._settings.remembered_files
+        after = progress.after(consumed, self._waiting, remembered=remembered, ceiling_ms=self._ceiling_ms)
         return FileBatch(self._spark, consumed, progress, after)
 
     def reset(self) -> None:
@@ -127,11 +133,17 @@ class JsonFiles:
 
     def _list(self, progress: FileProgress) -> list[SourceFile]:
         now = self._clock()
+        remembered = self._settings.remembered_files
         due = self._swept_at is None or now - self._swept_at >= self._settings.sweep_seconds
+        # The memory only grows until a sweep lets it forget.
+        due = due or self._since_sweep > max(remembered, _PAGE)
         if self._can_list_after and not due:
+            self._is_sweeping = False
             return self._lister.after(progress.watermarks)
         files = self._lister.all()
         self._swept_at = now
+        self._since_sweep, self._is_sweeping = 0, True
+        self._ceiling_ms = progress.ceiling(files, remembered=remembered)
         self._can_list_after = len(files) > _PAGE and all(file.folder is not None for file in files)
         return files
 

@@ -2,8 +2,9 @@
 
 Progress is a horizon (a change time in ms) and a memory of consumed files (name, size and ETag or modification time, as
 8-byte digests). A file is new unless it is in the memory or changed before the horizon. The memory keeps the newest
-`remembered` files; the horizon is the time of the oldest one kept, 0 while all are. Watermarks, the last name consumed
-per topic partition, serve only to list less and to see missing offsets.
+`remembered` files, and all that were consumed since the last full listing; the horizon is the time of the oldest one
+kept, 0 while all are. Watermarks, the last name consumed per topic partition, serve only to list less and to see
+missing offsets.
 """
 
 import base64
@@ -71,17 +72,36 @@ class FileProgress:
         """Tell whether a new file lies below its partition's watermark: late, or written again."""
         return file.folder is not None and file.name <= self.watermarks.get(file.folder, "")
 
+    def ceiling(self, listed: Iterable[SourceFile], *, remembered: int) -> int:
+        """Return how far the horizon may go until the next full listing, `listed` being all files there are now.
+
+        What has appeared since can lie below a watermark, where only a full listing finds it. So its time must not fall
+        behind the horizon before: nothing consumed after this listing moves it.
+        """
+        times = dict(self.memory) | {file.digest: file.changed_ms for file in listed}
+        newest = sorted(times.values(), reverse=True)
+        return newest[max(remembered, 1) - 1] if len(newest) > remembered else self.horizon_ms
+
     def after(
-        self, consumed: Iterable[SourceFile], waiting: Iterable[SourceFile], *, remembered: int
+        self,
+        consumed: Iterable[SourceFile],
+        waiting: Iterable[SourceFile],
+        *,
+        remembered: int,
+        ceiling_ms: int,
     ) -> "FileProgress":
-        """Return the progress with `consumed` added while the files `waiting` are listed but not consumed."""
+        """Return the progress with `consumed` added while the files `waiting` are listed but not consumed.
+
+        `ceiling_ms` is the last full listing's `ceiling`.
+        """
         consumed, waiting = list(consumed), list(waiting)
         memory = dict(self.memory) | {file.digest: file.changed_ms for file in consumed}
         horizon = self.horizon_ms
         if len(memory) > remembered:
             times = sorted(memory.values(), reverse=True)
             # Files of the very time of the horizon stay in memory: their time alone can't tell them apart.
-            horizon = max(horizon, min([times[max(remembered, 1) - 1], *(file.changed_ms for file in waiting)]))
+            oldest_kept = times[max(remembered, 1) - 1]
+            horizon = max(horizon, min([oldest_kept, ceiling_ms, *(file.changed_ms for file in waiting)]))
             memory = {digest: changed for digest, changed in memory.items() if changed >= horizon}
         return FileProgress(self.root, horizon, memory, self._watermarks_after(consumed, waiting))
 

@@ -174,6 +174,34 @@ def test_a_file_below_the_watermark_is_found_by_the_next_sweep_only() -> None:
     assert reader.names() == []
 
 
+def test_a_file_below_the_watermark_is_never_skipped_whatever_was_consumed_before_the_next_sweep() -> None:
+    many = [ordered(number, 1000) for number in range(1, 1500)]
+    reader = Reader(*many, remembered=10)
+    reader.names()
+    late = ordered(0, 2000)
+    newer = [ordered(2000 + number, 3000 + number) for number in range(30)]
+    reader.listing.files.append(late)
+    for one in newer:
+        reader.listing.files.append(one)
+        assert reader.names() == [one.name]
+    assert reader.progress().horizon_ms == 1000
+    reader.now = 301
+    assert reader.names() == [late.name]
+    # Only now are the older ones forgotten, and no file is read twice.
+    assert reader.progress().horizon_ms == newer[-10].changed_ms
+    reader.restart()
+    assert reader.names() == []
+
+
+def test_a_sweep_comes_early_when_much_was_consumed_since_the_last() -> None:
+    reader = Reader(*[ordered(number, number) for number in range(1500)], remembered=10)
+    for start in range(1500, 5000, 250):
+        reader.names()
+        assert len(reader.progress().memory) < 1300
+        reader.listing.files += [ordered(number, number) for number in range(start, start + 250)]
+    assert 1 < reader.listing.calls.count("all") < 5
+
+
 def test_one_page_or_another_layout_is_always_listed_whole() -> None:
     reader = Reader(ordered(1))
     reader.names()
@@ -182,7 +210,7 @@ def test_one_page_or_another_layout_is_always_listed_whole() -> None:
 
 
 def test_another_root_starts_over_and_a_hoodie_streamer_checkpoint_is_a_time() -> None:
-    progress = FileProgress("landing").after([file("a")], [], remembered=10)
+    progress = FileProgress("landing").after([file("a")], [], remembered=10, ceiling_ms=0)
     assert read_progress(progress.to_text(), "landing") == progress
     assert read_progress(progress.to_text(), "elsewhere") == FileProgress("elsewhere")
     by_time = read_progress("1000", "landing")
@@ -197,7 +225,7 @@ def test_another_sources_checkpoint_is_refused(text: str) -> None:
 
 def test_progress_of_many_files_stays_small() -> None:
     files = [ordered(number, 1_795_216_992_726 + number * 977) for number in range(5000)]
-    text = FileProgress("landing").after(files, [], remembered=5000).to_text()
+    text = FileProgress("landing").after(files, [], remembered=5000, ceiling_ms=0).to_text()
     assert len(text) < 90_000
 
 
