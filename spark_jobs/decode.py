@@ -6,7 +6,7 @@ the first JSON value of a line. Every null that it gives is therefore compared w
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from pyspark.sql import Column as Expression
@@ -31,7 +31,14 @@ _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch."""
 
-    def __init__(self, columns: Sequence[Column], *, required: Sequence[str]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        required: Sequence[str],
+        unplaceable: Callable[[Expression], Expression] | None = None,
+    ) -> None:
+        """`unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does."""
         known = [column.name for column in columns]
         wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
@@ -39,6 +46,8 @@ class Decoder:
         unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
         placeholders = {column.name: _is_placeholder(column) for column in columns if _is_text(column)}
         reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _missing(required), _bad_operation(known)]
+        if unplaceable:
+            reasons.append(unplaceable(_is_delete(known)))
         self._parsed = [
             *map(F.col, LINE_COLUMNS),
             _is_one_json_value(F.col("line")).alias("_whole"),

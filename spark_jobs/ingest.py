@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import checkpoint, fold, keys, tombstones
+from spark_jobs import checkpoint, fold, keys, partitions, tombstones
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
@@ -73,7 +74,7 @@ class Ingest:
             stored = checkpoint.from_metadata(self._table.progress())
             if (schema := self._table.schema()) is not None:
                 columns = extend(self._declared, schema)
-        if columns != self._columns:
+        if columns != self._columns or self._table.url_encodes != self._encoded:
             self._use_columns(columns)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
         settings = self._settings
@@ -108,7 +109,7 @@ class Ingest:
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
-        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields)))
+        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
 
     def _decode(self, batch: Batch) -> _Decoded:
         """Decode a batch by the table's columns, and once more when it brings new ones."""
@@ -132,7 +133,10 @@ class Ingest:
 
     def _use_columns(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
-        self._decoder = Decoder(columns, required=self._required())
+        self._encoded = self._table.url_encodes
+        unplaceable = partial(partitions.unplaceable, self._settings.table, columns, self._encoded)
+        partitioned = bool(self._settings.table.partition_fields)
+        self._decoder = Decoder(columns, required=self._required(), unplaceable=unplaceable if partitioned else None)
 
     def _commit(self, batch: Batch, decoded: _Decoded, started: float) -> CommitReport:
         summary = decoded.summary

@@ -8,6 +8,9 @@ KEY_GENERATOR = "hoodie.datasource.write.keygenerator.class"
 KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 INDEX_TYPE = "hoodie.index.type"
+URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
+# By these a row is found in whichever partition it is.
+GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE", "INMEMORY")
 SYNC_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.meta.sync.")
 SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
 SYNC_TABLE = "hoodie.datasource.hive_sync.table"

@@ -51,6 +51,9 @@ class TableSettings:
     partition_fields: tuple[str, ...]
     key_generator: str
     hive_style: bool
+    # None: as the existing table has it, and encoded for a new one.
+    url_encode: bool | None
+    global_index: bool
     compaction: bool
     write_options: Mapping[str, str] = field(repr=False)
 
@@ -196,6 +199,8 @@ def _table(options: Options, properties: Mapping[str, str]) -> TableSettings:
         partition_fields=partition_fields,
         key_generator=_key_generator(properties, key_fields, partition_fields),
         hive_style=_flag(properties, keys.HIVE_STYLE),
+        url_encode=_flag(properties, keys.URL_ENCODE) if keys.URL_ENCODE in properties else None,
+        global_index=(index | passed)[keys.INDEX_TYPE].upper() in keys.GLOBAL_INDEXES if partition_fields else True,
         compaction=not options.disable_compaction,
         write_options=index | passed,
     )

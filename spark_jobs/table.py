@@ -44,6 +44,8 @@ class HudiTable:
         self._hadoop = Hadoop(spark)
         self._path = settings.base_path
         self._newest_version = self._hudi_table_version()
+        # Whether partition values are encoded; `check_layout` learns it from the table.
+        self.url_encodes = settings.url_encode is not False
 
     def exists(self) -> bool:
         """Tell whether the table has been created."""
@@ -87,9 +89,22 @@ class HudiTable:
             found = stored.getProperty(key)
             if found is not None and found != value:
                 raise SettingsError(f"{self._path} exists with {key}={found}, the settings say {value}")
+        if self._settings.partition_fields:
+            self._check_folders(stored)
         version = config.getTableVersion().versionCode()
         if version > TABLE_VERSION:
             raise SettingsError(f"{self._path} has table version {version}; Athena and this job need {TABLE_VERSION}")
+
+    def _check_folders(self, stored: Any) -> None:
+        """Refuse another style of folders than the table's; what the settings leave open is as the table has it."""
+        wanted = {keys.HIVE_STYLE: self._settings.hive_style, keys.URL_ENCODE: self._settings.url_encode}
+        found = {key: stored.getProperty(key) == "true" for key in wanted}
+        for key, value in wanted.items():
+            if value is not None and found[key] != value:
+                raise SettingsError(
+                    f"{self._path} exists with {key}={str(found[key]).lower()}, the settings say {str(value).lower()}"
+                )
+        self.url_encodes = found[keys.URL_ENCODE]
 
     def last_instant(self) -> str | None:
         """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
@@ -161,6 +176,7 @@ class HudiTable:
             keys.PARTITION_PATH: ",".join(settings.partition_fields),
             keys.KEY_GENERATOR: settings.key_generator,
             keys.HIVE_STYLE: str(settings.hive_style).lower(),
+            keys.URL_ENCODE: str(self.url_encodes and bool(settings.partition_fields)).lower(),
             "hoodie.datasource.write.precombine.field": settings.ordering_field,
             "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
             "hoodie.payload.ordering.field": settings.ordering_field,

@@ -181,8 +181,10 @@ def test_the_partitioned_layout_moves_and_deletes_rows(lake: Lake) -> None:
     table = lake.spark.read.format("hudi").load(str(lake.table_path))
     keys = {(row["_hoodie_record_key"], row["_hoodie_partition_path"]) for row in table.collect()}
     assert keys == {("1", "customer_id=B/order_id=1"), ("3", "customer_id=B/order_id=3")}
-    # Without its partition a row can't be found or placed.
-    assert lake.run(event(3, 40, customer_id=None)).quarantined == 1
+    # Without a value a row goes to Hudi's default partition.
+    assert lake.run(event(3, 40, customer_id=None)).quarantined == 0
+    assert (lake.table_path / "customer_id=__HIVE_DEFAULT_PARTITION__" / "order_id=3").is_dir()
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "B", 3: None}
 
 
 def test_progress_is_found_behind_other_commits_and_in_the_archive(lake: Lake) -> None:

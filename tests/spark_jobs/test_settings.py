@@ -167,3 +167,11 @@ def test_kafka_needs_servers_and_a_known_start() -> None:
         decide(kafka, hoodie__streamer__source__kafka__topic="t")
     with pytest.raises(SettingsError, match="say EARLIEST or LATEST"):
         decide(kafka, bootstrap__servers="x:1", hoodie__streamer__source__kafka__auto__reset__offsets="group")
+
+
+def test_only_an_index_over_all_partitions_is_global() -> None:
+    index = "hoodie__index__type"
+    assert decide(**{PARTITION: "a"})[0].table.global_index
+    assert decide(**{PARTITION: "a", index: "record_index"})[0].table.global_index
+    assert not decide(**{PARTITION: "a", index: "BLOOM"})[0].table.global_index
+    assert decide(**{index: "BLOOM"})[0].table.global_index  # a single partition is all

@@ -143,11 +143,15 @@ def test_the_texts_command_line_and_properties(place: Place) -> None:
     job = place.start(*[changed.get(argument, argument) for argument in TEXT])
     job.wait_for(job.commits, "commit")
     [commit] = job.commits()
-    assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "2", "1")
+    assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "3", "0")
     assert job.terminate(signal.SIGTERM) == 0
     assert (place.table / "customer_id=A" / "order_id=1").is_dir()
     assert "hoodie.datasource.hive_sync.jdbcurl is not used" in job.output.read_text()
-    assert glue_table(place.glue_endpoint)["partitions"] == [("A", "1"), ("B", "2")]
+    assert glue_table(place.glue_endpoint)["partitions"] == [
+        ("A", "1"),
+        ("B", "2"),
+        ("__HIVE_DEFAULT_PARTITION__", "3"),
+    ]
 
 
 @pytest.mark.integration
