@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 MIB = 1024 * 1024
 LARGEST_EVENT_BYTES = 16 * MIB
-# More would come near the brokers' socket.request.max.bytes, 100 MiB, which MSK keeps.
-LARGEST_SETTING_BYTES = 64 * MIB
+# Jackson, by which the sink and Spark read JSON, takes no text of more than 20,000,000 characters.
+LARGEST_SETTING_BYTES = 19 * MIB
 # The producer counts key, headers and framing, too; the broker the batch, which grows when it can't be compressed.
 HEADROOM_BYTES = MIB
 # Kafka's defaults, where they are the larger ones.

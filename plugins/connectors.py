@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.kcql import Kcql, build
+from plugins.sink_properties import CONNECTOR_CLASS, JSON_CONVERTER
 from plugins.versions import load_versions
 
 SCHEMA = "datalake"
@@ -25,7 +26,6 @@ LONGEST_TIMEOUT_MS = 300_000
 # How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
 
-_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
 _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
@@ -174,10 +174,9 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "snapshot.mode": settings.snapshot_mode,
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
-        **_values(),
+        **source_values(),
         **_topic_creation(settings),
         **_large_events(settings),
-        **_converters(),
     }
 
 
@@ -202,9 +201,14 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
     }
 
 
+def source_values() -> dict[str, str]:
+    """How a row becomes JSON, for every environment: everything that the job relies on, default or not."""
+    return {**_values(), **_converters()}
+
+
 def _values() -> dict[str, str]:
-    """How a row becomes JSON. Everything that the job relies on is written down, default or not."""
     return {
+        # Numbers that may exceed a long or a double travel as text: the sink would change them.
         "decimal.handling.mode": "string",
         "time.precision.mode": "adaptive",
         "interval.handling.mode": "string",
@@ -248,7 +252,7 @@ def _override(client: str, properties: Mapping[str, str]) -> dict[str, str]:
 def sink_connector(settings: SinkSettings) -> dict[str, str]:
     """Configure the Lenses S3 sink: the topic's values as JSON lines. Exactly-once stays on, which is its default."""
     return {
-        "connector.class": "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector",
+        "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
         "topics": settings.topic,
         "connect.s3.kcql": build(settings.kcql, version=settings.connector_version),
@@ -294,9 +298,9 @@ def _sink_errors(settings: SinkSettings) -> dict[str, str]:
 
 def _converters() -> dict[str, str]:
     return {
-        "key.converter": _JSON_CONVERTER,
+        "key.converter": JSON_CONVERTER,
         "key.converter.schemas.enable": "false",
-        "value.converter": _JSON_CONVERTER,
+        "value.converter": JSON_CONVERTER,
         "value.converter.schemas.enable": "false",
     }
 

@@ -15,10 +15,15 @@ MAXIMUM_INTERVAL_SECONDS = 86_400
 MAXIMUM_COUNT = 1_000_000
 MAXIMUM_BYTES = 5_000_000_000
 
+# Measured with 11.7.2: docs/decisions/0040.
+PARTITION_LOSS = (
+    "killed during a flush, the connector lost data in this layout (46 and 25 of 1,802 records in two of two runs) "
+    'while its task said RUNNING, and once it was stopped it can\'t resume in it ("Unable to resume", 259 of 7,100 '
+    "events landed, three of three runs)"
+)
 PARTITION_WARNING = (
-    "PARTITIONBY {fields}: killed during a flush, the connector lost data in this layout (46 and 25 of 1,802 records "
-    "in two of two runs of 11.7.2) while its task said RUNNING; it also writes an object per key. Leave partition_by "
-    "empty unless the folder names are needed, and run reconcile"
+    f"PARTITIONBY {{fields}}: {PARTITION_LOSS}; it also writes an object per key. Leave partition_by empty unless the "
+    "folder names are needed, and run reconcile"
 )
 
 _BUCKET = re.compile(r"(?=.{3,63}\Z)[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*(?<!-)\Z")
@@ -49,7 +54,7 @@ _STATEMENT = re.compile(
         (\s+PROPERTIES\s*\(\s*(?P<properties>[^()]*?)\s*\))?\s*;?\s*""",
     re.VERBOSE | re.IGNORECASE,
 )
-_PROPERTY = re.compile(r"'(?P<name>[^']*)'\s*=\s*'?(?P<value>[^',]*?)'?\s*")
+_PROPERTY = re.compile(r"'(?P<name>[^']*)'\s*=\s*(?P<value>[^,]*?)\s*")
 _FLUSH_CLAUSE = re.compile(r"WITH_FLUSH_(?P<name>\w+)\s*=\s*(?P<value>\d+)", re.IGNORECASE)
 
 _PROPERTY_OF = {
@@ -83,6 +88,9 @@ class Kcql:
         _check(_TOPIC, self.topic, "topic", "up to 249 letters, digits, dots, underscores and hyphens")
         for field in self.partition_by:
             _check(_FIELD, field, "partition_by", "a field's name of letters, digits and underscores")
+            if _is_keyword(field):
+                # Backticks don't help here: the grammar takes them only behind a dot.
+                raise ValueError(f"partition_by must be fields that aren't words of KCQL's own, as {field!r} is")
         if len(set(self.partition_by)) < len(self.partition_by):
             raise ValueError(f"partition_by: a field is named twice in {', '.join(self.partition_by)}")
         _check_range("flush_interval_seconds", self.flush_interval_seconds, MAXIMUM_INTERVAL_SECONDS)
@@ -114,8 +122,8 @@ def build(kcql: Kcql, *, version: str) -> str:
 def parse(statement: str, *, version: str) -> Kcql:
     """Read a statement as the connector of that version would.
 
-    Raises ValueError, in one line, for what the connector would fail on, and for property names that it would ignore
-    without a word.
+    Raises ValueError, in one line, for what REST would take and the task fail on at its start, and for property names
+    that the connector would ignore without a word.
     """
     match = _STATEMENT.fullmatch(statement)
     if match is None:
@@ -123,12 +131,12 @@ def parse(statement: str, *, version: str) -> Kcql:
         raise ValueError(f"KCQL: not of the form {form}: {statement!r}")
     if match["format"].upper() != "JSON":
         raise ValueError(f"KCQL: STOREAS must be JSON, not {match['format']}")
-    bucket, _, prefix = match["target"].strip("`").partition(":")
+    bucket, _, prefix = _name(match["target"]).partition(":")
     flush = _flush_values(match["flush"] or "", match["properties"], parse_version(version))
     return Kcql(
         bucket=bucket,
         prefix=prefix,
-        topic=match["topic"].strip("`"),
+        topic=_name(match["topic"]),
         partition_by=tuple(re.split(r"\s*,\s*", match["fields"])) if match["fields"] else (),
         flush_interval_seconds=_required(flush, "flush.interval"),
         flush_count=_required(flush, "flush.count"),
@@ -162,6 +170,10 @@ def _properties(text: str) -> dict[str, int]:
             raise ValueError(f"KCQL: PROPERTIES: {name!r} isn't one of {', '.join(_PROPERTY_OF.values())}")
         if name in values:
             raise ValueError(f"KCQL: PROPERTIES: {name} is given twice")
+        if value.strip("'").isdecimal() and not value.isdecimal():
+            raise ValueError(
+                f"KCQL: PROPERTIES: {name}={value}: the task fails on a quoted number, leave the quotes out"
+            )
         if not value.isdecimal():
             raise ValueError(f"KCQL: PROPERTIES: {name} must be a whole number, not {value!r}")
         values[name] = int(value)
@@ -175,11 +187,23 @@ def _required(values: dict[str, int], name: str) -> int:
     return values[name]
 
 
+def _name(written: str) -> str:
+    """Read a target or topic; ValueError for one that needs backticks and has none."""
+    name = written.strip("`")
+    if name == written and _quoted(name) != name:
+        raise ValueError(f"KCQL: {name} needs backticks: the connector would take a part of it for a word of its own")
+    return name
+
+
 def _quoted(name: str) -> str:
     """Put a name in backticks when the connector's lexer would take a part of it for something else."""
     words = name.split(".")
-    keyword = any(word in (word.lower(), word.upper()) and word.lower() in _KEYWORDS for word in words)
-    return f"`{name}`" if keyword or "=" in name or any(word.isdigit() for word in words) else name
+    needed = "=" in name or any(word.isdigit() or _is_keyword(word) for word in words)
+    return f"`{name}`" if needed else name
+
+
+def _is_keyword(word: str) -> bool:
+    return word in (word.lower(), word.upper()) and word.lower() in _KEYWORDS
 
 
 def _check(pattern: re.Pattern[str], value: str, name: str, rule: str) -> None:

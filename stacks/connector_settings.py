@@ -60,6 +60,8 @@ def sink_settings(environment: "Environment") -> SinkSettings:
         flush_bytes=statement.flush_bytes,
         partition_by=statement.partition_by,
         tasks_max=sink.tasks,
+        dead_letter_topic=sink.dead_letter_topic,
+        dead_letter_replication_factor=replication_factor(environment),
         connector_version=version,
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )

@@ -127,6 +127,8 @@ class ConnectorsStack(Stack):
     def _sink_role(self) -> ConnectorRole:
         role = self._role("SinkRole", self._sink.name)
         role.may_read_topics(self._sink.topic)
+        if self._sink.dead_letter_topic is not None:
+            role.may_write_topics(self._sink.dead_letter_topic)
         role.may_use_groups(f"connect-{self._sink.name}")
         role.may_write_objects(self._sink.bucket, [self._sink.prefix, *SINK_BOOKKEEPING])
         return role

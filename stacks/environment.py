@@ -101,13 +101,17 @@ class Connector(Section):
 
 
 class SinkConnector(Connector):
-    """The S3 sink. `kcql`, when given, is used instead of the flush settings; `{landing}` stands for the bucket."""
+    """The S3 sink. `kcql`, when given, is used instead of the flush settings; `{landing}` stands for the bucket.
+
+    Values that the sink can't read go to `dead_letter_topic`; without one they stop it.
+    """
 
     tasks: Annotated[int, Field(ge=1, le=1_000)]
     flush_interval_seconds: int = 60
     flush_count: int = 5_000
     partition_by: Names = ()
     kcql: str | None = None
+    dead_letter_topic: str | None = None
 
 
 class Connectors(Section):

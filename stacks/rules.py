@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contract.sizes import DERIVED_KEYS
-from plugins import connectors
+from plugins import connectors, kcql, sink_properties
 from plugins.versions import load_versions
 from stacks import catalogue, emr_catalogue
 from stacks.connector_settings import sink_settings
@@ -141,6 +141,8 @@ def _connectors(environment: "Environment") -> Iterator[Problem]:
                 yield where, "is filled in by the stacks: take it out"
             elif key in DERIVED_KEYS:
                 yield where, "follows from streaming.largest_event_mib: set that instead"
+            elif name == "source" and value != connectors.source_values().get(key, value):
+                yield where, f"the job relies on {connectors.source_values()[key]!r}: take it out"
             elif _SECRET_KEY.search(key) and not _REFERENCE.fullmatch(value):
                 # The value isn't repeated: it may be a password.
                 yield where, "a secret in plain text: write ${secretsmanager:<name of the secret>:<key>}"
@@ -160,6 +162,14 @@ def _sink(environment: "Environment") -> Iterator[Problem]:
             else ("connectors.sink", str(error))
         )
         return
+    config = connectors.sink_connector(sink)
+    given_keys = environment.connectors.sink.configuration
+    for key, reason in sink_properties.problems(config | given_keys):
+        if key in given_keys and key not in _OWN_KEYS:
+            yield f"connectors.sink.configuration.{key}", reason
+    if environment.production and sink.partition_by:
+        key = "connectors.sink.kcql" if given else "connectors.sink.partition_by"
+        yield key, f"production takes no PARTITIONBY: {kcql.PARTITION_LOSS}. Leave it out"
     if sink.topic != topic:
         yield "connectors.sink.kcql", f"reads {sink.topic}, but the source connector writes {topic}"
     if sink.bucket != landing:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
-from local.sink.layout import Layout, Span, line
+from local.sink.layout import Layout, Span
+from local.sink.values import line
 
 
 @dataclass(kw_only=True, slots=True)
@@ -58,12 +59,12 @@ class Batch:
         self._objects: dict[str, OpenObject] = {}
 
     def add(self, value: bytes | None, *, offset: int, timestamp_ms: int, now: float) -> None:
-        """Take the next record; a null value (a tombstone) isn't landed.
+        """Take the next record; one without a value (a tombstone, JSON's null) isn't landed.
 
         `now` is a monotonic time in seconds. Raises MalformedValueError and leaves the batch as it was.
         """
-        if value is not None:
-            text = line(value)
+        text = line(value)
+        if value is not None and text is not None:
             part = self._objects.setdefault(self._layout.folder(self.partition, value), OpenObject())
             part.add(text, offset=offset, timestamp_ms=timestamp_ms)
             self.records += 1

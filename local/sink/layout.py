@@ -5,11 +5,11 @@ offset. With it: `prefix/customer_id=7/order_id=100/topic(<partition>_<last offs
 value only.
 """
 
-import json
 import re
 from dataclasses import dataclass
 
 from local.sink.errors import MalformedValueError
+from local.sink.values import content
 from plugins.kcql import Kcql
 
 MISSING = "[missing]"
@@ -62,23 +62,8 @@ def last_offset(key: str) -> int | None:
     return int(match["last_offset"]) if match else None
 
 
-def line(value: bytes) -> bytes:
-    """Make a value one line, ended by a newline.
-
-    A line break in JSON can only stand between tokens, where a space says the same; every other byte stays as it is.
-    Raises MalformedValueError for a value of blanks, which readers of JSON lines would skip without a word.
-    """
-    text = value.replace(b"\r", b" ").replace(b"\n", b" ")
-    if not text.strip():
-        raise MalformedValueError("the value is blank")
-    return text + b"\n"
-
-
 def _fields(value: bytes) -> dict[str, object]:
-    try:
-        fields = json.loads(value)
-    except ValueError:
-        raise MalformedValueError("the value isn't JSON, so it has no folder") from None
+    fields = content(value)
     if not isinstance(fields, dict):
         raise MalformedValueError("the value isn't a JSON object, so it has no folder")
     return fields

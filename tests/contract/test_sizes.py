@@ -23,6 +23,10 @@ def test_each_limit_lets_pass_what_the_one_before_let_pass(event_bytes: int) -> 
     assert message <= fetched <= int(limits.consumer["fetch.max.bytes"]) < LIBRDKAFKA_RECEIVE_BYTES
 
 
+def test_no_event_has_a_text_that_jackson_refuses() -> None:
+    assert LARGEST_SETTING_BYTES < 20_000_000
+
+
 def test_the_broker_keeps_the_producers_compression() -> None:
     # Another one would make it compress each batch anew, and batches of another size than it was asked to take.
     assert SizeLimits().broker["compression.type"] == "producer"
@@ -31,7 +35,7 @@ def test_the_broker_keeps_the_producers_compression() -> None:
 
 @pytest.mark.parametrize("event_bytes", [0, MIB - 1, LARGEST_SETTING_BYTES + 1, True])
 def test_what_kafka_couldnt_carry_is_refused(event_bytes: int) -> None:
-    with pytest.raises(ValueError, match=r"^largest_event_bytes must be from 1,048,576 to 67,108,864, not "):
+    with pytest.raises(ValueError, match=r"^largest_event_bytes must be from 1,048,576 to 19,922,944, not "):
         SizeLimits(event_bytes)
 
 

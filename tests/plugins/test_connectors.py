@@ -59,7 +59,7 @@ def test_what_an_environment_decides_arrives_in_the_source() -> None:
 
 
 def test_both_connectors_carry_the_largest_event() -> None:
-    largest = 32 * MIB
+    largest = 19 * MIB
     limits = SizeLimits(largest)
     source = source_connector(replace(SOURCE, largest_event_bytes=largest))
     assert {name: source[f"producer.override.{name}"] for name in limits.producer} == limits.producer

@@ -71,7 +71,7 @@ def test_the_texts_own_statement_is_refused_with_the_reason() -> None:
 def test_spelling_that_the_connector_takes_is_taken() -> None:
     statement = (
         "insert into `landing:cdc-events`  select * from `t.x` partitionby a , b storeas JSON"
-        " properties ( 'flush.count' = 5 , 'flush.interval'='7' ) ;"
+        " properties ( 'flush.count' = 5 , 'flush.interval' = 7 ) ;"
     )
     expected = Kcql(
         bucket="landing",
@@ -94,6 +94,7 @@ def test_spelling_that_the_connector_takes_is_taken() -> None:
         ("'flush.interval'=soon,'flush.count'=5", "must be a whole number, not 'soon'"),
         ("flush.interval=1,'flush.count'=5", "isn't 'name'=value"),
         ("'flush.interval'=0,'flush.count'=5", "flush_interval_seconds must be from 1"),
+        ("'flush.interval'='7','flush.count'=5", "flush.interval='7': the task fails on a quoted number"),
     ],
 )
 def test_properties_that_the_connector_would_ignore_or_fail_on_are_named(properties: str, message: str) -> None:
@@ -109,6 +110,12 @@ def test_properties_that_the_connector_would_ignore_or_fail_on_are_named(propert
         ("INSERT INTO landing:p SELECT * FROM t LIMIT 5 " + TAIL, "not of the form"),
         ("INSERT INTO landing SELECT * FROM t " + TAIL, "prefix must be"),
         ("INSERT INTO landing:p SELECT * FROM t " + TAIL.replace("JSON", "AVRO"), "STOREAS must be JSON"),
+        ("INSERT INTO landing:p SELECT * FROM demo.limit " + TAIL, r"demo\.limit needs backticks"),
+        ("INSERT INTO landing:p SELECT * FROM BATCH " + TAIL, "BATCH needs backticks"),
+        ("INSERT INTO landing:p SELECT * FROM demo.7 " + TAIL, r"demo\.7 needs backticks"),
+        ("INSERT INTO landing:year=2026 SELECT * FROM t " + TAIL, "landing:year=2026 needs backticks"),
+        ("INSERT INTO landing:a.into SELECT * FROM t " + TAIL, r"landing:a\.into needs backticks"),
+        ("INSERT INTO landing:p SELECT * FROM t PARTITIONBY limit " + TAIL, "words of KCQL's own, as 'limit' is"),
     ],
 )
 def test_other_statements_are_refused(statement: str, message: str) -> None:
@@ -127,7 +134,7 @@ def test_properties_on_an_old_connector_are_refused() -> None:
         ("bucket", ["ab", "Landing", "-landing", "landing-", "land_ing", "a" * 64, "lan..ding", "landing/x"]),
         ("prefix", ["", "/a", "a/", "a//b", "a b", "a`b", "../a"]),
         ("topic", ["", ".", "a b", "a`", "ü", "a" * 250]),
-        ("partition_by", [("a b",), ("a`",), ("a", "a"), ("",)]),
+        ("partition_by", [("a b",), ("a`",), ("a", "a"), ("",), ("limit",), ("a", "BATCH")]),
         ("flush_interval_seconds", [0, -1, 86_401, True]),
         ("flush_count", [0, 1_000_001]),
         ("flush_bytes", [0, 5_000_000_001]),

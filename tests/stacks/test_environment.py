@@ -101,7 +101,7 @@ REFUSED = [
         'configuration = { "slot.name" = "mine" }',
         "connectors.source.configuration.slot.name: is filled in by the stacks",
     ),
-    ("dev", "streaming", "largest_event_mib = 65", "streaming.largest_event_mib: Input should be less than or equal"),
+    ("dev", "streaming", "largest_event_mib = 20", "streaming.largest_event_mib: Input should be less than or equal"),
     *(
         (
             "dev",
@@ -128,6 +128,52 @@ REFUSED = [
         f'kcql = "{TODAYS_KCQL.replace("{landing}", "elsewhere")}"',
         "connectors.sink.kcql: writes to elsewhere",
     ),
+    *(
+        (
+            "dev",
+            "connectors.sink",
+            f'configuration = {{ "{key}" = "{value}" }}',
+            f"connectors.sink.configuration.{key}: {reason}",
+        )
+        for key, value, reason in (
+            ("connect.s3.error.policy", "NOOP", "NOOP loses what can't be written"),
+            ("connect.s3.eror.policy", "RETRY", "isn't a property of the sink that we know"),
+            ("errors.tolerance", "all", "all without errors.deadletterqueue.topic.name would lose values"),
+            ("connect.s3.skip.null.values", "false", "only 'true' lands what the job reads"),
+        )
+    ),
+    (
+        "dev",
+        "connectors.sink",
+        f"""kcql = "{TODAYS_KCQL.replace("flush.count", "flush.cuont")}\"""",
+        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: 'flush.cuont' isn't one of",
+    ),
+    (
+        "dev",
+        "connectors.sink",
+        f"""kcql = "{TODAYS_KCQL.replace("=50", "='50'")}\"""",
+        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: flush.count='50': the task",
+    ),
+    (
+        "dev",
+        "connectors.sink",
+        f"""kcql = "{TODAYS_KCQL.partition(" PROPERTIES")[0]}\"""",
+        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: flush.interval is missing",
+    ),
+    (
+        "dev",
+        "connectors.source",
+        'configuration = { "decimal.handling.mode" = "double" }',
+        "connectors.source.configuration.decimal.handling.mode: the job relies on 'string'",
+    ),
+    (
+        "prod",
+        "connectors.sink",
+        'partition_by = ["customer_id"]',
+        "connectors.sink.partition_by: production takes no PARTITIONBY: killed during a flush",
+    ),
+    ("prod", "connectors.sink", f'kcql = "{TODAYS_KCQL}"', "connectors.sink.kcql: production takes no PARTITIONBY"),
+    ("dev", "connectors.sink", 'dead_letter_topic = "a b"', "connectors.sink: dead_letter_topic isn't valid"),
     ("dev", "connectors.sink", "flush_count = 0", "connectors.sink: flush_count must be from 1"),
     ("dev", "connectors", 'topic_prefix = "demo"', "tables[0].topic: msk.datalake.cdc_events isn't what"),
     ("dev", "tables", 'topic = "msk.datalake.orders"', "tables[0].topic: msk.datalake.orders isn't what"),

@@ -63,7 +63,7 @@ def test_one_full_key_takes_along_all_open_keys_of_the_partition() -> None:
 def test_the_name_has_the_last_landed_offset_and_the_earliest_and_latest_time() -> None:
     open_batch = batch(start=7)
     for timestamp_ms in (5, 3, 9, 4):
-        open_batch.add(b"x", offset=open_batch.end, timestamp_ms=timestamp_ms, now=0.0)
+        open_batch.add(b"1", offset=open_batch.end, timestamp_ms=timestamp_ms, now=0.0)
     add(open_batch, None)
     assert [key for key, _ in open_batch.objects()] == ["events/orders/0/000000000010_3_9.json"]
     assert open_batch.end == 12
@@ -80,7 +80,7 @@ def test_tombstones_alone_make_no_object_but_a_batch_that_is_committed() -> None
 def test_left_out_offsets_are_holes() -> None:
     open_batch = batch(start=5)
     for offset in (5, 6, 9, 12):
-        open_batch.add(b"x", offset=offset, timestamp_ms=0, now=0.0)
+        open_batch.add(b"1", offset=offset, timestamp_ms=0, now=0.0)
     assert open_batch.holes == [(7, 9), (10, 12)]
 
 

@@ -238,15 +238,26 @@ def test_a_malformed_value_stops_the_sink_with_what_came_before_landed() -> None
         world.run()
 
 
-def test_without_folders_a_malformed_value_is_landed_for_the_job_to_judge() -> None:
-    world = World([b"{", b"\xff"])
+@pytest.mark.parametrize("value", [b"{", b"\xff", b'{"a": 123456789012345678901234567890}'])
+def test_a_value_that_the_connector_couldnt_land_as_it_is_stops_the_sink_without_folders_too(value: bytes) -> None:
+    world = World([b'{"customer_id": 1}'] * 3 + [value])
+    with pytest.raises(SinkError, match=r"orders\[0\] offset 3: the (value|number) .*errors.tolerance is none"):
+        world.run()
+    assert len(world.landed()) == 3
+
+
+def test_values_that_the_connector_skips_leave_no_line_and_no_gap() -> None:
+    world = World([b"1", b"null", b"", b" ", None, b"2"])
     world.run()
-    assert world.landed() == [b"{", b"\xff"]
+    assert world.landed() == [b"1", b"2"]
+    assert world.gaps() == []
+    assert world.topic.committed is not None
+    assert world.topic.committed[0] == 6
 
 
 def test_much_data_is_landed_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.sink.task.OPEN_BYTES", 50)
-    world = World([b"x" * 20 for _ in range(6)], flush_count=1_000)
+    world = World([b'"' + b"x" * 18 + b'"' for _ in range(6)], flush_count=1_000)
     world.run()
     assert len(world.landed_objects()) == 2
 

@@ -1,0 +1,109 @@
+"""What becomes of a record's value: the same bytes as one line, where the real connector's line would say the same.
+
+The connector reads each value by Connect's JsonConverter, with Jackson 2.16, and writes it anew. A value that this
+would change, or that it can't read, is refused here as well; one that it skips is skipped.
+"""
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+from local.sink.errors import MalformedValueError
+
+LONG = range(-(2**63), 2**63)
+# Jackson's StreamReadConstraints: characters of a string and of a number.
+LONGEST_STRING = 20_000_000
+LONGEST_NUMBER = 1_000
+
+
+class _Changed:
+    """Stands in a parsed value for a number that the connector would change."""
+
+
+class _Changes:
+    """json's hooks for numbers: gives them as the connector would, and counts those that this changes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def integer(self, text: str) -> int | _Changed:
+        if len(text) <= LONGEST_NUMBER and int(text) in LONG:
+            return int(text)
+        return self._changed()
+
+    def fraction(self, text: str) -> float | _Changed:
+        value = float(text)
+        # What the double is written as must be the number that was read.
+        if len(text) <= LONGEST_NUMBER and math.isfinite(value) and Decimal(text) == Decimal(repr(value)):
+            return value
+        return self._changed()
+
+    def _changed(self) -> _Changed:
+        self.count += 1
+        return _Changed()
+
+
+def line(value: bytes | None) -> bytes | None:
+    """Make a value one line, ended by a newline; None for what the connector skips: no value, blanks, JSON's null.
+
+    A line break in JSON can only stand between tokens, where a space says the same; every other byte stays as it is.
+    Raises MalformedValueError for what isn't JSON and for a number that the connector would change.
+    """
+    if value is None or not value.strip() or content(value) is None:
+        return None
+    return value.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+
+
+def content(value: bytes) -> Any:
+    """Read a value as the connector does: of equal names the last one counts. Raises MalformedValueError."""
+    changes = _Changes()
+    try:
+        # From text: of bytes, json would also take UTF-16, whose line breaks are other bytes.
+        read = json.loads(
+            value.decode(),
+            parse_int=changes.integer,
+            parse_float=changes.fraction,
+            parse_constant=_refuse_constant,
+        )
+    except (ValueError, RecursionError):
+        raise MalformedValueError("the value isn't JSON") from None
+    if changes.count and (place := _place(read)) is not None:
+        # The number itself is a customer's: the place is enough to find it.
+        raise MalformedValueError(
+            f"the number at {place} fits neither a long nor a double, so the connector would change it: send it"
+            " as text (decimal.handling.mode=string)"
+        )
+    _check_strings(value, read)
+    return read
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _place(read: Any) -> str | None:
+    """Return the path of the first changed number, such as `items[2].price`, None when a later equal name hides it."""
+    open_nodes = [("", read)]
+    while open_nodes:
+        path, node = open_nodes.pop()
+        if isinstance(node, _Changed):
+            return path or "the top"
+        if isinstance(node, dict):
+            open_nodes += [(f"{path}.{name}" if path else name, child) for name, child in reversed(node.items())]
+        elif isinstance(node, list):
+            open_nodes += [(f"{path}[{number}]", child) for number, child in reversed(list(enumerate(node)))]
+    return None
+
+
+def _check_strings(value: bytes, read: Any) -> None:
+    if len(value) <= LONGEST_STRING:
+        return
+    open_nodes = [read]
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, str) and len(node) > LONGEST_STRING:
+            raise MalformedValueError(
+                f"a text of more than {LONGEST_STRING:,} characters, which the connector can't read"
+            )
+        open_nodes += node.values() if isinstance(node, dict) else node if isinstance(node, list) else []
