@@ -16,15 +16,19 @@ from pathlib import Path
 import psutil
 import psycopg2
 import pytest
+from confluent_kafka import KafkaException
 from psycopg2 import sql
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
 from local.platform import Platform
+from local.postgres import ConnectionParameters
 from local.processes import Processes
 from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, PlatformOptions
+from local.sink.values import line
 from local.state import passwords
 from local.status import read_status
+from local.topic import Topic
 from tests.conftest import execute
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -197,6 +201,72 @@ def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
     assert json.loads(str(event["order_items"])) == [{"note": note}]
     assert platform.services.connect.api.failure("orders-source") is None
     eventually(lambda: landed_changes(platform).count(-1) == 2, timeout_s=60)
+
+
+EVERY_NUMBER = {
+    "n": ("NUMERIC", "123456789012345678901234567890.1234567890"),
+    "ns": ("NUMERIC(38, 10)", "1234567890.1234567890"),
+    "na": ("NUMERIC[]", "{123456789012345678901234567890, 0.1}"),
+    "money": ("MONEY", "92233720368547758.07"),
+    "big": ("BIGINT", "-9223372036854775808"),
+    "bigs": ("BIGINT[]", "{9223372036854775807}"),
+    "float8": ("DOUBLE PRECISION", "1.7976931348623157e308"),
+    "float4": ("REAL", "3.4e38"),
+    "oid": ("OID", "4294967295"),
+    "at": ("TIMESTAMP", "294276-12-31 23:59:59.999999"),
+    "time": ("TIME", "24:00:00"),
+    "span": ("INTERVAL", "178000000 years"),
+    "range": ("NUMRANGE", "[1, 123456789012345678901234567890]"),
+    "document": ("JSONB", '{"freight": 123456789012345678901234567890.1234567890}'),
+    "point": ("POINT", "(0.1, 1e300)"),
+}
+
+
+def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platform) -> None:
+    """Each type by its largest value, through Debezium with the configuration that every environment has."""
+    api, source = platform.services.connect.api, platform.endpoints.source
+    columns = ", ".join(f'"{name}" {type_}' for name, (type_, _) in EVERY_NUMBER.items())
+    execute(source, sql.SQL(f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns})"))
+    values = [sql.Literal(value) for _, value in EVERY_NUMBER.values()]
+    execute(source, sql.SQL("INSERT INTO datalake.numbers VALUES (1, {})").format(sql.SQL(", ").join(values)))
+    execute(source, "GRANT SELECT ON datalake.numbers TO cdc_connector")
+    execute(source, "CREATE PUBLICATION numbers FOR TABLE datalake.numbers")
+    config = api._request("GET", "/connectors/orders-source")["config"]
+    own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
+    api.put_connector("numbers", {**config, **own, "table.include.list": "datalake.numbers"})
+    topic = Topic(bootstrap_servers=platform.endpoints.bootstrap_servers, name="numbers.datalake.numbers")
+    try:
+        eventually(lambda: there(topic), timeout_s=60)
+        execute(source, "UPDATE datalake.numbers SET id = id")
+        eventually(lambda: topic.count() == 2, timeout_s=60)
+        events = [event.value or b"" for event in topic.raw_events(0)]
+    finally:
+        api.delete_connector("numbers")
+        eventually(lambda: drop_slot("numbers", source), timeout_s=60)
+        execute(source, "DROP PUBLICATION numbers")
+        execute(source, "DROP TABLE datalake.numbers")
+    for event in events:
+        assert line(event) == event + b"\n"
+        sent = json.loads(event)
+        assert (sent["n"], sent["ns"]) == (EVERY_NUMBER["n"][1], EVERY_NUMBER["ns"][1])
+        assert sent["na"] == ["123456789012345678901234567890", "0.1"]
+        assert (sent["money"], sent["big"]) == (EVERY_NUMBER["money"][1], -(2**63))
+        assert sent["document"] == EVERY_NUMBER["document"][1]
+
+
+def there(topic: Topic) -> bool:
+    try:
+        return topic.count() == 1
+    except KafkaException:
+        return False
+
+
+def drop_slot(name: str, source: ConnectionParameters) -> bool:
+    try:
+        execute(source, f"SELECT pg_drop_replication_slot('{name}')")
+    except psycopg2.errors.ObjectInUse:
+        return False
+    return True
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
