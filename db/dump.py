@@ -10,7 +10,8 @@ from db.errors import LoadError
 from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
 
 # Ours hold what is derived from the others; a dump of a loaded database brings them along.
-DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat", "outbox_gate", "outbox_pending"})
+DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat"})
+DERIVED_PREFIX = "outbox_"
 _HEADER = "-- PostgreSQL database dump\n"
 _FOOTER = "-- PostgreSQL database dump complete"
 
@@ -114,7 +115,7 @@ def _read_target(tokens: Tokens) -> tuple[str | None, tuple[str, ...] | None]:
         tokens.next()
         table = _read_name(tokens)
     columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().text == "(" else None
-    if table in DERIVED_TABLES:
+    if table in DERIVED_TABLES or table.startswith(DERIVED_PREFIX):
         return None, columns
     if table not in TABLES:
         raise tokens.fail(f"the table {table} isn't one of Northwind's {len(TABLES)}", start)

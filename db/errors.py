@@ -7,8 +7,16 @@ class LoadError(Exception):
     """The load can't go on. Its text is one line: what, where, what to do. The database is as it was."""
 
 
-class UnreachableError(LoadError):
+class LaterError(LoadError):
+    """It can't go on now; that may pass, so ask again."""
+
+
+class UnreachableError(LaterError):
     """The database can't be reached now; that may pass."""
+
+
+class NewerError(LoadError):
+    """The database's outbox is of a newer version than this code."""
 
 
 def explain(error: psycopg2.Error) -> str:

@@ -1,7 +1,5 @@
 """Command line of the loader: `python -m db.load --host ... --dbname ...`."""
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,12 +7,22 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from db.command_line import (
+    DatabaseName,
+    Host,
+    Port,
+    SecretId,
+    UserName,
+    ask_password,
+    connection_parameters,
+    need_terminal,
+    secret,
+)
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport, load
 from db.preflight import CONNECTOR_ROLE
 from db.tables import SCHEMA
 
-DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": "devdb", "user": "postgres"}
 # Tracebacks that show local variables would show passwords.
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -22,18 +30,11 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def main(
     *,
-    secret_id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|ARN", help="AWS secret, as RDS writes it, to take the options below and the password from."
-        ),
-    ] = None,
-    host: Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")] = None,
-    dbname: Annotated[str | None, typer.Option(help="Database to load; it must exist.", show_default="devdb")] = None,
-    user: Annotated[
-        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
-    ] = None,
+    secret_id: SecretId = None,
+    host: Host = None,
+    port: Port = None,
+    dbname: DatabaseName = None,
+    user: UserName = None,
     connector_secret_id: Annotated[
         str | None,
         typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
@@ -57,11 +58,11 @@ def main(
     Manager, or are asked for.
     """
     try:
-        parameters = _parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
+        parameters = connection_parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
         if not yes:
             _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
         if "password" not in parameters:
-            parameters["password"] = _password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
+            parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
         options = LoadOptions(
             connector_password=_connector_password(connector_secret_id),
             mode=mode,
@@ -81,43 +82,17 @@ def main(
     typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
 
 
-def _parameters(secret_id: str | None, given: dict[str, str | int | None]) -> dict[str, str | int]:
-    """Join the defaults, what the secret says, and what the user says, who has the last word (a tunnel's port, say)."""
-    chosen = {key: value for key, value in given.items() if value is not None}
-    return DEFAULTS | (_secret(secret_id) if secret_id else {}) | chosen
-
-
 def _connector_password(secret_id: str | None) -> str:
     if secret_id:
-        return str(_secret(secret_id)["password"])
-    return _password("CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True)
-
-
-def _secret(secret_id: str) -> dict[str, str | int]:
-    # Here and not above: importing boto3 takes longer than a whole load, and few need it.
-    from db.secret import connection_parameters
-
-    return connection_parameters(secret_id)
+        return str(secret(secret_id)["password"])
+    return ask_password("CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True)
 
 
 def _confirm(target: str, *, replace: bool) -> None:
-    _need_terminal("confirm with --yes")
+    need_terminal("confirm with --yes")
     action = f"Drop the schema {SCHEMA} and load it anew" if replace else f"Create the schema {SCHEMA}"
     if not typer.confirm(f"{action} in {target}?"):
         raise LoadError("not confirmed, nothing was loaded")
-
-
-def _password(variable: str, prompt: str, *, confirm: bool) -> str:
-    """Take a password from the environment or ask for it, hidden."""
-    if password := os.environ.get(variable):
-        return password
-    _need_terminal(f"set {variable}")
-    return str(typer.prompt(prompt, hide_input=True, confirmation_prompt=confirm))
-
-
-def _need_terminal(instead: str) -> None:
-    if not sys.stdin.isatty():
-        raise LoadError(f"there is no terminal to ask at: {instead}")
 
 
 def _load_showing_progress(parameters: dict[str, str | int], options: LoadOptions) -> LoadReport:

@@ -7,24 +7,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psycopg2
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from db import preflight
+from db import outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
+from db.outbox import Mode, run
 from db.sample import DEFAULT_SEED, generate, row_counts
 from db.tables import SCHEMA, TABLES, Chunk, copy_lines
 
-SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 COPY_ROWS = 20_000
 
-Mode = Literal["transaction", "statement"]
 # Called with the step's name, the rows done and all rows of it (1 of 1 for a step without rows).
 Progress = Callable[[str, int, int], None]
 
@@ -48,7 +47,7 @@ class LoadOptions:
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
-        if self.mode not in ("transaction", "statement"):
+        if self.mode not in outbox.MODES:
             raise LoadError(f"the mode {self.mode!r} isn't known: transaction or statement")
         if self.scale < 1:
             raise LoadError(f"--scale {self.scale}: must be 1 or more")
@@ -80,14 +79,17 @@ def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progres
 
 
 @contextlib.contextmanager
-def transaction(connection_parameters: Mapping[str, Any]) -> Iterator[Cursor]:
-    """Connect, and commit when the block ends; an exception rolls back, and one of PostgreSQL's becomes LoadError."""
+def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "nothing was loaded") -> Iterator[Cursor]:
+    """Connect, and commit when the block ends; an exception rolls back, and one of PostgreSQL's becomes LoadError.
+
+    `failing` says to the user what that means.
+    """
     with contextlib.closing(connect(connection_parameters)) as connection:
         try:
             with connection, connection.cursor() as cursor:
                 yield cursor
         except psycopg2.Error as error:
-            raise LoadError(f"{explain(error)} (nothing was loaded)") from error
+            raise LoadError(f"{explain(error)} ({failing})") from error
 
 
 def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
@@ -124,7 +126,7 @@ def _create_tables(cursor: Cursor) -> None:
         cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
     if not preflight.has_publication(cursor):
         cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(preflight.PUBLICATION)))
-    _run(cursor, "01_tables.sql")
+    run(cursor, "01_tables.sql")
 
 
 def _has_outbox(cursor: Cursor) -> bool:
@@ -153,13 +155,12 @@ def _batches(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> None:
     """Add keys, outbox, role and publication; fill the outbox; only then let the triggers watch."""
     steps: list[tuple[str, Callable[[], None]]] = [
-        ("add keys and indexes", lambda: _run(cursor, "02_keys.sql")),
+        ("add keys and indexes", lambda: run(cursor, "02_keys.sql")),
         ("gather statistics", lambda: _analyze(cursor)),
-        ("create outbox", lambda: _run_outbox_files(cursor, options.mode)),
-        ("publish outbox and heartbeat", lambda: _run(cursor, "07_replication.sql")),
+        ("create outbox", lambda: outbox.create(cursor, options.mode)),
         ("create connector role", lambda: grant_role(cursor, options.connector_password)),
         ("fill outbox", lambda: cursor.execute("CALL datalake.usp_init_order_events()")),
-        ("add triggers", lambda: _run(cursor, "06_outbox_triggers.sql")),
+        ("add triggers", lambda: outbox.add_triggers(cursor, options.mode)),
         ("set search path", lambda: _set_search_path(cursor)),
     ]
     for name, step in steps:
@@ -168,18 +169,9 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
         progress(name, 1, 1)
 
 
-def _run(cursor: Cursor, name: str) -> None:
-    cursor.execute((SQL_FOLDER / name).read_text(encoding="utf-8"))
-
-
 def _analyze(cursor: Cursor) -> None:
     for table in TABLES:
         cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(SCHEMA, table)))
-
-
-def _run_outbox_files(cursor: Cursor, mode: Mode) -> None:
-    for name in ("03_outbox.sql", "04_outbox_functions.sql", f"05_outbox_{mode}.sql"):
-        _run(cursor, name)
 
 
 def grant_role(cursor: Cursor, password: str) -> None:
@@ -205,7 +197,7 @@ def grant_role(cursor: Cursor, password: str) -> None:
     cursor.execute("SELECT current_database()")
     (name,) = cursor.fetchone() or ("",)
     cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), role))
-    _run(cursor, "08_connector_rights.sql")
+    run(cursor, "08_connector_rights.sql")
 
 
 def _set_search_path(cursor: Cursor) -> None:

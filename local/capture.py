@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg2
 import typer
 
-from db.loading import Mode
+from db.outbox import Mode
 from local.errors import PlatformError
 from local.platform import Platform
 from local.services import PlatformOptions

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from db.errors import LoadError
-from db.loading import Mode
+from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
 from local.jars import JarsError

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from db.loading import Mode
+from db.outbox import Mode
 from local.aws import Aws
 from local.connect import Connect
 from local.kafka import Kafka

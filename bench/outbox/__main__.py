@@ -18,7 +18,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from db.errors import LoadError
-from db.loading import LoadOptions, Mode, load
+from db.loading import LoadOptions, load
+from db.outbox import Mode
 from local import ports
 from local.postgres import Postgres, PostgresError
 

@@ -1,23 +1,5 @@
--- The outbox: one row per order with all that belongs to it, kept up to date by triggers.
--- docs/decisions/0010 and 0011 say why it is built this way.
-
-CREATE TABLE datalake.cdc_events (
-    order_id      INTEGER NOT NULL PRIMARY KEY,
-    customer_id   BPCHAR,
-    order_date    DATE,
-    required_date DATE,
-    shipped_date  DATE,
-    order_items   JSONB,
-    products      JSONB,
-    customer      JSONB,
-    employee      JSONB,
-    shipper       JSONB,
-    shipment      JSONB,
-    updated_at    TIMESTAMPTZ
-);
-
--- Every event carries the whole row: no placeholder for an unchanged TOAST value, no delete that has only its key.
-ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL;
+-- What the outbox should say, as views. They are dropped and made anew when this file or the tables below them change
+-- (docs/schema-changes.md). docs/decisions/0010 and 0011 say why the outbox is built this way.
 
 -- What the outbox should say of an order itself. A view of its own, because most changes are of this part alone and each
 -- relation that a query names costs, even one that it needn't read.

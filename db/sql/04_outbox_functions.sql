@@ -7,27 +7,8 @@
 --   4  partners  customer, employee, shipper
 --   8  existence the order may be gone
 
--- What this transaction has changed and the outbox may not show yet. A row lives no longer than its transaction.
-CREATE UNLOGGED TABLE datalake.outbox_pending (
-    transaction_id XID8    NOT NULL,
-    entity         TEXT    NOT NULL, -- the kind of row that changed
-    keys           TEXT[]  NOT NULL, -- and which ones
-    parts          INTEGER NOT NULL,
-    edits_seen     BIGINT            -- mode `statement`: slot 0's count when this was written to the outbox
-);
-CREATE INDEX outbox_pending_transaction_id ON datalake.outbox_pending (transaction_id);
-
--- Counts of commits. Slot 0 counts those that edited what orders embed; the others, one per session (by its process id),
--- those that changed orders. Locking a slot that changed since one's snapshot is a serialization failure: what
--- REPEATABLE READ needs in place of a stale outbox row.
-CREATE TABLE datalake.outbox_gate (
-    slot    INTEGER PRIMARY KEY,
-    commits BIGINT NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
-INSERT INTO datalake.outbox_gate (slot) SELECT generate_series(0, 256);
-
 -- The orders that embed the given rows.
-CREATE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[]) RETURNS SETOF INTEGER
+CREATE OR REPLACE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[]) RETURNS SETOF INTEGER
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
@@ -66,7 +47,7 @@ $$;
 
 -- Keep apart, until they have committed, those who change what orders embed and those who make orders embed it: neither
 -- sees what the other hasn't committed. Whoever changed orders only shares the gate; whoever edited embedded rows is alone.
-CREATE FUNCTION datalake.outbox_enter(alone BOOLEAN) RETURNS VOID
+CREATE OR REPLACE FUNCTION datalake.outbox_enter(alone BOOLEAN) RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -93,7 +74,7 @@ $$;
 -- Write these parts of these orders, whose outbox rows are there and locked (or, for parts 0, not there). `touch` writes a
 -- row even when it already says the same. OFFSET 0 assembles each document once, though it is compared and written.
 -- Returns the number of rows written.
-CREATE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
+CREATE OR REPLACE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -159,7 +140,7 @@ $$;
 -- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
 -- statement of their own: the statements after it then see whatever the lock's previous holder committed, and two
 -- transactions that share orders wait for each other in turn.
-CREATE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
+CREATE OR REPLACE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -190,7 +171,7 @@ END
 $$;
 
 -- At commit: write what this transaction changed. The trigger is queued once per pending row; the first takes all.
-CREATE FUNCTION datalake.outbox_flush() RETURNS TRIGGER
+CREATE OR REPLACE FUNCTION datalake.outbox_flush() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -241,11 +222,20 @@ BEGIN
 END
 $$;
 
-CREATE CONSTRAINT TRIGGER outbox_flush AFTER INSERT ON datalake.outbox_pending
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION datalake.outbox_flush();
+-- A constraint trigger can't be replaced, and to drop it would wait for whoever only reads the table, such as a dump.
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_trigger WHERE tgrelid = 'datalake.outbox_pending'::REGCLASS AND tgname = 'outbox_flush'
+    ) THEN
+        CREATE CONSTRAINT TRIGGER outbox_flush AFTER INSERT ON datalake.outbox_pending
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION datalake.outbox_flush();
+    END IF;
+END
+$$;
 
 -- Bring all of the outbox up to date: at load, and after a time without triggers.
-CREATE PROCEDURE datalake.usp_init_order_events()
+CREATE OR REPLACE PROCEDURE datalake.usp_init_order_events()
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

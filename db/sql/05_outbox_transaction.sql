@@ -1,6 +1,6 @@
 -- Mode `transaction`: a change is noted, and written at commit: one event per order and transaction, never half an order.
 -- The same note twice in a transaction would be work for nothing.
-CREATE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
+CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN

@@ -1,7 +1,7 @@
 -- Statement-level triggers on everything that an order embeds. Rows that orders refer to by foreign key need none for INSERT
 -- and DELETE: no order can refer to them before the one and after the other.
 
-CREATE FUNCTION datalake.outbox_capture_orders() RETURNS TRIGGER
+CREATE OR REPLACE FUNCTION datalake.outbox_capture_orders() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -33,7 +33,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION datalake.outbox_capture_lines() RETURNS TRIGGER
+CREATE OR REPLACE FUNCTION datalake.outbox_capture_lines() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -55,7 +55,7 @@ END
 $$;
 
 -- Arguments of the trigger: the kind of row, the column that names it, and the parts of an outbox row that show it.
-CREATE FUNCTION datalake.outbox_capture() RETURNS TRIGGER
+CREATE OR REPLACE FUNCTION datalake.outbox_capture() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION datalake.outbox_capture_truncate() RETURNS TRIGGER
+CREATE OR REPLACE FUNCTION datalake.outbox_capture_truncate() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -110,7 +110,7 @@ BEGIN
     LOOP
         FOREACH event IN ARRAY source.events LOOP
             EXECUTE format(
-                'CREATE TRIGGER outbox_%s AFTER %s ON datalake.%I REFERENCING %s
+                'CREATE OR REPLACE TRIGGER outbox_%s AFTER %s ON datalake.%I REFERENCING %s
                  FOR EACH STATEMENT EXECUTE FUNCTION datalake.%s',
                 lower(event), event, source.table_name,
                 CASE event
@@ -121,7 +121,7 @@ BEGIN
                 source.capture);
         END LOOP;
         EXECUTE format(
-            'CREATE TRIGGER outbox_truncate AFTER TRUNCATE ON datalake.%I
+            'CREATE OR REPLACE TRIGGER outbox_truncate AFTER TRUNCATE ON datalake.%I
              FOR EACH STATEMENT EXECUTE FUNCTION datalake.outbox_capture_truncate()',
             source.table_name);
     END LOOP;
@@ -129,4 +129,15 @@ END
 $$;
 
 -- Triggers need no EXECUTE right of the user; nobody else has business with these functions.
-REVOKE ALL ON ALL ROUTINES IN SCHEMA datalake FROM PUBLIC;
+DO $$
+DECLARE
+    ours REGPROCEDURE;
+BEGIN
+    FOR ours IN
+        SELECT oid FROM pg_proc
+        WHERE pronamespace = 'datalake'::REGNAMESPACE AND (proname LIKE 'outbox\_%' OR proname LIKE 'usp\_%')
+    LOOP
+        EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', ours);
+    END LOOP;
+END
+$$;

@@ -1,9 +1,16 @@
--- What leaves the database: the outbox, and a heartbeat that moves the slot on while the outbox is quiet.
-CREATE TABLE datalake.cdc_heartbeat (
-    id      INTEGER PRIMARY KEY CHECK (id = 1),
-    beat_at TIMESTAMPTZ NOT NULL
-);
-INSERT INTO datalake.cdc_heartbeat VALUES (1, now());
-
-ALTER PUBLICATION cdc_publication SET TABLE datalake.cdc_events, datalake.cdc_heartbeat;
+-- What leaves the database: the outbox, and the heartbeat. What somebody else has added to the publication stays in it.
+DO $$
+DECLARE
+    source TEXT;
+BEGIN
+    FOREACH source IN ARRAY '{cdc_events,cdc_heartbeat}'::TEXT[] LOOP
+        IF NOT EXISTS (
+            SELECT FROM pg_publication_tables
+            WHERE pubname = 'cdc_publication' AND schemaname = 'datalake' AND tablename = source
+        ) THEN
+            EXECUTE format('ALTER PUBLICATION cdc_publication ADD TABLE datalake.%I', source);
+        END IF;
+    END LOOP;
+END
+$$;
 ALTER PUBLICATION cdc_publication SET (publish = 'insert, update, delete');

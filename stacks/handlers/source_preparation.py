@@ -1,8 +1,8 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. What is there already stays;
-deleting drops the connector's replication slot and leaves the data.
+`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. Data that is there stays, and its
+outbox is migrated in place; deleting drops the connector's replication slot and leaves the data.
 """
 
 import functools
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.exceptions import ClientError
 
-from db.errors import LoadError, UnreachableError
+from db.errors import LaterError, LoadError, NewerError, UnreachableError
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.secret import connection_parameters
@@ -34,6 +34,8 @@ _REQUEST = {
     "sampleData": bool,
     "sampleScale": int,
 }
+# Of the 15 minutes that a function may run: the rest of the rows is for the next call.
+REFRESH_S = 600.0
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -52,7 +54,10 @@ def start(event: Event) -> dict[str, Any]:
 
 
 def settle(event: Event) -> Progress:
-    """Load the database, or find it loaded and renew the password of the connector's role."""
+    """Load the database, or find it loaded: migrate its outbox and renew the password of the connector's role.
+
+    A newer outbox stays as it is: to fail for it would fail a rollback, which runs the older code.
+    """
     wanted = _request(event)
     try:
         options = LoadOptions(
@@ -61,9 +66,12 @@ def settle(event: Event) -> Progress:
             scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
             empty=not wanted["sampleData"],
         )
-        report = prepare(_master(wanted), options)
-    except UnreachableError as error:
+        report = prepare(_master(wanted), options, refresh_s=REFRESH_S)
+    except LaterError as error:
         return Waiting(str(error))
+    except NewerError as error:
+        _log.warning("%s: %s", wanted["database"], error)
+        return Done(data={"Loaded": 0})
     except LoadError as error:
         raise ResourceError(str(error)) from error
     if report is None:

@@ -9,7 +9,8 @@ import psycopg2
 import pytest
 from psycopg2.extensions import connection as Connection
 
-from db.loading import LoadOptions, Mode, load
+from db.loading import LoadOptions, load
+from db.outbox import Mode
 from local.postgres import ConnectionParameters, Postgres
 from tests.conftest import fresh_database
 from tests.db.expected import actual_outbox, expected_outbox

@@ -11,6 +11,7 @@ from moto import mock_aws
 from typer.testing import CliRunner
 
 from db import load as command
+from db.command_line import DEFAULTS
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport
 from db.secret import connection_parameters
@@ -91,7 +92,7 @@ def test_the_connectors_password_comes_from_a_secret_of_its_own(loads: list[Any]
 def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", None)
     assert run()[0] == 0
-    assert loads[0][0] == command.DEFAULTS | {"password": "from-the-environment"}
+    assert loads[0][0] == DEFAULTS | {"password": "from-the-environment"}
 
 
 def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None:

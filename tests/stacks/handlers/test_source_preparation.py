@@ -1,6 +1,7 @@
 """PostgreSQL stands in for Aurora, moto for Secrets Manager; botocore's stubber says what RDS knows of the cluster."""
 
 import contextlib
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -12,12 +13,15 @@ from botocore.stub import Stubber
 from moto import mock_aws
 from psycopg2.extras import LogicalReplicationConnection
 
+from db import preparing
 from db.loading import LoadOptions, load
+from db.migrating import migrate
 from local.postgres import ConnectionParameters, Postgres
 from stacks.handlers import source_preparation
 from tests.conftest import execute, free_port, fresh_database
+from tests.db.released import load_released
 from tests.stacks.handlers.clients import CREDENTIALS, client
-from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
+from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource
 
 pytestmark = pytest.mark.integration
 
@@ -145,11 +149,45 @@ def test_an_update_keeps_the_data_and_the_id_and_renews_the_password(
         log_in(database, "first-Password")
 
 
-def test_another_outbox_mode_is_refused_and_rolled_back(source: Resource, database: ConnectionParameters) -> None:
+def test_another_outbox_mode_is_switched_to_in_place(source: Resource, database: ConnectionParameters) -> None:
     source.create(request(database))
-    reason = failing(source, request(database, outboxMode="statement"), update=True)
-    assert "the outbox is there in mode transaction, and mode statement is asked for" in reason
+    assert source.update(request(database, outboxMode="statement")) == {"Loaded": 0}
+    assert ask(database, "SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1") == "statement"
     assert ask(database, ROWS) == 829
+
+
+def test_an_outbox_of_the_first_release_is_migrated_in_place(source: Resource, database: ConnectionParameters) -> None:
+    load_released(database, "transaction")
+    execute(database, "UPDATE datalake.orders SET freight = 4711 WHERE order_id = 10248")
+    assert source.create(request(database)) == {"Loaded": 0}
+    assert ask(database, "SELECT count(*) FROM datalake.outbox_versions") == 1
+    assert ask(database, "SELECT freight FROM datalake.orders WHERE order_id = 10248") == 4711
+    log_in(database, "first-Password")
+
+
+def test_a_newer_outbox_stays_as_it_is_and_the_connector_gets_its_password(
+    source: Resource, secrets: Any, database: ConnectionParameters, caplog: pytest.LogCaptureFixture
+) -> None:
+    source.create(request(database))
+    execute(database, "UPDATE datalake.outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'")
+    secrets.put_secret_value(SecretId="connector", SecretString=json.dumps({"username": "x", "password": "second"}))
+    assert source.update(request(database, sampleScale=2)) == {"Loaded": 0}
+    assert "the database's outbox is of a newer version than this code" in caplog.text
+    assert ask(database, "SELECT sql_hash FROM datalake.outbox_versions") == "later"
+    log_in(database, "second")
+
+
+def test_a_transaction_that_keeps_the_tables_is_waited_for(
+    source: Resource, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparing, "migrate", functools.partial(migrate, patience_s=0.0))
+    source.create(request(database))
+    with contextlib.closing(psycopg2.connect(**database)) as till, till.cursor() as cursor:
+        cursor.execute("UPDATE datalake.orders SET freight = 1 WHERE order_id = 10248")
+        source.properties = {"Request": json.dumps(request(database, outboxMode="statement"))}
+        begun = source.begin(source.event("Update"))
+        assert source.poll(begun) is None
+    assert source.poll(begun) == {"Loaded": 0}
 
 
 def test_a_database_that_was_loaded_anew_in_the_other_mode_is_taken_as_it_is(

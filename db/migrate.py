@@ -1,0 +1,62 @@
+"""Command line of the migrations: `python -m db.migrate --host ... --dbname ...`."""
+
+from typing import Annotated
+
+import typer
+
+from db.command_line import DatabaseName, Host, Port, SecretId, UserName, ask_password, connection_parameters
+from db.errors import LoadError
+from db.loading import transaction
+from db.migrating import NOTHING_CHANGED, PATIENCE_S, Migration, migrate
+from db.outbox import Mode
+from db.preparing import check_whole
+
+# Tracebacks that show local variables would show passwords.
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(
+    *,
+    secret_id: SecretId = None,
+    host: Host = None,
+    port: Port = None,
+    dbname: DatabaseName = None,
+    user: UserName = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Switch to this mode; without it the outbox keeps its own.", show_default=False)
+    ] = None,
+    patience_s: Annotated[
+        float, typer.Option("--patience", min=0, help="Seconds to wait for transactions that have the tables.")
+    ] = PATIENCE_S,
+) -> None:
+    """Bring the outbox up to this checkout's version, in place: tables, rows, slot and publication stay.
+
+    Writers go on; they wait for moments. Interrupted, it goes on where it was when it is called again. The password
+    comes from PGPASSWORD, from AWS Secrets Manager, or is asked for.
+    """
+    try:
+        parameters = connection_parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
+        if "password" not in parameters:
+            parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
+        with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
+            check_whole(cursor)
+        done = migrate(parameters, mode, patience_s=patience_s)
+    except LoadError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("error: interrupted: call it again for what is left", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(_report(done))
+
+
+def _report(done: Migration) -> str:
+    what = "migrated" if done.changed else "up to date already"
+    steps = f", new: {', '.join(done.steps)}" if done.steps else ""
+    rows = f", {done.orders:,} orders' rows looked at" if done.orders else ""
+    return f"{what}{steps}; mode {done.mode}{rows}"
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,160 @@
+"""Brings the outbox of a prepared database up to this code's version, in place, while its users go on writing.
+
+First views, functions and triggers in one transaction that keeps writers waiting for moments; then the outbox's rows,
+in pieces. docs/decisions/0015 says why.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg2 import errors
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db import outbox
+from db.connecting import LOCK_TIMEOUT_S
+from db.errors import LaterError, LoadError, NewerError
+from db.loading import transaction
+from db.outbox import Mode
+
+# Any number will do, as long as every preparation takes the same.
+ADVISORY_LOCK = 10_248
+PATIENCE_S = 60.0
+# For what only readers of the views may have, such as a dump; writers wait behind us meanwhile.
+LOCK_WAIT_MS = 500
+PAUSE_S = 1.0
+# At most: about 0.1 s of work, for which other writers of the outbox wait. One that takes longer is made smaller.
+PIECE_ORDERS = 200
+PIECE_MS = 800
+REFRESH_PAUSE_S = 0.05
+IN_THE_WAY = (errors.QueryCanceled, errors.LockNotAvailable, errors.DeadlockDetected)
+NOTHING_CHANGED = "nothing was changed"
+_HOLDERS = """
+SELECT coalesce(format('pid %s (%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type)),
+                'a prepared transaction'),
+       to_char(a.xact_start, 'HH24:MI:SS')
+FROM pg_locks l
+JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = 'datalake'::REGNAMESPACE
+LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND l.database = (
+    SELECT oid FROM pg_database WHERE datname = current_database()
+) AND (l.mode NOT IN ('AccessShareLock', 'RowShareLock') OR c.relkind = 'v')
+ORDER BY a.xact_start NULLS FIRST LIMIT 1
+"""
+
+# Called with the orders looked at so far.
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migration:
+    """What a migration did: steps that were new, mode before and after, whether anything changed, orders looked at."""
+
+    steps: tuple[str, ...]
+    mode_before: Mode | None
+    mode: Mode
+    changed: bool
+    orders: int
+
+
+def migrate(
+    connection_parameters: Mapping[str, Any],
+    mode: Mode | None = None,
+    *,
+    patience_s: float = PATIENCE_S,
+    refresh_s: float | None = None,
+    progress: Progress = lambda _orders: None,
+) -> Migration:
+    """Migrate the outbox, and switch it to `mode` (None: it keeps its mode); does nothing to one that is up to date.
+
+    Writers that have begun are waited for, up to `patience_s`. Raises NewerError when the database is ahead of this
+    code; LaterError when writers keep the tables, or when there are rows left to look at after `refresh_s` seconds
+    (None: all are looked at); LoadError with PostgreSQL's reason, the outbox then being as it was.
+    """
+    done = _patiently(connection_parameters, mode, time.monotonic() + patience_s)
+    orders = _refresh(connection_parameters, refresh_s, patience_s, progress)
+    return Migration(**done, orders=orders)
+
+
+def wait_for_others(cursor: Cursor) -> None:
+    """One preparation at a time: a request that comes twice finds the work of the first done."""
+    cursor.execute("SET LOCAL lock_timeout = 0")
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+    cursor.execute("SET LOCAL lock_timeout = %s", (f"{LOCK_TIMEOUT_S}s",))
+
+
+def _patiently(parameters: Mapping[str, Any], mode: Mode | None, deadline: float) -> dict[str, Any]:
+    while True:
+        try:
+            with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
+                return _apply(cursor, mode, deadline)
+        except _InUseError:
+            if time.monotonic() > deadline:
+                raise LaterError(
+                    f"the tables are in use{_holder(parameters)} ({NOTHING_CHANGED}): end it, or try again"
+                ) from None
+            time.sleep(PAUSE_S)
+
+
+def _apply(cursor: Cursor, mode: Mode | None, deadline: float) -> dict[str, Any]:
+    wait_for_others(cursor)
+    found = outbox.present(cursor)
+    if outbox.is_newer(cursor, found):
+        raise NewerError(
+            f"the database's outbox is of a newer version than this code ({NOTHING_CHANGED}): update the code"
+        )
+    chosen = mode or found.mode
+    if chosen is None:
+        raise LoadError(f"the outbox's mode can't be told ({NOTHING_CHANGED}): give it with --mode")
+    target = outbox.wanted(chosen)
+    if changed := found != target:
+        try:
+            outbox.lock(cursor, max(0.0, deadline - time.monotonic()))
+            cursor.execute("SET LOCAL lock_timeout = %s", (LOCK_WAIT_MS,))
+            outbox.upgrade(cursor, found, chosen)
+        except IN_THE_WAY as error:
+            raise _InUseError from error
+    steps = tuple(step for step in target.steps if step not in found.steps)
+    return {"steps": steps, "mode_before": found.mode, "mode": chosen, "changed": changed}
+
+
+def _refresh(parameters: Mapping[str, Any], seconds: float | None, patience_s: float, progress: Progress) -> int:
+    """Bring the rows up to date, in smaller pieces while others are in the way."""
+    started = moved = time.monotonic()
+    orders, size = 0, PIECE_ORDERS
+    while (looked_at := _refresh_piece(parameters, size)) != 0:
+        now = time.monotonic()
+        if looked_at is None:
+            if now - moved > patience_s:
+                raise LaterError(f"outbox rows are in use{_holder(parameters)} (the rest is looked at next time)")
+            size = max(size // 2, 1)
+            time.sleep(REFRESH_PAUSE_S)
+            continue
+        moved, orders, size = now, orders + looked_at, min(size * 2, PIECE_ORDERS)
+        progress(orders)
+        if seconds is not None and now - started > seconds:
+            raise LaterError(f"{orders:,} orders' outbox rows brought up to date so far: the rest follows")
+    return orders
+
+
+def _refresh_piece(parameters: Mapping[str, Any], size: int) -> int | None:
+    """Look at so many orders and return how many it was: 0 at the end, None when others were in the way."""
+    with transaction(parameters, failing="the rest is looked at next time") as cursor:
+        cursor.execute("SET LOCAL statement_timeout = %s", (PIECE_MS,))
+        try:
+            return outbox.refresh_step(cursor, size)
+        except IN_THE_WAY:
+            cursor.connection.rollback()
+            return None
+
+
+def _holder(parameters: Mapping[str, Any]) -> str:
+    with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
+        cursor.execute(_HOLDERS)
+        row = cursor.fetchone()
+    return f" by {row[0]}{f' since {row[1]}' if row[1] else ''}" if row else ""
+
+
+class _InUseError(Exception):
+    """Somebody has a table that we have to change."""

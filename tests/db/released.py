@@ -1,0 +1,33 @@
+"""A database as the first release made it, before outboxes had versions: its SQL is kept in tests/db/released."""
+
+import contextlib
+import io
+from pathlib import Path
+
+import psycopg2
+
+from db.outbox import Mode
+from db.sample import DEFAULT_SEED, generate
+from db.tables import TABLES, copy_lines
+from local.postgres import ConnectionParameters
+
+FOLDER = Path(__file__).parent / "released"
+
+
+def load_released(parameters: ConnectionParameters, mode: Mode) -> None:
+    """Load the generated rows of scale 1 with the first release's tables, outbox and triggers."""
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute("CREATE PUBLICATION cdc_publication")
+        cursor.execute(_text("01_tables.sql"))
+        for table, rows in generate(1, DEFAULT_SEED):
+            columns = ", ".join(TABLES[table])
+            cursor.copy_expert(f"COPY datalake.{table} ({columns}) FROM STDIN", io.StringIO("".join(copy_lines(rows))))
+        names = ("02_keys", "03_outbox", "04_outbox_functions", f"05_outbox_{mode}", "07_replication")
+        for name in names:
+            cursor.execute(_text(f"{name}.sql"))
+        cursor.execute("CALL datalake.usp_init_order_events()")
+        cursor.execute(_text("06_outbox_triggers.sql"))
+
+
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")

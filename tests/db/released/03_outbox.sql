@@ -1,0 +1,96 @@
+-- The outbox: one row per order with all that belongs to it, kept up to date by triggers.
+-- docs/decisions/0010 and 0011 say why it is built this way.
+
+CREATE TABLE datalake.cdc_events (
+    order_id      INTEGER NOT NULL PRIMARY KEY,
+    customer_id   BPCHAR,
+    order_date    DATE,
+    required_date DATE,
+    shipped_date  DATE,
+    order_items   JSONB,
+    products      JSONB,
+    customer      JSONB,
+    employee      JSONB,
+    shipper       JSONB,
+    shipment      JSONB,
+    updated_at    TIMESTAMPTZ
+);
+
+-- Every event carries the whole row: no placeholder for an unchanged TOAST value, no delete that has only its key.
+ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL;
+
+-- What the outbox should say of an order itself. A view of its own, because most changes are of this part alone and each
+-- relation that a query names costs, even one that it needn't read.
+CREATE VIEW datalake.current_order_heads AS
+SELECT
+    o.order_id,
+    o.customer_id::BPCHAR AS customer_id,
+    o.order_date,
+    o.required_date,
+    o.shipped_date,
+    jsonb_build_object(
+        'freight', o.freight,
+        'ship_name', o.ship_name,
+        'ship_address', o.ship_address,
+        'ship_city', o.ship_city,
+        'ship_region', o.ship_region,
+        'ship_postal_code', o.ship_postal_code,
+        'ship_country', o.ship_country
+    ) AS shipment,
+    o.customer_id AS customer_key,
+    o.employee_id,
+    o.ship_via
+FROM datalake.orders o;
+
+-- What the outbox should say. Each document is a look-up of its own, so that whoever reads the row of one order, or
+-- only one part of it, pays for that alone. Outer joins throughout: an order never vanishes for want of a partner.
+CREATE VIEW datalake.current_order_events AS
+SELECT
+    h.order_id,
+    h.customer_id,
+    h.order_date,
+    h.required_date,
+    h.shipped_date,
+    (
+        SELECT jsonb_agg(item ORDER BY item.product_id)
+        FROM (
+            SELECT d.product_id, d.unit_price, d.quantity, d.discount
+            FROM datalake.order_details d
+            WHERE d.order_id = h.order_id
+        ) AS item
+    ) AS order_items,
+    (
+        SELECT jsonb_agg(product ORDER BY product.product_id)
+        FROM (
+            SELECT p.*, s.company_name, s.contact_name, s.contact_title, s.address, s.city, s.region, s.postal_code,
+                   s.country, s.phone, s.fax, s.homepage, c.category_name, c.description, c.picture
+            FROM datalake.order_details d
+            JOIN datalake.products p ON p.product_id = d.product_id
+            LEFT JOIN datalake.suppliers s ON s.supplier_id = p.supplier_id
+            LEFT JOIN datalake.categories c ON c.category_id = p.category_id
+            WHERE d.order_id = h.order_id
+        ) AS product
+    ) AS products,
+    (SELECT to_jsonb(c) FROM datalake.customers c WHERE c.customer_id = h.customer_key) AS customer,
+    (
+        SELECT to_jsonb(employee)
+        FROM (
+            SELECT
+                e.*,
+                coalesce((
+                    SELECT jsonb_agg(place ORDER BY place.territory_id)
+                    FROM (
+                        SELECT t.territory_id, t.territory_description, t.region_id, r.region_description
+                        FROM datalake.employee_territories et
+                        JOIN datalake.territories t ON t.territory_id = et.territory_id
+                        JOIN datalake.region r ON r.region_id = t.region_id
+                        WHERE et.employee_id = e.employee_id
+                    ) AS place
+                ), '[]') AS territories
+            FROM datalake.employees e
+            WHERE e.employee_id = h.employee_id
+        ) AS employee
+    ) AS employee,
+    (SELECT to_jsonb(s) FROM datalake.shippers s WHERE s.shipper_id = h.ship_via) AS shipper,
+    h.shipment
+FROM datalake.current_order_heads h;

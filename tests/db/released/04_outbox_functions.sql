@@ -1,0 +1,263 @@
+-- How a change reaches the outbox. At commit locks are taken in this order: gate, session's slot, outbox rows by order id.
+-- Nothing else is waited for from there on, so writers of the outbox can't deadlock with one another.
+--
+-- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:
+--   1  head      customer_id, dates, shipment
+--   2  lines     order_items, products
+--   4  partners  customer, employee, shipper
+--   8  existence the order may be gone
+
+-- What this transaction has changed and the outbox may not show yet. A row lives no longer than its transaction.
+CREATE UNLOGGED TABLE datalake.outbox_pending (
+    transaction_id XID8    NOT NULL,
+    entity         TEXT    NOT NULL, -- the kind of row that changed
+    keys           TEXT[]  NOT NULL, -- and which ones
+    parts          INTEGER NOT NULL,
+    edits_seen     BIGINT            -- mode `statement`: slot 0's count when this was written to the outbox
+);
+CREATE INDEX outbox_pending_transaction_id ON datalake.outbox_pending (transaction_id);
+
+-- Counts of commits. Slot 0 counts those that edited what orders embed; the others, one per session (by its process id),
+-- those that changed orders. Locking a slot that changed since one's snapshot is a serialization failure: what
+-- REPEATABLE READ needs in place of a stale outbox row.
+CREATE TABLE datalake.outbox_gate (
+    slot    INTEGER PRIMARY KEY,
+    commits BIGINT NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+INSERT INTO datalake.outbox_gate (slot) SELECT generate_series(0, 256);
+
+-- The orders that embed the given rows.
+CREATE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[]) RETURNS SETOF INTEGER
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    CASE entity
+        WHEN 'customer' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.customer_id = ANY (keys);
+        WHEN 'employee' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.employee_id = ANY (keys::SMALLINT[]);
+        WHEN 'territory' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o
+                JOIN datalake.employee_territories et ON et.employee_id = o.employee_id
+                WHERE et.territory_id = ANY (keys);
+        WHEN 'region' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o
+                JOIN datalake.employee_territories et ON et.employee_id = o.employee_id
+                JOIN datalake.territories t ON t.territory_id = et.territory_id
+                WHERE t.region_id = ANY (keys::SMALLINT[]);
+        WHEN 'shipper' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.ship_via = ANY (keys::SMALLINT[]);
+        WHEN 'product' THEN
+            RETURN QUERY SELECT d.order_id FROM datalake.order_details d WHERE d.product_id = ANY (keys::SMALLINT[]);
+        WHEN 'supplier' THEN
+            RETURN QUERY SELECT d.order_id FROM datalake.order_details d
+                JOIN datalake.products p ON p.product_id = d.product_id
+                WHERE p.supplier_id = ANY (keys::SMALLINT[]);
+        WHEN 'category' THEN
+            RETURN QUERY SELECT d.order_id FROM datalake.order_details d
+                JOIN datalake.products p ON p.product_id = d.product_id
+                WHERE p.category_id = ANY (keys::SMALLINT[]);
+        WHEN 'everything' THEN
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o
+                UNION SELECT e.order_id FROM datalake.cdc_events e;
+    END CASE;
+END
+$$;
+
+-- Keep apart, until they have committed, those who change what orders embed and those who make orders embed it: neither
+-- sees what the other hasn't committed. Whoever changed orders only shares the gate; whoever edited embedded rows is alone.
+CREATE FUNCTION datalake.outbox_enter(alone BOOLEAN) RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    class  CONSTANT INTEGER := 'pg_class'::REGCLASS::OID::INTEGER;
+    object CONSTANT INTEGER := 'datalake.cdc_events'::REGCLASS::OID::INTEGER;
+    frozen_snapshot CONSTANT BOOLEAN := current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
+BEGIN
+    IF alone THEN
+        PERFORM pg_advisory_xact_lock(class, object);
+        UPDATE datalake.outbox_gate SET commits = commits + 1 WHERE slot = 0;
+        IF frozen_snapshot THEN
+            PERFORM FROM datalake.outbox_gate WHERE slot > 0 FOR SHARE;
+        END IF;
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(class, object);
+        UPDATE datalake.outbox_gate SET commits = commits + 1 WHERE slot = 1 + pg_backend_pid() % 256;
+        IF frozen_snapshot THEN
+            PERFORM FROM datalake.outbox_gate WHERE slot = 0 FOR SHARE;
+        END IF;
+    END IF;
+END
+$$;
+
+-- Write these parts of these orders, whose outbox rows are there and locked (or, for parts 0, not there). `touch` writes a
+-- row even when it already says the same. OFFSET 0 assembles each document once, though it is compared and written.
+-- Returns the number of rows written.
+CREATE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    written INTEGER;
+BEGIN
+    CASE parts
+        WHEN 0 THEN
+            INSERT INTO datalake.cdc_events
+            SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids);
+        WHEN 1 THEN
+            UPDATE datalake.cdc_events e
+            SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                shipped_date = v.shipped_date, shipment = v.shipment, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.customer_id, c.order_date, c.required_date, c.shipped_date, c.shipment
+                FROM datalake.current_order_heads c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch
+                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
+                      IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment));
+        WHEN 2 THEN
+            UPDATE datalake.cdc_events e
+            SET order_items = v.order_items, products = v.products, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.order_items, c.products
+                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch OR (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products));
+        WHEN 4 THEN
+            UPDATE datalake.cdc_events e
+            SET customer = v.customer, employee = v.employee, shipper = v.shipper, updated_at = clock_timestamp()
+            FROM (
+                SELECT c.order_id, c.customer, c.employee, c.shipper
+                FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
+            ) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch OR (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper));
+        ELSE
+            DELETE FROM datalake.cdc_events e
+            WHERE parts & 8 <> 0 AND e.order_id = ANY (ids)
+              AND NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id);
+            UPDATE datalake.cdc_events e
+            SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
+                shipped_date = v.shipped_date, order_items = v.order_items, products = v.products,
+                customer = v.customer, employee = v.employee, shipper = v.shipper, shipment = v.shipment,
+                updated_at = clock_timestamp()
+            FROM (SELECT c.* FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0) AS v
+            WHERE e.order_id = v.order_id
+              AND (touch
+                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
+                       e.customer, e.employee, e.shipper, e.shipment)
+                      IS DISTINCT FROM
+                      (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
+                       v.customer, v.employee, v.shipper, v.shipment));
+    END CASE;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    RETURN written;
+END
+$$;
+
+-- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
+-- statement of their own: the statements after it then see whatever the lock's previous holder committed, and two
+-- transactions that share orders wait for each other in turn.
+CREATE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    present INTEGER[];
+    ids     INTEGER[];
+    parts   INTEGER;
+BEGIN
+    SELECT array_agg(locked.order_id) INTO present
+    FROM (
+        SELECT e.order_id FROM datalake.cdc_events e
+        WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE
+    ) AS locked;
+    IF present IS NULL THEN
+        PERFORM datalake.outbox_write_parts(order_ids, 0, touch);
+    ELSIF cardinality(present) = cardinality(order_ids) AND order_parts[1] = ALL (order_parts) THEN
+        PERFORM datalake.outbox_write_parts(order_ids, order_parts[1], touch);
+    ELSE
+        FOR parts, ids IN
+            SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
+            FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
+            LEFT JOIN unnest(present) AS e(order_id) ON e.order_id = changed.order_id
+            GROUP BY 1
+        LOOP
+            PERFORM datalake.outbox_write_parts(ids, parts, touch);
+        END LOOP;
+    END IF;
+END
+$$;
+
+-- At commit: write what this transaction changed. The trigger is queued once per pending row; the first takes all.
+CREATE FUNCTION datalake.outbox_flush() RETURNS TRIGGER
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    changes     datalake.outbox_pending[];
+    all_parts   INTEGER;
+    edits       BOOLEAN;
+    order_ids   INTEGER[];
+    order_parts INTEGER[];
+BEGIN
+    WITH taken AS (
+        DELETE FROM datalake.outbox_pending p WHERE p.transaction_id = pg_current_xact_id() RETURNING p.*
+    )
+    SELECT array_agg(t), bit_or(t.parts), bool_or(t.entity <> 'order') INTO changes, all_parts, edits FROM taken t;
+    IF changes IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- A head embeds nothing.
+    IF all_parts <> 1 THEN
+        PERFORM datalake.outbox_enter(alone => edits);
+    END IF;
+    -- Only now look for the orders: others may have come while we waited.
+    IF cardinality(changes) = 1 AND NOT edits AND changes[1].edits_seen IS NULL THEN
+        order_ids := changes[1].keys;
+        order_parts := array_fill(all_parts, ARRAY[cardinality(order_ids)]);
+        -- Whoever changed one order's head holds its row in orders, so nobody else writes that part: no need to lock first.
+        IF all_parts = 1 AND cardinality(order_ids) = 1 AND datalake.outbox_write_parts(order_ids, 1, touch => FALSE) = 1 THEN
+            RETURN NULL;
+        END IF;
+    ELSE
+        SELECT array_agg(a.order_id), array_agg(a.parts) INTO order_ids, order_parts
+        FROM (
+            SELECT embedding.order_id, bit_or(c.parts) AS parts
+            FROM unnest(changes) AS c
+            CROSS JOIN LATERAL (
+                SELECT unnest(c.keys)::INTEGER AS order_id WHERE c.entity = 'order'
+                UNION ALL SELECT datalake.outbox_orders_of(c.entity, c.keys) WHERE c.entity <> 'order'
+            ) AS embedding
+            -- Else it is written already, and nothing that it embeds has been edited since.
+            WHERE c.entity <> 'order' OR c.edits_seen IS NULL
+               OR c.edits_seen <> (SELECT g.commits FROM datalake.outbox_gate g WHERE g.slot = 0)
+            GROUP BY embedding.order_id
+        ) AS a;
+    END IF;
+    IF order_ids IS NOT NULL THEN
+        PERFORM datalake.outbox_write(order_ids, order_parts, touch => FALSE);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE CONSTRAINT TRIGGER outbox_flush AFTER INSERT ON datalake.outbox_pending
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION datalake.outbox_flush();
+
+-- Bring all of the outbox up to date: at load, and after a time without triggers.
+CREATE PROCEDURE datalake.usp_init_order_events()
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    present INTEGER[];
+BEGIN
+    PERFORM datalake.outbox_enter(alone => TRUE);
+    SELECT array_agg(e.order_id) INTO present FROM datalake.cdc_events e;
+    INSERT INTO datalake.cdc_events
+    SELECT v.*, clock_timestamp() FROM datalake.current_order_events v
+    WHERE NOT EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = v.order_id);
+    IF present IS NOT NULL THEN
+        PERFORM datalake.outbox_write(present, array_fill(15, ARRAY[cardinality(present)]), touch => FALSE);
+    END IF;
+END
+$$;

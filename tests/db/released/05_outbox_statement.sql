@@ -1,0 +1,28 @@
+-- Mode `statement`: every statement writes the orders that it touched, as in the text; an order may be seen half done.
+-- What it wrote may embed rows that are edited before this transaction commits, and what it edited may be embedded by more
+-- orders then. So it is noted as well, with the count of edits so far, and looked at again at commit.
+CREATE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    order_ids INTEGER[];
+BEGIN
+    IF changed_entity = 'order' THEN
+        order_ids := changed_keys;
+    ELSE
+        order_ids := ARRAY(SELECT DISTINCT datalake.outbox_orders_of(changed_entity, changed_keys));
+    END IF;
+    -- A head embeds nothing.
+    IF changed_parts <> 1 THEN
+        INSERT INTO datalake.outbox_pending (transaction_id, entity, keys, parts, edits_seen)
+        SELECT pg_current_xact_id(), changed_entity, changed_keys, changed_parts, g.commits
+        FROM datalake.outbox_gate g
+        WHERE g.slot = 0 AND NOT EXISTS (
+            SELECT FROM datalake.outbox_pending p
+            WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
+              AND p.parts & changed_parts = changed_parts AND p.edits_seen = g.commits
+        );
+    END IF;
+    PERFORM datalake.outbox_write(order_ids, array_fill(changed_parts, ARRAY[cardinality(order_ids)]), touch => TRUE);
+END
+$$;

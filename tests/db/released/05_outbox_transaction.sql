@@ -1,0 +1,15 @@
+-- Mode `transaction`: a change is noted, and written at commit: one event per order and transaction, never half an order.
+-- The same note twice in a transaction would be work for nothing.
+CREATE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    PERFORM FROM datalake.outbox_pending p
+    WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
+      AND p.parts & changed_parts = changed_parts;
+    IF NOT FOUND THEN
+        INSERT INTO datalake.outbox_pending (transaction_id, entity, keys, parts)
+        VALUES (pg_current_xact_id(), changed_entity, changed_keys, changed_parts);
+    END IF;
+END
+$$;

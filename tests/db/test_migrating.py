@@ -1,0 +1,343 @@
+"""An outbox is brought up to date in place, under its users' hands; what goes wrong changes nothing."""
+
+import contextlib
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from psycopg2.extensions import connection as Connection
+
+from db import migrating, outbox
+from db.errors import LaterError, LoadError, NewerError
+from db.migrating import migrate
+from db.outbox import Mode
+from local.postgres import Postgres
+from tests.conftest import fresh_database
+from tests.db.conftest import Shop, Template, shop_copy
+from tests.db.released import load_released
+
+pytestmark = pytest.mark.integration
+
+# Views, routines, triggers, tables and rights: everything but rows and names that the server makes up.
+CATALOGUE = """
+SELECT 'view ' || c.oid::regclass || pg_get_viewdef(c.oid) FROM pg_class c
+WHERE c.relkind = 'v' AND c.relnamespace = 'datalake'::regnamespace
+UNION ALL SELECT 'routine ' || pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') FROM pg_proc p
+WHERE p.pronamespace = 'datalake'::regnamespace
+UNION ALL SELECT 'trigger ' || pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = 'datalake'::regnamespace
+UNION ALL SELECT format('column %s %s %s %s %s', table_name, ordinal_position, column_name, data_type, is_nullable)
+FROM information_schema.columns WHERE table_schema = 'datalake'
+UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'datalake'
+UNION ALL SELECT format('published %s %s', pubname, tablename) FROM pg_publication_tables
+UNION ALL SELECT format('table %s %s %s', relname, relreplident, relpersistence) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'datalake'::regnamespace
+ORDER BY 1
+"""
+
+
+@pytest.fixture(scope="module")
+def releases(postgres: Postgres) -> Iterator[dict[Mode, str]]:
+    """Names of databases as the first release made them, by mode."""
+    with contextlib.ExitStack() as databases:
+        names: dict[Mode, str] = {}
+        for mode in outbox.MODES:
+            parameters = databases.enter_context(fresh_database(postgres))
+            load_released(parameters, mode)
+            names[mode] = parameters["dbname"]
+        yield names
+
+
+@pytest.fixture
+def released(postgres: Postgres, releases: dict[Mode, str]) -> Iterator[Shop]:
+    with shop_copy(postgres, releases["transaction"]) as copy:
+        yield copy
+
+
+@pytest.fixture(params=outbox.MODES)
+def either_released(request: pytest.FixtureRequest, postgres: Postgres, releases: dict[Mode, str]) -> Iterator[Shop]:
+    with shop_copy(postgres, releases[request.param]) as copy:
+        yield copy
+
+
+@pytest.fixture
+def sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the SQL folder that a test may change, as a newer release would."""
+    folder = tmp_path / "sql"
+    shutil.copytree(outbox.SQL_FOLDER, folder)
+    monkeypatch.setattr(outbox, "SQL_FOLDER", folder)
+    forget()
+    yield folder
+    monkeypatch.undo()
+    forget()
+
+
+def forget() -> None:
+    """Let the files be read again."""
+    for function in (outbox._steps, outbox._sql_hash):
+        function.cache_clear()
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    forget()
+
+
+def catalogue(shop: Shop) -> list[str]:
+    return [str(row) for row in shop.values(CATALOGUE)]
+
+
+@dataclass
+class Writers:
+    """Sales, shipments and renames, one transaction after the other, until they are stopped."""
+
+    shop: Shop
+    failures: list[BaseException] = field(default_factory=list)
+    slowest_s: float = 0.0
+    done: int = 0
+
+    @contextlib.contextmanager
+    def at_work(self, count: int = 3) -> Iterator["Writers"]:
+        stop = threading.Event()
+        connections = [self.shop.connect() for _ in range(count)]
+        threads = [
+            threading.Thread(target=self._work, args=(number, connection, stop))
+            for number, connection in enumerate(connections)
+        ]
+        for thread in threads:
+            thread.start()
+        self.wait_for_more(5)
+        try:
+            yield self
+            self.wait_for_more(5)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(30)
+
+    def wait_for_more(self, transactions: int) -> None:
+        wanted = self.done + transactions
+        deadline = time.monotonic() + 30
+        while self.done < wanted and not self.failures:
+            assert time.monotonic() < deadline, "the writers stand still"
+            time.sleep(0.01)
+
+    def _work(self, number: int, connection: Connection, stop: threading.Event) -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            order_id = 20_000 + 10_000 * number + turn
+            started = time.monotonic()
+            try:
+                with connection, connection.cursor() as cursor:
+                    for statement in statements(number, turn, order_id):
+                        cursor.execute(statement)
+            except psycopg2.Error as error:
+                self.failures.append(error)
+                return
+            self.slowest_s = max(self.slowest_s, time.monotonic() - started)
+            self.done += 1
+            time.sleep(0.02)
+
+
+def statements(number: int, turn: int, order_id: int) -> list[str]:
+    """A sale, with its stock first or last, and then a shipment or a rename."""
+    sale = [
+        f"INSERT INTO orders (order_id, customer_id, employee_id, ship_via) VALUES ({order_id}, 'RICSU', 8, 2)",
+        f"INSERT INTO order_details VALUES ({order_id}, {1 + number}, 1, 1, 0)",
+    ]
+    # Of a product that the sales above don't sell: what it rewrites is always as much.
+    stock = [f"UPDATE products SET unit_price = {turn} WHERE product_id = {70 + number}"]
+    other = f"UPDATE customers SET phone = '{turn}' WHERE customer_id = 'A{number}'"
+    shipment = f"UPDATE orders SET freight = {turn} WHERE order_id = {10248 + number}"
+    return [*stock, *sale, shipment] if number % 2 else [*sale, other, *stock]
+
+
+def test_a_released_outbox_is_migrated_while_its_users_write(either_released: Shop) -> None:
+    shop = either_released
+    # What the first release could leave stale, and what only the new version would correct.
+    shop.run("SET session_replication_role = replica")
+    shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
+    shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
+    shop.run("SET session_replication_role = origin")
+    with Writers(shop).at_work() as writers:
+        done = migrate(shop.parameters)
+    assert writers.failures == []
+    assert done.changed
+    assert done.steps[0] == "0002_versions"
+    assert done.orders >= 829
+    shop.assert_consistent()
+    assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
+    # The slot was there before, and reads on: what it sees includes the row that came back.
+    assert 10250 in {event.order_id for event in shop.events()}
+
+
+def test_it_ends_as_a_new_load_does(either_released: Shop, postgres: Postgres, template: Template) -> None:
+    mode = migrate(either_released.parameters).mode
+    with shop_copy(postgres, template("generated", mode)) as new:
+        assert catalogue(either_released) == catalogue(new)
+
+
+def test_the_second_time_there_is_nothing_to_do(released: Shop) -> None:
+    migrate(released.parameters)
+    with released.connect() as other, other.cursor() as cursor:
+        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
+        # Nor is anybody waited for.
+        done = migrate(released.parameters, patience_s=0)
+    assert (done.changed, done.steps, done.orders) == (False, (), 0)
+
+
+def test_the_mode_changes_in_place_while_users_write(either_shop: Shop) -> None:
+    before = either_shop.value("SELECT mode FROM outbox_versions")
+    wanted: Mode = "statement" if before == "transaction" else "transaction"
+    with Writers(either_shop).at_work() as writers:
+        done = migrate(either_shop.parameters, wanted)
+    assert writers.failures == []
+    assert (done.mode_before, done.mode, done.changed) == (before, wanted, True)
+    either_shop.events()
+    sale = statements(0, 1, 19_999)[:2]
+    assert len(either_shop.commit(*sale)) == (2 if wanted == "statement" else 1)
+    either_shop.assert_consistent()
+
+
+def test_what_events_say_changes_for_all_orders(shop: Shop, sql: Path) -> None:
+    change(sql / outbox.VIEWS_FILE, "'ship_city', o.ship_city,", "'ship_city', upper(o.ship_city),")
+    with Writers(shop).at_work() as writers:
+        migrate(shop.parameters)
+    assert writers.failures == []
+    assert (
+        shop.value("SELECT count(*) FROM cdc_events WHERE shipment ->> 'ship_city' <> upper(shipment ->> 'ship_city')")
+        == 0
+    )
+    assert (
+        shop.value(
+            "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
+            " WHERE v.shipment IS DISTINCT FROM e.shipment"
+        )
+        == 0
+    )
+
+
+def test_what_a_version_no_longer_has_is_dropped(shop: Shop, sql: Path) -> None:
+    triggers = sql / outbox.TRIGGERS_FILE
+    shop.run("CREATE FUNCTION outbox_old(a INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'")
+    shop.run("CREATE FUNCTION outbox_old_trigger() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+    shop.run("CREATE TRIGGER outbox_old AFTER INSERT ON us_states EXECUTE FUNCTION outbox_old_trigger()")
+    shop.run("CREATE FUNCTION theirs() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+    shop.run("CREATE TRIGGER theirs AFTER INSERT ON us_states EXECUTE FUNCTION theirs()")
+    shop.run("ALTER PUBLICATION cdc_publication ADD TABLE us_states")
+    before = catalogue(shop)
+    change(triggers, "-- Statement-level", "-- Changed: statement-level")
+    migrate(shop.parameters)
+    assert set(before) - set(catalogue(shop)) == {line for line in before if "outbox_old" in line}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a new version may do wrong: a file and what is put at its end, and what the user reads."""
+
+    file: str
+    text: str
+    says: str
+
+
+FAULTS = {
+    "a step that fails": Fault(
+        "migrations/9999_bad.sql", "CREATE TABLE datalake.half (); SELECT 1/0;", "division by zero"
+    ),
+    "a view that fails": Fault("03_outbox.sql", "SELECT no_such_column FROM datalake.orders;", "no_such_column"),
+    "a trigger that fails": Fault("06_outbox_triggers.sql", "DO 'BEGIN RAISE ''not today''; END';", "not today"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(
+    released: Shop, sql: Path, fault: Fault
+) -> None:
+    before = catalogue(released)
+    with (sql / fault.file).open("a", encoding="utf-8") as file:
+        file.write(f"\n{fault.text}\n")
+    forget()
+    with Writers(released).at_work() as writers, pytest.raises(LoadError) as caught:
+        migrate(released.parameters)
+    assert fault.says in str(caught.value)
+    assert "(nothing was changed)" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert writers.failures == []
+    assert catalogue(released) == before
+    released.assert_consistent()
+
+
+def test_a_view_of_somebody_elses_on_ours_is_named(released: Shop) -> None:
+    released.run("CREATE VIEW theirs AS SELECT order_id, shipment FROM current_order_events")
+    with pytest.raises(LoadError, match="theirs depends on view"):
+        migrate(released.parameters)
+
+
+def test_a_database_with_an_unknown_step_is_too_new(shop: Shop) -> None:
+    shop.run("UPDATE outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'")
+    before = catalogue(shop)
+    with pytest.raises(NewerError, match=r"newer version than this code \(nothing was changed\): update the code"):
+        migrate(shop.parameters)
+    assert catalogue(shop) == before
+
+
+def test_so_is_one_that_had_this_codes_version_and_has_another_now(shop: Shop) -> None:
+    shop.run(
+        "INSERT INTO outbox_versions (sql_hash, mode, steps, views)"
+        " SELECT 'later', mode, steps, '' FROM outbox_versions"
+    )
+    with pytest.raises(NewerError):
+        migrate(shop.parameters)
+
+
+def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fails(released: Shop) -> None:
+    before = catalogue(released)
+    idle = released.connect(application_name="till 4")
+    with idle.cursor() as cursor:
+        cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
+        with Writers(released).at_work() as writers, pytest.raises(LaterError) as caught:
+            migrate(released.parameters, patience_s=3)
+    assert f"in use by pid {idle.info.backend_pid} (till 4) since" in str(caught.value)
+    assert writers.failures == []
+    assert catalogue(released) == before
+    idle.rollback()
+    assert migrate(released.parameters).changed
+
+
+def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_way(released: Shop) -> None:
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(migrate(released.parameters)))
+    sale = released.connect()
+    with sale, sale.cursor() as cursor:
+        cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
+        thread.start()
+        while not released.value("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'products'::regclass"):
+            time.sleep(0.01)
+        # The migration has this one's table, and waits for the first's.
+        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
+    thread.join(60)
+    assert result
+    assert result[0].changed
+    released.assert_consistent()
+
+
+def test_a_migration_that_was_interrupted_is_finished_by_the_next(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrating, "PIECE_ORDERS", 100)
+    with pytest.raises(LaterError, match="100 orders' outbox rows brought up to date so far: the rest follows"):
+        migrate(released.parameters, refresh_s=0)
+    # Whatever comes meanwhile is new already.
+    released.commit(*statements(0, 1, 5), "DELETE FROM order_details WHERE order_id = 11077")
+    done = migrate(released.parameters)
+    assert (done.changed, done.orders) == (False, 729)
+    released.assert_consistent()
