@@ -1,6 +1,7 @@
 """`python -m local`."""
 
-import local.demo.command  # noqa: F401  (adds demo and reconcile to the commands)
+import local.demo.command  # adds demo and reconcile to the commands
+import local.supervisor  # noqa: F401  (adds supervise)
 from local.cli import app
 
 if __name__ == "__main__":

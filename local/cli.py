@@ -64,9 +64,12 @@ def up(
         typer.Option(envvar="LENSES_PLUGIN", help="Run the real S3 sink from this release (zip or folder)."),
     ] = None,
     job: Annotated[bool, typer.Option(help="Run the streaming job.")] = True,
+    supervised: Annotated[
+        bool, typer.Option("--supervise/--no-supervise", help="Restart what dies, until `down`.")
+    ] = True,
 ) -> None:
     """Start the platform and leave it running; it goes on from where it was."""
-    options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job)
+    options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
     platform = Platform(folder, options)
     with one_line_errors("up"), Display(console).live() as display:
         platform.up(display.progress)
@@ -79,6 +82,7 @@ def down(*, folder: Folder = DEFAULT_FOLDER) -> None:
     platform = Platform(folder)
     with one_line_errors("down"):
         if not platform.running():
+            platform.down()
             console.print(f"nothing runs in {_relative(platform.state_dir)}", highlight=False, soft_wrap=True)
             return
         with Display(console).live() as display:
@@ -141,12 +145,13 @@ def _relative(path: Path) -> str:
 
 def _print_status(found: Status) -> None:
     services = Table("service", "state", box=None)
-    for name in ("pid", "port", "MB"):
+    for name in ("pid", "port", "MB", "restarts"):
         services.add_column(name, justify="right")
     for service in found.services:
-        state = "[green]running[/]" if service.running else "[red]dead[/]"
+        state = "[red]hangs[/]" if service.silent else "[green]running[/]" if service.running else "[red]dead[/]"
         megabytes = None if service.rss_bytes is None else round(service.rss_bytes / BYTES_PER_MB)
-        services.add_row(service.name, state, *map(_cell, (service.pid, service.port, megabytes)))
+        numbers = (service.pid, service.port, megabytes, service.restarts or None)
+        services.add_row(service.name, state, *map(_cell, numbers))
     console.print(services)
     data = found.data
     progress = Table("data", "how far it has come", box=None)

@@ -29,10 +29,14 @@ class RequestError(PlatformError):
 
 
 class ConnectApi:
-    """A client for the worker at `url`; no proxy of the caller's environment comes in between."""
+    """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
-    def __init__(self, url: str) -> None:
+    No proxy of the caller's environment comes in between.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
         self._url = url
+        self._timeout_s = timeout_s
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def ready(self) -> bool:
@@ -78,10 +82,13 @@ class ConnectApi:
             if error.status == NOT_FOUND:
                 return None
             raise
-        for part in (status["connector"], *status["tasks"]):
-            if part["state"] == "FAILED":
-                return str(part.get("trace") or "no reason given").splitlines()[0]
-        return None
+        return _failure(status)
+
+    def failures(self) -> dict[str, str]:
+        """Return the connectors that have failed, themselves or a task, each with the first line of why."""
+        answer = self._request("GET", "/connectors?expand=status")
+        found = {name: _failure(connector["status"]) for name, connector in answer.items()}
+        return {name: reason for name, reason in found.items() if reason is not None}
 
     def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  (the URL is ours: http on loopback)
@@ -91,7 +98,7 @@ class ConnectApi:
             headers={"Content-Type": "application/json", "Accept": "application/json"},
         )
         try:
-            with self._opener.open(request, timeout=TIMEOUT_S) as response:
+            with self._opener.open(request, timeout=self._timeout_s) as response:
                 answer = response.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -99,6 +106,13 @@ class ConnectApi:
         except (OSError, http.client.HTTPException) as error:
             raise RequestError(f"Connect doesn't answer {method} {path}: {error}", 0) from error
         return json.loads(answer) if answer else None
+
+
+def _failure(status: Mapping[str, Any]) -> str | None:
+    for part in (status["connector"], *status["tasks"]):
+        if part["state"] == "FAILED":
+            return str(part.get("trace") or "no reason given").splitlines()[0]
+    return None
 
 
 def _is_transient(error: BaseException) -> bool:

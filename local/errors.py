@@ -10,3 +10,11 @@ class PlatformError(RuntimeError):
 
 class CancelledError(PlatformError):
     """Work was given up because something else failed or the user interrupted."""
+
+
+class LockedError(PlatformError):
+    """Another command is at work on the platform; `holder` is its pid, None when that can't be said."""
+
+    def __init__(self, message: str, holder: int | None) -> None:
+        super().__init__(message)
+        self.holder = holder

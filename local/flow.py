@@ -123,13 +123,17 @@ class Flow:
 
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
-        configuration = {"name": self._sink.name, "config": sink_connector(self._sink)}
         if self._services.options.lenses:
             self._services.connect.api.put_connector(self._sink.name, sink_connector(self._sink))
             return
         # An earlier start may have had the real one, and both would share the consumer group.
         self._services.connect.api.delete_connector(self._sink.name)
+        self.run_sink()
+
+    def run_sink(self) -> None:
+        """Start the stand-in of the S3 sink, unless it runs."""
         if self._processes.main("sink") is None:
+            configuration = {"name": self._sink.name, "config": sink_connector(self._sink)}
             path = self._folder / "sink" / "sink.json"
             write_private(path, json.dumps(configuration, indent=1) + "\n")
             argv = [sys.executable, "-m", "local.sink", "--config", str(path)]

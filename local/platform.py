@@ -1,18 +1,20 @@
 """The pipeline on one machine: starts and stops everything in order, and says how to reach it."""
 
+import contextlib
 import shutil
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local import ports, state
-from local.errors import PlatformError
-from local.flow import Flow
+from local.errors import LockedError, PlatformError
+from local.flow import ROOT, Flow
 from local.lake import Lake
 from local.postgres import ConnectionParameters, Postgres
-from local.processes import Processes
+from local.processes import Command, Processes
 from local.services import PORTS, Endpoints, PlatformOptions, Service, Services
 from local.startup import Progress, Startup, Step, StepState, silent, uninterrupted
 from local.topic import Topic
@@ -20,9 +22,10 @@ from local.topic import Topic
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-# Upstream last: what a service still wants to finish, those behind it are there to take.
-STOP_ORDER = ("job", "sink", "connect", "kafka", "s3", "moto", "postgres")
-GRACE_S = {"job": 90, "sink": 30, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
+# Upstream last: what a service still wants to finish, those behind it are there to take. First of all who restarts it.
+SUPERVISOR = "supervisor"
+STOP_ORDER = (SUPERVISOR, "job", "sink", "connect", "kafka", "s3", "moto", "postgres")
+GRACE_S = {SUPERVISOR: 5, "job": 90, "sink": 30, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
 READY_TIMEOUT_S = 120
 
 
@@ -38,7 +41,7 @@ class Platform:
     @property
     def services(self) -> Services:
         """The services at their ports. Raises PlatformError when the platform was never up."""
-        known = state.read_record(self._record).ports
+        known = self._known_ports()
         if set(known) != set(PORTS):
             raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
         return self._services(known)
@@ -69,7 +72,7 @@ class Platform:
         Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
         fails or is interrupted. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
-        with self.lock.held():
+        with self._at_work():
             self.processes.cancelled.clear()
             before = self._settle()
             services = self._services(self._choose_ports(before))
@@ -83,20 +86,43 @@ class Platform:
                 with uninterrupted():
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
                 raise
+            if self.options.supervised:
+                self._start_supervisor()
             return services.endpoints
+
+    def revive(self, name: str) -> None:
+        """Start a service that has died, with what depends on its start, whatever the others do.
+
+        For whoever holds the lock. Raises PlatformError when it isn't ready in time.
+        """
+        services, flow = self.services, self.flow
+        if name == "postgres":
+            services.postgres.start()
+        elif name == "sink":
+            flow.run_sink()
+        elif name == "job":
+            flow.start_job()
+        else:
+            self._start_service(services.listening[name])
+        if name == "moto":
+            flow.fill_aws()
+            if "job" in self.expected():
+                self._stop(["job"], silent)  # it fills the new catalogue when it starts
+                flow.start_job()
 
     def down(self, progress: Progress = silent) -> None:
         """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
         if not self.state_dir.exists():
             return
-        with self.lock.held(), uninterrupted():
+        with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
+            state.write_record(self._record, state.Record(ports=self._known_ports(), services=frozenset()))
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
         if not self.state_dir.exists():
             return
-        with self.lock.held(), uninterrupted():
+        with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, silent)
             self._postgres.remove()
             for path in self.state_dir.iterdir():
@@ -113,7 +139,7 @@ class Platform:
         return self.state_dir / "secrets" / "pgpass"
 
     def expected(self) -> frozenset[str]:
-        """Name the services that the last `up` has started."""
+        """Name the services that the last `up` has started; none after a `down`."""
         return state.read_record(self._record).services
 
     def running(self) -> set[str]:
@@ -133,6 +159,27 @@ class Platform:
         return process.pid if process else None
 
     @property
+    def restarts_file(self) -> Path:
+        """Where the supervisor writes what it has restarted."""
+        return self.state_dir / "restarts.json"
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Hold the lock. A supervisor that holds it gives way; what it has begun, the next `up` finishes.
+
+        Raises LockedError when another command has it.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(self.lock.held())
+            except LockedError as error:
+                if error.holder is None or error.holder != self.pid(SUPERVISOR):
+                    raise
+                self._stop([SUPERVISOR], silent)
+                stack.enter_context(self.lock.held())
+            yield
+
+    @property
     def _record(self) -> Path:
         return self.state_dir / "state.json"
 
@@ -145,6 +192,9 @@ class Platform:
         """The server to find, stop or remove: for that it needs neither port nor password."""
         return Postgres(self.state_dir / "postgres", 0, self.processes.log_file("postgres"), "")
 
+    def _known_ports(self) -> dict[str, int]:
+        return state.read_record(self._record).ports
+
     def _services(self, at: dict[str, int]) -> Services:
         return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
 
@@ -155,7 +205,7 @@ class Platform:
         """Stop what can't stay as it is, and name what runs on."""
         running = self.running()
         wanted = self._wanted_services()
-        stale = running - wanted
+        stale = running - wanted | running & {SUPERVISOR}
         if ("sink" in wanted) != ("sink" in self.expected()):
             stale.add("connect")  # its plugins have changed
         if "moto" not in running:
@@ -184,16 +234,22 @@ class Platform:
             startup.run("lake", flow.wait_lake, after=[landing, job])
 
     def _run_service(self, startup: Startup, service: Service) -> Future[None]:
-        def start() -> None:
-            if self.processes.main(service.name) is None:
-                self.processes.start(service.name, service.prepare())
-            self.processes.wait_until(service.name, service.ready, timeout_s=READY_TIMEOUT_S)
+        return startup.run(service.name, lambda: self._start_service(service))
 
-        return startup.run(service.name, start)
+    def _start_service(self, service: Service) -> None:
+        if self.processes.main(service.name) is None:
+            self.processes.start(service.name, service.prepare())
+        self.processes.wait_until(service.name, service.ready, timeout_s=READY_TIMEOUT_S)
+
+    def _start_supervisor(self) -> None:
+        argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
+        argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
+        argv += [] if self.options.job else ["--no-job"]
+        self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
         """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
-        earlier = state.read_record(self._record).ports
+        earlier = self._known_ports()
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
@@ -206,7 +262,11 @@ class Platform:
         return chosen
 
     def _wanted_services(self) -> frozenset[str]:
-        without = {"job": not self.options.job, "sink": self.options.lenses is not None}
+        without = {
+            "job": not self.options.job,
+            "sink": self.options.lenses is not None,
+            SUPERVISOR: not self.options.supervised,
+        }
         return frozenset(name for name in STOP_ORDER if not without.get(name))
 
     def _write_password_file(self, source: ConnectionParameters) -> None:

@@ -129,7 +129,7 @@ class Postgres:
         A server that still runs on the data folder is kept when it answers, else stopped first. Raises PostgresError.
         """
         if self.pid is not None:
-            if self._answers():
+            if self.answers():
                 return
             self.stop()
         self._reap()  # it crashed: nobody else takes its exit status
@@ -249,7 +249,7 @@ class Postgres:
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not self._answers():
+        while not self.answers():
             if process.poll() is not None:
                 raise PostgresError(f"PostgreSQL ended while starting: {_last_line(self.log_file)} ({self.log_file})")
             if time.monotonic() > deadline:
@@ -257,7 +257,7 @@ class Postgres:
                 raise PostgresError(f"PostgreSQL didn't answer within {START_TIMEOUT_S} s: see {self.log_file}")
             time.sleep(0.05)
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         """Tell whether a query gets an answer. Raises PostgresError when the password isn't this data folder's."""
         # Only our own server's word counts: another one may have the port.
         if self._lock_file_lines()[7:8] != ["ready"]:

@@ -36,6 +36,7 @@ class PlatformOptions:
 
     `mode`, `scale` and `dump` are the loader's and count on the first start, while there is no source database.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
+    `supervised` leaves a process behind that restarts what dies.
     """
 
     database: str = "devdb"
@@ -44,6 +45,7 @@ class PlatformOptions:
     dump: Path | None = None
     lenses: Path | None = None
     job: bool = True
+    supervised: bool = False
 
 
 class Service(Protocol):
@@ -91,6 +93,12 @@ class Services:
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])
+
+    @property
+    def listening(self) -> dict[str, Service]:
+        """The services that answer on a port, by name; PostgreSQL starts by itself."""
+        services: tuple[Service, ...] = (self.kafka, self.connect, self.s3, self.aws)
+        return {service.name: service for service in services}
 
     @property
     def topic(self) -> Topic:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.errors import PlatformError
+from local.errors import LockedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Lock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; PlatformError when another command has it."""
+        """Hold the lock; LockedError when another command has it."""
         if self._depth:
             self._depth += 1
             try:
@@ -94,9 +94,11 @@ class Lock:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
-                holder = file.read().strip() or "unknown"
-                raise PlatformError(
-                    f"another command (pid {holder}) is at work on {self.path.parent}: wait for it or stop it"
+                holder = file.read().strip()
+                raise LockedError(
+                    f"another command (pid {holder or 'unknown'}) is at work on {self.path.parent}:"
+                    " wait for it or stop it",
+                    int(holder) if holder.isdecimal() else None,
                 ) from None
             file.truncate(0)
             file.write(f"{os.getpid()}\n")

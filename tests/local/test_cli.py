@@ -55,7 +55,7 @@ def test_the_status_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) 
     console = Console(record=True, width=100)
     monkeypatch.setattr(cli, "console", console)
     services = [
-        ServiceStatus(name="kafka", running=True, pid=77, port=20_001, rss_bytes=260_400_000),
+        ServiceStatus(name="kafka", running=True, pid=77, port=20_001, rss_bytes=260_400_000, restarts=2),
         ServiceStatus(name="job", running=False),
     ]
     data = DataStatus(
@@ -63,7 +63,7 @@ def test_the_status_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) 
     )
     cli._print_status(Status(services=services, data=data, problems=["job is dead: see job.log"]))
     lines = [line.split() for line in console.export_text().splitlines()]
-    assert ["kafka", "running", "77", "20001", "260"] in lines
-    assert ["job", "dead", "-", "-", "-"] in lines
+    assert ["kafka", "running", "77", "20001", "260", "2"] in lines
+    assert ["job", "dead", "-", "-", "-", "-"] in lines
     assert ["lake", "-", "rows,", "last", "commit", "-"] in lines
     assert lines[-1] == ["job", "is", "dead:", "see", "job.log"]

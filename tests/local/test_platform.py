@@ -21,11 +21,13 @@ from psycopg2 import sql
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.platform import Platform
+from local.platform import SUPERVISOR, Platform
 from local.postgres import ConnectionParameters
 from local.processes import Processes
+from local.restarts import read_restarts
 from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, PlatformOptions
 from local.sink.values import line
+from local.startup import StepState
 from local.state import passwords
 from local.status import read_status
 from local.topic import Topic
@@ -38,6 +40,7 @@ EVENTS = ROOT / "tests" / "events"
 ORDERS = 829
 SERVICES = {"postgres", "kafka", "connect", "s3", "moto", "sink"}
 OPTIONS = PlatformOptions(job=False)
+SUPERVISED = PlatformOptions(job=False, supervised=True)
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +57,33 @@ def pids(platform: Platform) -> dict[str, int | None]:
     return {name: platform.pid(name) for name in SERVICES}
 
 
-def ship(platform: Platform, order: int) -> None:
-    """Change an order; the outbox gets one event."""
+def run_sql(platform: Platform, statement: str) -> list[tuple[object, ...]]:
     with (
         contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection,
         connection,
         connection.cursor() as cursor,
     ):
-        cursor.execute("UPDATE datalake.orders SET shipped_date = now() WHERE order_id = %s", (order,))
+        cursor.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def ship(platform: Platform, order: int) -> None:
+    """Change an order; the outbox gets one event."""
+    run_sql(platform, f"UPDATE datalake.orders SET shipped_date = now() WHERE order_id = {order}")
+
+
+def slot_is(platform: Platform, name: str, *, active: bool) -> bool:
+    return (active,) in run_sql(platform, f"SELECT active FROM pg_replication_slots WHERE slot_name = '{name}'")
+
+
+def tries(platform: Platform, name: str) -> int:
+    entry = read_restarts(platform.restarts_file).get(name)
+    return entry.tries if entry else 0
+
+
+def line_about(platform: Platform, beginning: str) -> str | None:
+    """The line of `status` that begins so."""
+    return next((line for line in read_status(platform).problems if line.startswith(beginning)), None)
 
 
 def eventually(question: Callable[[], bool], timeout_s: float = 20) -> None:
@@ -272,7 +294,8 @@ def drop_slot(name: str, source: ConnectionParameters) -> bool:
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
     before = pids(platform)
     kill(platform, "connect")
-    assert [line for line in read_status(platform).problems if line.startswith("connect is dead: see ")]
+    log = platform.processes.log_file("connect")
+    assert f"connect is dead, `make up` starts it again: see {log}" in read_status(platform).problems
     ship(platform, 10248)
     platform.up()
     after = pids(platform)
@@ -285,6 +308,8 @@ def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: 
     platform.down()
     assert platform.running() == set()
     assert platform.processes.find() == {}
+    with pytest.raises(PlatformError, match=r"the platform in .* is down: `make up` starts it"):
+        read_status(platform)
     with socket.socket() as squatter:
         squatter.bind(("127.0.0.1", ports["kafka"]))
         squatter.listen()
@@ -302,11 +327,81 @@ def test_everything_killed_at_once_comes_back(platform: Platform) -> None:
     before = platform.topic.count()
     for name in SERVICES:
         kill(platform, name)
+    status = read_status(platform)
+    assert {(service.name, service.running) for service in status.services} == {(name, False) for name in SERVICES}
+    (problem,) = status.problems
+    assert problem.startswith(f"nothing runs in {platform.state_dir}, though `make down` didn't stop it: ")
     platform.up()
     # Debezium may send its last events again.
     assert platform.topic.count() >= before
     ship(platform, 10250)
     eventually(lambda: 10250 in landed_changes(platform))
+
+
+def test_a_service_that_hangs_is_named_and_status_still_ends(platform: Platform) -> None:
+    pid = platform.pid("s3")
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        status = read_status(platform)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert [service.name for service in status.services if service.silent] == ["s3"]
+    assert [line for line in status.problems if line.startswith(f"s3 (pid {pid}) runs but doesn't answer")]
+    assert (status.data.outbox_rows, status.data.landing_objects) == (ORDERS, None)
+
+
+def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
+    Platform(platform.state_dir, SUPERVISED).up()
+    assert platform.running() == {*SERVICES, SUPERVISOR}
+    killed, before = {"moto", "sink", "postgres"}, pids(platform)
+    for name in killed:
+        kill(platform, name)
+    eventually(lambda: platform.running() == {*SERVICES, SUPERVISOR} and platform.services.aws.ready(), timeout_s=60)
+    ship(platform, 10251)
+    eventually(lambda: 10251 in landed_changes(platform), timeout_s=60)
+    eventually(lambda: read_status(platform).problems == [], timeout_s=60)
+    assert {service.name for service in read_status(platform).services if service.restarts} == killed
+    after = pids(platform)
+    assert {name for name in SERVICES if after[name] != before[name]} == killed
+    assert [entry["Name"] for entry in platform.services.aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
+
+
+def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(platform: Platform) -> None:
+    api = platform.services.connect.api
+    source = api._request("GET", "/connectors/orders-source")["config"]
+    changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
+    try:
+        eventually(lambda: tries(platform, "broken") >= 2, timeout_s=60)
+        eventually(lambda: bool(line_about(platform, "connector broken has failed (restarted ")), timeout_s=20)
+        run_sql(platform, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
+        eventually(lambda: not line_about(platform, "connector broken has failed"), timeout_s=60)
+        assert line_about(platform, "connector broken keeps failing, restarted ")
+        eventually(lambda: slot_is(platform, "broken", active=True), timeout_s=60)
+    finally:
+        api.delete_connector("broken")
+        eventually(lambda: not slot_is(platform, "broken", active=True))
+        run_sql(
+            platform, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name='broken'"
+        )
+        run_sql(platform, "DROP PUBLICATION IF EXISTS nowhere")
+
+
+def test_a_dead_supervisor_is_seen_and_down_stops_a_living_one_first(platform: Platform) -> None:
+    kill(platform, SUPERVISOR)
+    assert line_about(platform, "supervisor is dead, `make up` starts it again: see ")
+    kill(platform, "sink")
+    assert line_about(platform, "sink is dead, `make up` starts it again: see ")
+    supervised = Platform(platform.state_dir, SUPERVISED)
+    supervised.up()
+    assert platform.running() == {*SERVICES, SUPERVISOR}
+    stopped: list[str] = []
+    supervised.down(lambda step: stopped.append(step.name) if step.state is StepState.DONE else None)
+    assert stopped[0] == SUPERVISOR
+    time.sleep(2)
+    assert platform.running() == set()
+    platform.up()
 
 
 def test_an_unreadable_record_is_no_obstacle(platform: Platform) -> None:
@@ -332,7 +427,9 @@ def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> 
 def kill(platform: Platform, name: str) -> None:
     pid = platform.pid(name)
     assert pid is not None
-    os.kill(pid, signal.SIGKILL)
+    process = psutil.Process(pid)
+    process.kill()
+    process.wait(10)  # a zombie of ours would keep PostgreSQL's lock file
     eventually(lambda: platform.pid(name) is None)
 
 
