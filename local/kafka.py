@@ -82,6 +82,9 @@ class Kafka:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            # After a kill the controller takes no new broker before the dead one's session has ended.
+            "broker.session.timeout.ms": "3000",
+            "broker.heartbeat.interval.ms": "500",
             "log.cleaner.dedupe.buffer.size": "16777216",
             # A platform that was down for a week goes on from where it was.
             "log.retention.ms": "-1",

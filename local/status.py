@@ -166,7 +166,9 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
         elif not service.running:
             problems.append(f"{service.name} is dead, `make up` starts it again: see {log}")
         elif service.silent:
-            problems.append(f"{service.name} (pid {service.pid}) runs but doesn't answer yet, hangs or is stopped: see {log}")
+            problems.append(
+                f"{service.name} (pid {service.pid}) runs but doesn't answer yet, hangs or is stopped: see {log}"
+            )
         elif _keeps_failing(entry):
             problems.append(f"{service.name} keeps dying, {_again(entry)}: see {log}")
     return problems
@@ -175,7 +177,6 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
 def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
     """Say what is wrong with the connectors and the slot, as far as those can be asked."""
     problems = []
-    flow = platform.flow
     if "connect" in answering:
         failed = _value(platform.services.connect.api.failures)
         if failed is None:
@@ -185,10 +186,10 @@ def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[st
             problems.append(f"connector {name} has failed{again}: {reason}")
         problems += [
             f"connector {name} keeps failing, {_again(restarts[name])}: {restarts[name].reason}"
-            for name in restarts.keys() & {flow.source_name, flow.sink_name} - (failed or {}).keys()
+            for name in sorted(restarts.keys() - {*STOP_ORDER, *(failed or {})})
             if _keeps_failing(restarts[name])
         ]
-    if "postgres" in answering and _value(flow.source_is_read) is False:
+    if "postgres" in answering and _value(platform.flow.source_is_read) is False:
         problems.append("nothing reads the source's replication slot")
     return problems
 
