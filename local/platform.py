@@ -245,6 +245,7 @@ class Platform:
         argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
         argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
         argv += [] if self.options.job else ["--no-job"]
+        self.restarts_file.unlink(missing_ok=True)  # the last one's
         self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:

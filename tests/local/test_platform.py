@@ -1,6 +1,5 @@
 """One platform for all tests here, without the streaming job (tests/e2e has it): the tests run in their order."""
 
-import contextlib
 import json
 import os
 import secrets
@@ -57,23 +56,9 @@ def pids(platform: Platform) -> dict[str, int | None]:
     return {name: platform.pid(name) for name in SERVICES}
 
 
-def run_sql(platform: Platform, statement: str) -> list[tuple[object, ...]]:
-    with (
-        contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection,
-        connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(statement)
-        return cursor.fetchall() if cursor.description else []
-
-
 def ship(platform: Platform, order: int) -> None:
     """Change an order; the outbox gets one event."""
-    run_sql(platform, f"UPDATE datalake.orders SET shipped_date = now() WHERE order_id = {order}")
-
-
-def slot_is(platform: Platform, name: str, *, active: bool) -> bool:
-    return (active,) in run_sql(platform, f"SELECT active FROM pg_replication_slots WHERE slot_name = '{name}'")
+    execute(platform.endpoints.source, f"UPDATE datalake.orders SET shipped_date = now() WHERE order_id = {order}")
 
 
 def tries(platform: Platform, name: str) -> int:
@@ -358,10 +343,9 @@ def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
     killed, before = {"moto", "sink", "postgres"}, pids(platform)
     for name in killed:
         kill(platform, name)
-    eventually(lambda: platform.running() == {*SERVICES, SUPERVISOR} and platform.services.aws.ready(), timeout_s=60)
+    eventually(lambda: read_status(platform).problems == [], timeout_s=60)
     ship(platform, 10251)
     eventually(lambda: 10251 in landed_changes(platform), timeout_s=60)
-    eventually(lambda: read_status(platform).problems == [], timeout_s=60)
     assert {service.name for service in read_status(platform).services if service.restarts} == killed
     after = pids(platform)
     assert {name for name in SERVICES if after[name] != before[name]} == killed
@@ -376,17 +360,19 @@ def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(plat
     try:
         eventually(lambda: tries(platform, "broken") >= 2, timeout_s=60)
         eventually(lambda: bool(line_about(platform, "connector broken has failed (restarted ")), timeout_s=20)
-        run_sql(platform, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
+        execute(platform.endpoints.source, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
         eventually(lambda: not line_about(platform, "connector broken has failed"), timeout_s=60)
         assert line_about(platform, "connector broken keeps failing, restarted ")
-        eventually(lambda: slot_is(platform, "broken", active=True), timeout_s=60)
+        eventually(lambda: is_read(platform, "broken"), timeout_s=60)
     finally:
         api.delete_connector("broken")
-        eventually(lambda: not slot_is(platform, "broken", active=True))
-        run_sql(
-            platform, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name='broken'"
-        )
-        run_sql(platform, "DROP PUBLICATION IF EXISTS nowhere")
+        eventually(lambda: drop_slot("broken", platform.endpoints.source), timeout_s=60)
+        execute(platform.endpoints.source, "DROP PUBLICATION nowhere")
+
+
+def is_read(platform: Platform, slot: str) -> bool:
+    found = platform.services.database.slot(slot, "0/0")
+    return found is not None and found.active
 
 
 def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
