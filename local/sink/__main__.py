@@ -21,6 +21,10 @@ LOG = logging.getLogger("sink")
 def main(
     config: Annotated[Path, typer.Option(help='The connector as JSON: {"name": …, "config": {…}}.')],
     bootstrap_servers: Annotated[str, typer.Option(help="The Kafka brokers, HOST:PORT.")],
+    *,
+    fail_like_the_connector: Annotated[
+        bool, typer.Option("--fail-like-the-connector", help="End with an outage of S3 as the connector's task does.")
+    ] = False,
 ) -> None:
     """Land a topic's records in a bucket as the Lenses S3 sink connector of that configuration would."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
@@ -28,7 +32,7 @@ def main(
         settings = TaskSettings.read(config)
         for warning in settings.kcql.warnings:
             LOG.warning("%s", warning)
-        task = _task(settings, bootstrap_servers)
+        task = _task(settings, bootstrap_servers, fragile=fail_like_the_connector)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: task.stop())
         task.run()
@@ -37,12 +41,12 @@ def main(
         sys.exit(1)
 
 
-def _task(settings: TaskSettings, bootstrap_servers: str) -> SinkTask:
+def _task(settings: TaskSettings, bootstrap_servers: str, *, fragile: bool) -> SinkTask:
     client = s3_client(region=settings.region, endpoint=settings.endpoint)
     store = LandingStore(client, settings.kcql.bucket, settings.name)
     letters = settings.dead_letters
     queue = None if letters is None else DeadLetterQueue(bootstrap_servers, letters)
-    return SinkTask(settings, Member(bootstrap_servers, settings), store, queue)
+    return SinkTask(settings, Member(bootstrap_servers, settings), store, queue, fragile=fragile)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,10 @@ class UnavailableError(RuntimeError):
     """S3 or Kafka doesn't answer, or not now: trying again helps."""
 
 
+class StoreUnavailableError(UnavailableError):
+    """It is S3 that doesn't answer."""
+
+
 class RevokedError(RuntimeError):
     """The partition may belong to another member now: what is open of it is dropped, its owner reads it again."""
 

@@ -17,19 +17,24 @@ T = TypeVar("T")
 class Patience:
     """Repeats an action until it works.
 
-    `pause` lets seconds pass and may raise to give the action up; `gave_up` says that no more tries are wanted: the
-    last UnavailableError is raised then. `works_again` is called when an action worked after it had failed.
+    `pause` lets seconds pass and may raise to give the action up; `gave_up` says, by what the last try raised, that no
+    more are wanted: that UnavailableError is raised then. `works_again` is called when an action worked after it had
+    failed.
     """
 
     def __init__(
-        self, *, pause: Callable[[float], None], gave_up: Callable[[], bool], works_again: Callable[[], None]
+        self,
+        *,
+        pause: Callable[[float], None],
+        gave_up: Callable[[BaseException], bool],
+        works_again: Callable[[], None],
     ) -> None:
         self._works_again = works_again
         self._failed = False
         self._retrying = Retrying(
             retry=retry_if_exception_type(UnavailableError),
             wait=wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S),
-            stop=lambda _: gave_up(),
+            stop=lambda state: gave_up(_error(state)),
             sleep=pause,
             before_sleep=self._warn,
             reraise=True,
@@ -46,4 +51,10 @@ class Patience:
 
     def _warn(self, state: RetryCallState) -> None:
         self._failed = True
-        LOG.warning("attempt %d: %s", state.attempt_number, state.outcome.exception() if state.outcome else "")
+        LOG.warning("attempt %d: %s", state.attempt_number, _error(state))
+
+
+def _error(state: RetryCallState) -> BaseException:
+    error = state.outcome.exception() if state.outcome else None
+    assert error is not None  # noqa: S101  tenacity asks after a try that failed
+    return error

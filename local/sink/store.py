@@ -11,7 +11,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from local.sink.errors import SinkError, UnavailableError
+from local.sink.errors import SinkError, StoreUnavailableError
 from local.sink.layout import last_offset
 from local.sink.progress import Gap
 
@@ -47,8 +47,8 @@ def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
 class LandingStore:
     """A bucket as one sink sees it.
 
-    Every method raises UnavailableError when trying again helps, and SinkError when it doesn't (no such bucket, access
-    denied, an object with the same name and other events).
+    Every method raises StoreUnavailableError when trying again helps, and SinkError when it doesn't (no such bucket,
+    access denied, an object with the same name and other events).
     """
 
     def __init__(self, client: "S3Client", bucket: str, sink_name: str) -> None:
@@ -142,10 +142,10 @@ class LandingStore:
         except ClientError as error:
             message = f"{self._url(key)}: {_code(error)}: {error.response.get('Error', {}).get('Message', '')}"
             if _status(error) >= SERVER_ERROR or _code(error) in PASSING:
-                raise UnavailableError(message) from error
+                raise StoreUnavailableError(message) from error
             raise SinkError(message) from error
         except BotoCoreError as error:
-            raise UnavailableError(f"{self._url(key)}: {error}") from error
+            raise StoreUnavailableError(f"{self._url(key)}: {error}") from error
 
 
 def _longer(earlier: bytes, body: bytes, url: str) -> bytes:

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, Message
 
 from local.sink.batch import Batch
 from local.sink.dead_letters import DeadLetterQueue
-from local.sink.errors import MalformedValueError, RevokedError, SinkError, UnavailableError
+from local.sink.errors import MalformedValueError, RevokedError, SinkError, StoreUnavailableError, UnavailableError
 from local.sink.layout import Layout
 from local.sink.member import Member
 from local.sink.patience import Patience
@@ -29,11 +29,17 @@ POLL_S = 0.2
 # All open records together; more than that is landed early, whatever the flush settings say.
 OPEN_BYTES = 64_000_000
 STOP_S = 20.0
+# The real connector's task is FAILED after an outage of S3 of 15 s: its client gives up sooner, and it forgives nothing
+# while it writes its index (docs/decisions/0041).
+FATAL_OUTAGE_S = 10.0
 HOLE = "not in the log: transaction markers, or records that compaction removed"
 
 
 class SinkTask:
-    """Lands one topic's records until it is told to stop."""
+    """Lands one topic's records until it is told to stop.
+
+    With `fragile` an outage of S3 ends it, as it ends the real connector's task.
+    """
 
     def __init__(
         self,
@@ -42,6 +48,7 @@ class SinkTask:
         store: LandingStore,
         dead_letters: DeadLetterQueue | None,
         *,
+        fragile: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._topic = settings.kcql.topic
@@ -50,12 +57,14 @@ class SinkTask:
         self._store = store
         self._dead_letters = dead_letters
         self._clock = clock
-        self._patience = Patience(pause=self._pause, gave_up=self._has_given_up, works_again=member.resume)
+        self._patience = Patience(pause=self._pause, gave_up=self._has_given_up, works_again=self._works_again)
         self._starter = Starter(self._layout, member, store, self._patience)
         self._pending: set[int] = set()
         self._batches: dict[int, Batch] = {}
         self._generation = 0
         self._stop_at: float | None = None
+        self._fragile = fragile
+        self._s3_away_since: float | None = None
 
     def stop(self) -> None:
         """Land what is open, then end. What can't be landed within STOP_S seconds is left to the next start."""
@@ -74,6 +83,8 @@ class SinkTask:
             for batch in list(self._batches.values()):
                 self._land(batch)
         except UnavailableError as error:
+            if self._stop_at is None:
+                raise SinkError(f"failed as the connector would, start it again: {error}") from error
             raise SinkError(f"stopped with records not landed (the next start reads them again): {error}") from error
         finally:
             self._member.close()
@@ -206,8 +217,17 @@ class SinkTask:
         self._patience(partial(self._member.commit, number, done))
         return keys
 
-    def _has_given_up(self) -> bool:
-        return self._stop_at is not None and self._clock() > self._stop_at
+    def _has_given_up(self, error: BaseException) -> bool:
+        now = self._clock()
+        if self._fragile and isinstance(error, StoreUnavailableError):
+            self._s3_away_since = now if self._s3_away_since is None else self._s3_away_since
+            if now - self._s3_away_since > FATAL_OUTAGE_S:
+                return True
+        return self._stop_at is not None and now > self._stop_at
+
+    def _works_again(self) -> None:
+        self._s3_away_since = None
+        self._member.resume()
 
     def _pause(self, seconds: float) -> None:
         """Let time pass: the group must see this member poll, and memory must not fill.

@@ -276,6 +276,7 @@ class Run:
 
     def __init__(self, world: World, crash_at: int | None, **hooks: Any) -> None:
         self.crashed = False
+        fragile: bool = hooks.pop("fragile", False)
         self.steps = Steps(crash_at)
         world.s3.steps = self.steps
         when_idle: Callable[[SinkTask], None] = hooks.pop("when_idle", SinkTask.stop)
@@ -283,7 +284,7 @@ class Run:
         for name, value in hooks.items():
             setattr(self.member, name, value)
         store = LandingStore(cast("S3Client", world.s3), BUCKET, world.settings.name)
-        self.task = SinkTask(world.settings, self.member, store, None, clock=world.clock)
+        self.task = SinkTask(world.settings, self.member, store, None, fragile=fragile, clock=world.clock)
 
 
 def task_settings(**settings: Any) -> TaskSettings:

@@ -134,6 +134,48 @@ def test_s3_and_kafka_are_tried_until_they_answer() -> None:
     assert world.clock.now > 1
 
 
+def s3_away(world: World, seconds: float) -> dict[str, Any]:
+    """Let S3 go away with the first batch, for so long."""
+    until: list[float] = []
+
+    def go(_: object = None) -> None:
+        until.append(world.clock.now + seconds)
+        world.s3.failures = 10**9
+
+    def come_back(_: FakeMember) -> None:
+        if world.clock.now >= until[0]:
+            world.s3.failures = 0
+
+    return {"before_objects": lambda: go() if not until else None, "while_paused": come_back}
+
+
+@LAYOUTS
+def test_asked_to_fail_as_the_connector_does_an_outage_of_s3_ends_it_and_its_restart_lands_everything_once(
+    partition_by: tuple[str, ...],
+) -> None:
+    intact = World(events(20), partition_by=partition_by)
+    intact.run()
+    world = World(events(20), partition_by=partition_by)
+    with pytest.raises(SinkError, match="failed as the connector would, start it again: s3://landing/events/"):
+        world.run(fragile=True, **s3_away(world, 15))
+    assert 10 < world.clock.now < 15
+    with pytest.raises(SinkError, match="failed as the connector would"):
+        world.run(fragile=True)
+    world.s3.failures = 0
+    world.run(fragile=True)
+    assert world.landed_objects() == intact.landed_objects()
+
+
+@pytest.mark.parametrize(("fragile", "seconds"), [(True, 5), (False, 3_600)])
+def test_a_short_outage_ends_nothing_and_without_the_switch_a_long_one_doesnt_either(
+    *, fragile: bool, seconds: float
+) -> None:
+    world = World(events(20))
+    world.run(fragile=fragile, **s3_away(world, seconds))
+    assert world.landed() == lines(20)
+    assert world.clock.now >= seconds
+
+
 def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() -> None:
     world = World(events(1))
 
