@@ -10,6 +10,7 @@ from constructs import Construct
 from plugins.connectors import sink_connector, source_connector
 from plugins.versions import Release, load_versions
 from stacks.connector_providers import ConnectorProviders
+from stacks.connector_restarts import ConnectorRestarts
 from stacks.connector_roles import ConnectorRole
 from stacks.connector_settings import sink_settings, source_settings
 from stacks.database import DatabaseStack
@@ -60,6 +61,7 @@ class ConnectorsStack(Stack):
         sink = self._sink_connector(provider, sink_role)
         # The topic is Debezium's to make, and a sink that is deleted first leaves nothing behind in it unread.
         sink.node.add_dependency(source)
+        ConnectorRestarts(self, "Restarts", names=[self._source.name, self._sink.name])
         self._open_database()
         self._warn()
         CfnOutput(self, "SourceConnectorArn", value=source.get_att_string("Arn"))

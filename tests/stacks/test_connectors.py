@@ -183,3 +183,24 @@ def test_handlers_pass_only_the_connectors_roles(both: dict[str, Synthesized], n
             if "iam:PassRole" in statement["Action"]:
                 assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "kafkaconnect.amazonaws.com"}}
                 assert "*" not in json.dumps(statement["Resource"])
+
+
+@ENVIRONMENTS
+def test_failed_tasks_of_both_connectors_are_looked_after_every_five_minutes(
+    both: dict[str, Synthesized], name: str
+) -> None:
+    (rule,) = both[name].resources("connectors", "AWS::Events::Rule").values()
+    assert rule["Properties"]["ScheduleExpression"] == "rate(5 minutes)"
+    target = rule["Properties"]["Targets"][0]["Arn"]["Fn::GetAtt"][0]
+    function = both[name].resources("connectors", "AWS::Lambda::Function")[target]["Properties"]
+    assert function["Handler"] == "stacks.handlers.connector_restarts.handler"
+    connectors = [f"{name}-cdc-lake-orders-source", f"{name}-cdc-lake-orders-sink"]
+    assert function["Environment"]["Variables"]["CONNECTORS"].split(",") == connectors
+    restartable = {
+        plain_text(arn).rpartition(":connector/")[2]
+        for policy in both[name].resources("connectors", "AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "kafkaconnect:RestartConnector" in statement["Action"]
+        for arn in statement["Resource"]
+    }
+    assert restartable == {f"{connector}/*" for connector in connectors}

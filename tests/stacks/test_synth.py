@@ -14,7 +14,17 @@ from tests.stacks.conftest import Synthesized
 pytestmark = pytest.mark.synth
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKOUT = ("app.py", "cdk.json", "db", "environments", "plugins", "requirements.txt", "spark_jobs", "stacks")
+CHECKOUT = (
+    "app.py",
+    "cdk.json",
+    "contract",
+    "db",
+    "environments",
+    "plugins",
+    "requirements.txt",
+    "spark_jobs",
+    "stacks",
+)
 STACKS = ("connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
 
 

@@ -10,7 +10,7 @@ import copy
 import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,6 +56,8 @@ class KafkaConnect:
         self.plugin_creations: list[str] = []
         self.updates: list[str] = []
         self.faults: dict[str, list[str]] = {}
+        # A test's own time, when it looks at when something was done.
+        self.clock: Callable[[], float] | None = None
         self._numbers = itertools.count(1)
         self._endings: dict[str, str] = {}
         self._time = datetime(2026, 11, 21, tzinfo=UTC)
@@ -216,6 +218,21 @@ class KafkaConnect:
         connector["connectorState"] = "DELETING"
         return {"connectorArn": wanted["connectorArn"], "connectorState": "DELETING"}
 
+    def _restart_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        connector = self._get(self.connectors, wanted["connectorArn"])
+        if connector["connectorState"] != "RUNNING":
+            raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
+        arn = self._arn("connector-operation", connector["connectorName"])
+        self.operations[arn] = {
+            "connectorArn": connector["connectorArn"],
+            "connectorOperationArn": arn,
+            "connectorOperationState": "RESTART_COMPLETE",
+            "connectorOperationType": "RESTART_CONNECTOR",
+            "creationTime": self._now(),
+        }
+        connector["connectorState"] = "RESTARTING"
+        return {"connectorArn": connector["connectorArn"], "connectorOperationArn": arn}
+
     def _list_connector_operations(self, wanted: dict[str, Any]) -> dict[str, Any]:
         self._get(self.connectors, wanted["connectorArn"])
         hidden = ("connectorArn", "target", "default", "errorInfo")
@@ -327,6 +344,8 @@ class KafkaConnect:
         return f"arn:aws:kafkaconnect:ap-southeast-2:{ACCOUNT}:{kind}/{name}/{unique}"
 
     def _now(self) -> str:
+        if self.clock is not None:
+            return datetime.fromtimestamp(self.clock(), tz=UTC).isoformat()
         self._time += timedelta(seconds=1)
         return self._time.isoformat()
 

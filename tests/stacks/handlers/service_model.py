@@ -44,9 +44,19 @@ def parsed(model: ServiceModel, request: AWSPreparedRequest) -> tuple[OperationM
             parameters.update({key: unquote(value) for key, value in match.groupdict().items()})
             members = cast(StructureShape, operation.input_shape).members
             for key, values in parse_qs(url.query).items():
-                parameters[key] = values if members[key].type_name == "list" else values[0]
+                parameters[key] = _from_query(members[key], values)
             return operation, parameters
     raise AssertionError(f"no such operation: {request.method} {request.url}")
+
+
+def _from_query(shape: Shape, values: list[str]) -> Any:
+    match shape.type_name:
+        case "list":
+            return values
+        case "boolean":
+            return {"true": True, "false": False}[values[0]]
+        case _:
+            return values[0]
 
 
 def check(shape: Shape | None, value: Any, path: str) -> None:

@@ -17,6 +17,8 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
     script = "\n".join(
         [
             "import importlib, plugins.archive",
+            "from stacks.handlers import connector_restarts",
+            "assert callable(connector_restarts.handler)",
             f"for name in {MODULES}:",
             "    module = importlib.import_module(f'stacks.handlers.{name}')",
             "    assert callable(module.on_event) and callable(module.is_complete)",

@@ -1,0 +1,117 @@
+"""Restarts failed tasks of connectors, by a schedule: MSK Connect doesn't, and an outage of S3 fails the sink's task.
+
+`CONNECTORS` in the environment names them, separated by commas. Pauses grow from PAUSE to LONGEST_PAUSE; how often a
+connector was restarted is read from its own list of operations, so nothing is kept here. A connector that isn't RUNNING
+can't be restarted: its alarm says so. Source: MSK developer guide, "Restart a connector" (Kafka Connect 3.7 and later).
+"""
+
+import functools
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from stacks.handlers import framework, kafka_connect
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
+    from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
+
+NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
+RESTART = "RESTART_CONNECTOR"
+PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=1)
+# A connector that ran for so long begins with the shortest pause again.
+REMEMBERED = timedelta(hours=6)
+# Figures come once a minute, some minutes late.
+LOOK_BACK = timedelta(minutes=10)
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
+
+
+@functools.cache
+def metrics() -> "CloudWatchClient":
+    """CloudWatch, once per Lambda environment."""
+    return boto3.client("cloudwatch", config=framework.CLIENT_CONFIG)
+
+
+def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
+    """Look after each connector; returns what was done by its name. Raises the last error after all had their turn."""
+    done: dict[str, str] = {}
+    failure: Exception | None = None
+    for name in os.environ["CONNECTORS"].split(","):
+        try:
+            done[name] = _look_after(name)
+        except framework.CALL_ERRORS as error:
+            done[name], failure = f"not looked after: {error}", error
+        _log.info("%s: %s", name, done[name])
+    if failure is not None:
+        raise failure
+    return done
+
+
+def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
+    """Return how long a connector is left alone after the last of these restarts: twice as long after each of them."""
+    count = sum(now - at < REMEMBERED for at in restarts)
+    return min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
+
+
+def _look_after(name: str) -> str:
+    connector = _find(name)
+    if connector is None:
+        return "there is none"
+    if (state := connector["connectorState"]) != "RUNNING":
+        return f"{state}, so it can't be restarted"
+    now = datetime.fromtimestamp(framework.now(), tz=UTC)
+    if not _failed_tasks(name, now):
+        return "no failed task"
+    arn = connector["connectorArn"]
+    restarts = _restarts(arn)
+    if restarts and (left := max(restarts) + pause_after(restarts, now) - now) > timedelta(0):
+        return f"failed tasks, to be restarted in {left.total_seconds():.0f} s"
+    try:
+        kafka_connect.client().restart_connector(connectorArn=arn, onlyFailedTasks=True)
+    except kafka_connect.client().exceptions.BadRequestException as error:
+        # Something else has begun meanwhile, such as an update, which starts the tasks as well.
+        return f"failed tasks, not restarted: {error}"
+    return f"failed tasks restarted, {len(restarts) + 1} times by now"
+
+
+def _find(name: str) -> "ConnectorSummaryTypeDef | None":
+    pages = kafka_connect.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
+    found = (connector for page in pages for connector in page.get("connectors", []))
+    return next((connector for connector in found if connector["connectorName"] == name), None)
+
+
+def _failed_tasks(name: str, now: datetime) -> bool:
+    """Tell whether the newest figure counts failed tasks; without one there is nothing to go by."""
+    query: MetricDataQueryTypeDef = {
+        "Id": "failed",
+        "MetricStat": {
+            "Metric": {
+                "Namespace": NAMESPACE,
+                "MetricName": FAILED_TASKS,
+                "Dimensions": [{"Name": DIMENSION, "Value": name}],
+            },
+            "Period": 60,
+            "Stat": "Maximum",
+        },
+    }
+    answer = metrics().get_metric_data(
+        MetricDataQueries=[query], StartTime=now - LOOK_BACK, EndTime=now, ScanBy="TimestampDescending"
+    )
+    values = answer["MetricDataResults"][0].get("Values", [])
+    return bool(values) and values[0] > 0
+
+
+def _restarts(arn: str) -> list[datetime]:
+    pages = kafka_connect.client().get_paginator("list_connector_operations").paginate(connectorArn=arn)
+    return [
+        operation["creationTime"]
+        for page in pages
+        for operation in page.get("connectorOperations", [])
+        if operation["connectorOperationType"] == RESTART
+    ]
