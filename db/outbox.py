@@ -12,6 +12,7 @@ from typing import Literal
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from db.preflight import CONNECTOR_ROLE
 from db.tables import SCHEMA
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
@@ -19,9 +20,17 @@ Mode = Literal["transaction", "statement"]
 
 LOCK_FILE = "03_outbox_lock.sql"
 VIEWS_FILE = "03_outbox.sql"
-FUNCTION_FILES = (LOCK_FILE, "04_outbox_functions.sql", "04_outbox_refresh.sql", "05_outbox_{mode}.sql")
+FUNCTION_FILES = (
+    LOCK_FILE,
+    "04_outbox_functions.sql",
+    "04_outbox_queue.sql",
+    "04_outbox_refresh.sql",
+    "06_outbox_guards.sql",
+    "05_outbox_{mode}.sql",
+)
 REPLICATION_FILE = "07_replication.sql"
 TRIGGERS_FILE = "06_outbox_triggers.sql"
+RIGHTS_FILE = "08_connector_rights.sql"
 MODES: tuple[Mode, ...] = ("transaction", "statement")
 # A database from before there were versions has these steps.
 FIRST_STEPS = ("0001_outbox",)
@@ -151,6 +160,10 @@ def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
     _run_functions(cursor, mode)
     run(cursor, TRIGGERS_FILE)
     cursor.execute(_DROP_LEFTOVERS)
+    # A function that was dropped has lost its grants.
+    cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (CONNECTOR_ROLE,))
+    if cursor.fetchone():
+        run(cursor, RIGHTS_FILE)
     cursor.execute("SELECT datalake.outbox_refresh_all()")
     _note(cursor, target)
 
@@ -189,7 +202,7 @@ def _steps() -> tuple[str, ...]:
 @cache
 def _sql_hash() -> str:
     names = [VIEWS_FILE, *FUNCTION_FILES[:-1], *(FUNCTION_FILES[-1].format(mode=mode) for mode in MODES)]
-    names += [TRIGGERS_FILE, REPLICATION_FILE, *(f"migrations/{step}.sql" for step in _steps())]
+    names += [TRIGGERS_FILE, REPLICATION_FILE, RIGHTS_FILE, *(f"migrations/{step}.sql" for step in _steps())]
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{text_of(name)}\0".encode())

@@ -16,7 +16,7 @@ from plugins.versions import load_versions
 
 SCHEMA = "datalake"
 EVENTS_TABLE = f"{SCHEMA}.cdc_events"
-HEARTBEAT_TABLE = f"{SCHEMA}.cdc_heartbeat"
+HEARTBEAT_PROCEDURE = f"{SCHEMA}.outbox_beat"
 METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
@@ -190,9 +190,10 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
         # After a kill the old session may hold the slot until the server notices.
         "slot.max.retries": "60",
         "slot.retry.delay.ms": "1000",
-        # Without a change of our own the slot would hold back WAL that other tables fill.
+        # Without a change of our own the slot would hold back WAL that other tables fill. The procedure also does what
+        # the outbox has queued (docs/decisions/0011).
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
-        "heartbeat.action.query": f"UPDATE {HEARTBEAT_TABLE} SET beat_at = now() WHERE id = 1",  # noqa: S608 constant
+        "heartbeat.action.query": f"CALL {HEARTBEAT_PROCEDURE}()",
         # A database that is away is waited for, as long as it takes.
         "errors.max.retries": "-1",
         "retriable.restart.connector.wait.ms": str(settings.retry_wait_ms),

@@ -1,5 +1,5 @@
--- How a change reaches the outbox. At commit locks are taken in this order: gate, session's slot, outbox rows by order id.
--- Nothing else is waited for from there on, so writers of the outbox can't deadlock with one another.
+-- How a change reaches the outbox. At commit locks are taken in this order: gate, outbox rows by order id. docs/decisions/0011
+-- says what that keeps away, and what not.
 --
 -- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:
 --   1  head      customer_id, dates, shipment
@@ -7,40 +7,63 @@
 --   4  partners  customer, employee, shipper
 --   8  existence the order may be gone
 
--- The orders that embed the given rows.
-CREATE OR REPLACE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[]) RETURNS SETOF INTEGER
+-- Whether this transaction sees no more than when it began (REPEATABLE READ, SERIALIZABLE). Then it can't know what the outbox
+-- should say: what it changed goes into the queue.
+CREATE OR REPLACE FUNCTION datalake.outbox_frozen() RETURNS BOOLEAN
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
+
+CREATE OR REPLACE FUNCTION datalake.outbox_refuse_frozen() RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF datalake.outbox_frozen() THEN
+        RAISE EXCEPTION 'the outbox can''t be written at this isolation level: it wouldn''t say what others have committed'
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.';
+    END IF;
+END
+$$;
+
+-- The orders that embed the given rows; when there are more than `at_most`, that many of them (NULL: all).
+CREATE OR REPLACE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[], at_most INTEGER) RETURNS SETOF INTEGER
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     CASE entity
         WHEN 'customer' THEN
-            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.customer_id = ANY (keys);
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.customer_id = ANY (keys) LIMIT at_most;
         WHEN 'employee' THEN
-            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.employee_id = ANY (keys::SMALLINT[]);
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.employee_id = ANY (keys::SMALLINT[]) LIMIT at_most;
         WHEN 'territory' THEN
             RETURN QUERY SELECT o.order_id FROM datalake.orders o
-                JOIN datalake.employee_territories et ON et.employee_id = o.employee_id
-                WHERE et.territory_id = ANY (keys);
+                WHERE o.employee_id IN (
+                    SELECT et.employee_id FROM datalake.employee_territories et WHERE et.territory_id = ANY (keys)
+                ) LIMIT at_most;
         WHEN 'region' THEN
             RETURN QUERY SELECT o.order_id FROM datalake.orders o
-                JOIN datalake.employee_territories et ON et.employee_id = o.employee_id
-                JOIN datalake.territories t ON t.territory_id = et.territory_id
-                WHERE t.region_id = ANY (keys::SMALLINT[]);
+                WHERE o.employee_id IN (
+                    SELECT et.employee_id FROM datalake.employee_territories et
+                    JOIN datalake.territories t ON t.territory_id = et.territory_id
+                    WHERE t.region_id = ANY (keys::SMALLINT[])
+                ) LIMIT at_most;
         WHEN 'shipper' THEN
-            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.ship_via = ANY (keys::SMALLINT[]);
+            RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.ship_via = ANY (keys::SMALLINT[]) LIMIT at_most;
         WHEN 'product' THEN
-            RETURN QUERY SELECT d.order_id FROM datalake.order_details d WHERE d.product_id = ANY (keys::SMALLINT[]);
+            RETURN QUERY SELECT d.order_id FROM datalake.order_details d
+                WHERE d.product_id = ANY (keys::SMALLINT[]) LIMIT at_most;
         WHEN 'supplier' THEN
             RETURN QUERY SELECT d.order_id FROM datalake.order_details d
-                JOIN datalake.products p ON p.product_id = d.product_id
-                WHERE p.supplier_id = ANY (keys::SMALLINT[]);
+                WHERE d.product_id IN (
+                    SELECT p.product_id FROM datalake.products p WHERE p.supplier_id = ANY (keys::SMALLINT[])
+                ) LIMIT at_most;
         WHEN 'category' THEN
             RETURN QUERY SELECT d.order_id FROM datalake.order_details d
-                JOIN datalake.products p ON p.product_id = d.product_id
-                WHERE p.category_id = ANY (keys::SMALLINT[]);
+                WHERE d.product_id IN (
+                    SELECT p.product_id FROM datalake.products p WHERE p.category_id = ANY (keys::SMALLINT[])
+                ) LIMIT at_most;
         WHEN 'everything' THEN
             RETURN QUERY SELECT o.order_id FROM datalake.orders o
-                UNION SELECT e.order_id FROM datalake.cdc_events e;
+                UNION SELECT e.order_id FROM datalake.cdc_events e LIMIT at_most;
     END CASE;
 END
 $$;
@@ -53,27 +76,18 @@ AS $$
 DECLARE
     class  CONSTANT INTEGER := 'pg_class'::REGCLASS::OID::INTEGER;
     object CONSTANT INTEGER := 'datalake.cdc_events'::REGCLASS::OID::INTEGER;
-    frozen_snapshot CONSTANT BOOLEAN := current_setting('transaction_isolation') IN ('repeatable read', 'serializable');
 BEGIN
     IF alone THEN
         PERFORM pg_advisory_xact_lock(class, object);
         UPDATE datalake.outbox_gate SET commits = commits + 1 WHERE slot = 0;
-        IF frozen_snapshot THEN
-            PERFORM FROM datalake.outbox_gate WHERE slot > 0 FOR SHARE;
-        END IF;
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, object);
-        UPDATE datalake.outbox_gate SET commits = commits + 1 WHERE slot = 1 + pg_backend_pid() % 256;
-        IF frozen_snapshot THEN
-            PERFORM FROM datalake.outbox_gate WHERE slot = 0 FOR SHARE;
-        END IF;
     END IF;
 END
 $$;
 
--- Write these parts of these orders, whose outbox rows are there and locked (or, for parts 0, not there). `touch` writes a
--- row even when it already says the same. OFFSET 0 assembles each document once, though it is compared and written.
--- Returns the number of rows written.
+-- Write these parts of these orders, whose outbox rows are there and locked. `touch` writes a row even when it already says the
+-- same. OFFSET 0 assembles each document once, though it is compared and written. Returns the number of rows written.
 CREATE OR REPLACE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
@@ -81,9 +95,6 @@ DECLARE
     written INTEGER;
 BEGIN
     CASE parts
-        WHEN 0 THEN
-            INSERT INTO datalake.cdc_events
-            SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids);
         WHEN 1 THEN
             UPDATE datalake.cdc_events e
             SET customer_id = v.customer_id, order_date = v.order_date, required_date = v.required_date,
@@ -137,6 +148,30 @@ BEGIN
 END
 $$;
 
+-- Write these orders, which have no outbox row. Returns those that somebody else has given one meanwhile: it says what he saw.
+CREATE OR REPLACE FUNCTION datalake.outbox_insert(ids INTEGER[]) RETURNS INTEGER[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    inserted INTEGER[];
+BEGIN
+    WITH written AS (
+        INSERT INTO datalake.cdc_events
+        SELECT v.*, clock_timestamp() FROM datalake.current_order_events v WHERE v.order_id = ANY (ids)
+        ON CONFLICT (order_id) DO NOTHING
+        RETURNING order_id
+    )
+    SELECT array_agg(w.order_id) INTO inserted FROM written w;
+    IF cardinality(inserted) = cardinality(ids) THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT array_agg(o.order_id) FROM datalake.orders o
+        WHERE o.order_id = ANY (ids) AND o.order_id <> ALL (coalesce(inserted, '{}'))
+    );
+END
+$$;
+
 -- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
 -- statement of their own: the statements after it then see whatever the lock's previous holder committed, and two
 -- transactions that share orders wait for each other in turn.
@@ -145,28 +180,40 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = for
 AS $$
 DECLARE
     present INTEGER[];
+    absent  INTEGER[];
     ids     INTEGER[];
     parts   INTEGER;
 BEGIN
-    SELECT array_agg(locked.order_id) INTO present
-    FROM (
-        SELECT e.order_id FROM datalake.cdc_events e
-        WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE
-    ) AS locked;
-    IF present IS NULL THEN
-        PERFORM datalake.outbox_write_parts(order_ids, 0, touch);
-    ELSIF cardinality(present) = cardinality(order_ids) AND order_parts[1] = ALL (order_parts) THEN
-        PERFORM datalake.outbox_write_parts(order_ids, order_parts[1], touch);
-    ELSE
-        FOR parts, ids IN
-            SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
-            FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
-            LEFT JOIN unnest(present) AS e(order_id) ON e.order_id = changed.order_id
-            GROUP BY 1
-        LOOP
-            PERFORM datalake.outbox_write_parts(ids, parts, touch);
-        END LOOP;
-    END IF;
+    LOOP
+        SELECT array_agg(locked.order_id) INTO present
+        FROM (
+            SELECT e.order_id FROM datalake.cdc_events e
+            WHERE e.order_id = ANY (order_ids) ORDER BY e.order_id FOR UPDATE
+        ) AS locked;
+        IF present IS NULL THEN
+            absent := order_ids;
+        ELSIF cardinality(present) = cardinality(order_ids) AND order_parts[1] = ALL (order_parts) THEN
+            PERFORM datalake.outbox_write_parts(order_ids, order_parts[1], touch);
+            RETURN;
+        ELSE
+            absent := NULL;
+            FOR parts, ids IN
+                SELECT CASE WHEN e.order_id IS NULL THEN 0 ELSE changed.parts END, array_agg(changed.order_id)
+                FROM unnest(order_ids, order_parts) AS changed(order_id, parts)
+                LEFT JOIN unnest(present) AS e(order_id) ON e.order_id = changed.order_id
+                GROUP BY 1
+            LOOP
+                IF parts = 0 THEN
+                    absent := ids;
+                ELSE
+                    PERFORM datalake.outbox_write_parts(ids, parts, touch);
+                END IF;
+            END LOOP;
+        END IF;
+        order_ids := datalake.outbox_insert(absent);
+        EXIT WHEN order_ids IS NULL;
+        order_parts := array_fill(15, ARRAY[cardinality(order_ids)]);
+    END LOOP;
 END
 $$;
 
@@ -178,6 +225,7 @@ DECLARE
     changes     datalake.outbox_pending[];
     all_parts   INTEGER;
     edits       BOOLEAN;
+    many        BOOLEAN;
     order_ids   INTEGER[];
     order_parts INTEGER[];
 BEGIN
@@ -188,26 +236,42 @@ BEGIN
     IF changes IS NULL THEN
         RETURN NULL;
     END IF;
-    -- A head embeds nothing.
-    IF all_parts <> 1 THEN
-        PERFORM datalake.outbox_enter(alone => edits);
+    -- A head embeds nothing, and whoever changed one order's head holds its row in orders, so that nobody else writes this part:
+    -- no need of the gate, nor to lock first. The row is gone only if somebody deleted it by hand.
+    IF all_parts = 1 AND NOT edits AND cardinality(changes) = 1 AND cardinality(changes[1].keys) = 1 THEN
+        order_ids := changes[1].keys;
+        IF datalake.outbox_write_parts(order_ids, 1, touch => FALSE) = 1
+           OR EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = order_ids[1]) THEN
+            RETURN NULL;
+        END IF;
     END IF;
+    PERFORM datalake.outbox_enter(alone => edits);
     -- Only now look for the orders: others may have come while we waited.
     IF cardinality(changes) = 1 AND NOT edits AND changes[1].edits_seen IS NULL THEN
         order_ids := changes[1].keys;
         order_parts := array_fill(all_parts, ARRAY[cardinality(order_ids)]);
-        -- Whoever changed one order's head holds its row in orders, so nobody else writes that part: no need to lock first.
-        IF all_parts = 1 AND cardinality(order_ids) = 1 AND datalake.outbox_write_parts(order_ids, 1, touch => FALSE) = 1 THEN
-            RETURN NULL;
-        END IF;
     ELSE
+        IF edits THEN
+            SELECT count(*) > s.inline_orders INTO many
+            FROM datalake.outbox_settings s
+            LEFT JOIN LATERAL (
+                SELECT DISTINCT datalake.outbox_orders_of(c.entity, c.keys, s.inline_orders + 1)
+                FROM unnest(changes) AS c WHERE c.entity <> 'order'
+            ) AS embedding ON TRUE
+            GROUP BY s.inline_orders;
+            IF many THEN
+                INSERT INTO datalake.outbox_queue (entity, keys, parts, cut)
+                SELECT DISTINCT c.entity, c.keys, c.parts, TRUE FROM unnest(changes) AS c WHERE c.entity <> 'order';
+            END IF;
+        END IF;
         SELECT array_agg(a.order_id), array_agg(a.parts) INTO order_ids, order_parts
         FROM (
             SELECT embedding.order_id, bit_or(c.parts) AS parts
             FROM unnest(changes) AS c
             CROSS JOIN LATERAL (
                 SELECT unnest(c.keys)::INTEGER AS order_id WHERE c.entity = 'order'
-                UNION ALL SELECT datalake.outbox_orders_of(c.entity, c.keys) WHERE c.entity <> 'order'
+                UNION ALL
+                SELECT datalake.outbox_orders_of(c.entity, c.keys, NULL) WHERE c.entity <> 'order' AND NOT many
             ) AS embedding
             -- Else it is written already, and nothing that it embeds has been edited since.
             WHERE c.entity <> 'order' OR c.edits_seen IS NULL
@@ -234,20 +298,34 @@ BEGIN
 END
 $$;
 
--- Bring all of the outbox up to date: at load, and after a time without triggers.
+-- Bring all of the outbox up to date: at load, and after a time without triggers. Others may write meanwhile; only rows that
+-- differ are locked.
 CREATE OR REPLACE PROCEDURE datalake.usp_init_order_events()
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    present INTEGER[];
+    different INTEGER[];
 BEGIN
-    PERFORM datalake.outbox_enter(alone => TRUE);
-    SELECT array_agg(e.order_id) INTO present FROM datalake.cdc_events e;
-    INSERT INTO datalake.cdc_events
-    SELECT v.*, clock_timestamp() FROM datalake.current_order_events v
-    WHERE NOT EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = v.order_id);
-    IF present IS NOT NULL THEN
-        PERFORM datalake.outbox_write(present, array_fill(15, ARRAY[cardinality(present)]), touch => FALSE);
+    PERFORM datalake.outbox_refuse_frozen();
+    PERFORM datalake.outbox_enter(alone => FALSE);
+    SELECT array_agg(d.order_id) INTO different
+    FROM (
+        SELECT o.order_id FROM datalake.orders o
+        WHERE NOT EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = o.order_id)
+        UNION ALL
+        SELECT e.order_id FROM datalake.cdc_events e
+        WHERE NOT EXISTS (SELECT FROM datalake.orders o WHERE o.order_id = e.order_id)
+        UNION ALL
+        SELECT e.order_id FROM datalake.cdc_events e
+        JOIN datalake.current_order_events v ON v.order_id = e.order_id
+        WHERE (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
+               e.customer, e.employee, e.shipper, e.shipment)
+              IS DISTINCT FROM
+              (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
+               v.customer, v.employee, v.shipper, v.shipment)
+    ) AS d;
+    IF different IS NOT NULL THEN
+        PERFORM datalake.outbox_write(different, array_fill(15, ARRAY[cardinality(different)]), touch => FALSE);
     END IF;
 END
 $$;

@@ -39,7 +39,8 @@ BEGIN
         RETURN 0;
     END IF;
     IF missing THEN
-        PERFORM datalake.outbox_enter(alone => TRUE);
+        PERFORM datalake.outbox_refuse_frozen();
+    PERFORM datalake.outbox_enter(alone => FALSE);
     END IF;
     PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]), touch => FALSE);
     UPDATE datalake.outbox_refresh SET after_order_id = ids[cardinality(ids)];
@@ -73,6 +74,7 @@ BEGIN
     PERFORM datalake.outbox_drop_views();
     EXECUTE ddl;
     EXECUTE definition;
+    PERFORM datalake.outbox_watch();
     PERFORM datalake.outbox_refresh_all();
 END
 $$;

@@ -5,12 +5,22 @@ CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
+    at_most   INTEGER;
     order_ids INTEGER[];
 BEGIN
+    IF datalake.outbox_frozen() THEN
+        INSERT INTO datalake.outbox_queue (entity, keys, parts) VALUES (changed_entity, changed_keys, changed_parts);
+        RETURN;
+    END IF;
     IF changed_entity = 'order' THEN
         order_ids := changed_keys;
     ELSE
-        order_ids := ARRAY(SELECT DISTINCT datalake.outbox_orders_of(changed_entity, changed_keys));
+        SELECT s.inline_orders INTO at_most FROM datalake.outbox_settings s;
+        order_ids := ARRAY(SELECT DISTINCT datalake.outbox_orders_of(changed_entity, changed_keys, at_most + 1));
+        -- Too many to write here; the commit queues them.
+        IF cardinality(order_ids) > at_most THEN
+            order_ids := '{}';
+        END IF;
     END IF;
     -- A head embeds nothing.
     IF changed_parts <> 1 THEN

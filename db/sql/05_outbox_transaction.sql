@@ -4,6 +4,10 @@ CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
+    IF datalake.outbox_frozen() THEN
+        INSERT INTO datalake.outbox_queue (entity, keys, parts) VALUES (changed_entity, changed_keys, changed_parts);
+        RETURN;
+    END IF;
     PERFORM FROM datalake.outbox_pending p
     WHERE p.transaction_id = pg_current_xact_id() AND p.entity = changed_entity AND p.keys = changed_keys
       AND p.parts & changed_parts = changed_parts;

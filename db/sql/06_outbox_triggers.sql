@@ -1,5 +1,4 @@
--- Statement-level triggers on everything that an order embeds. Rows that orders refer to by foreign key need none for INSERT
--- and DELETE: no order can refer to them before the one and after the other.
+-- Statement-level triggers on everything that an order embeds: each kind of row, each kind of statement.
 
 CREATE OR REPLACE FUNCTION datalake.outbox_capture_orders() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
@@ -54,7 +53,9 @@ BEGIN
 END
 $$;
 
--- Arguments of the trigger: the kind of row, the column that names it, and the parts of an outbox row that show it.
+-- Arguments of the trigger: the kind of row, the column that names it, the parts of an outbox row that show it, the columns
+-- that no event shows, and the tables whose foreign keys say that no order embeds a row that isn't there yet or any more
+-- ('{}': an order does, without one).
 CREATE OR REPLACE FUNCTION datalake.outbox_capture() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
@@ -66,17 +67,40 @@ BEGIN
     ELSIF TG_OP = 'DELETE' THEN
         SELECT array_agg(DISTINCT to_jsonb(o) ->> TG_ARGV[1]) INTO keys FROM old_rows o;
     ELSE
-        SELECT array_agg(c.key) INTO keys
+        WITH before AS (
+            SELECT to_jsonb(o) - TG_ARGV[3]::TEXT[] AS shown FROM old_rows o
+        ), after AS (
+            SELECT to_jsonb(n) - TG_ARGV[3]::TEXT[] AS shown FROM new_rows n
+        )
+        SELECT array_agg(DISTINCT c.shown ->> TG_ARGV[1]) INTO keys
         FROM (
-            SELECT to_jsonb(o) ->> TG_ARGV[1] AS key FROM old_rows o
-            UNION SELECT to_jsonb(n) ->> TG_ARGV[1] FROM new_rows n
+            (TABLE before EXCEPT ALL TABLE after) UNION ALL (TABLE after EXCEPT ALL TABLE before)
         ) AS c;
     END IF;
-    IF keys IS NOT NULL THEN
+    IF keys IS NOT NULL
+       AND (TG_OP = 'UPDATE' OR NOT datalake.outbox_guarded(TG_RELID, TG_ARGV[4]::TEXT[])
+            OR EXISTS (SELECT FROM datalake.outbox_orders_of(TG_ARGV[0], keys, 1))) THEN
         PERFORM datalake.outbox_changed(TG_ARGV[0], keys, TG_ARGV[2]::INTEGER);
     END IF;
     RETURN NULL;
 END
+$$;
+
+-- Whether foreign keys of all these tables, checked by the end of each statement, refer to this one. Then an order that embeds a
+-- row which has come or gone is in sight at the end of the statement: the row was replaced in it.
+CREATE OR REPLACE FUNCTION datalake.outbox_guarded(embedded OID, referring TEXT[]) RETURNS BOOLEAN
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT cardinality(referring) > 0
+       AND current_setting('transaction_isolation') NOT IN ('repeatable read', 'serializable')
+       AND NOT EXISTS (
+           SELECT FROM unnest(referring) AS r
+           WHERE NOT EXISTS (
+               SELECT FROM pg_constraint c
+               WHERE c.conrelid = ('datalake.' || quote_ident(r))::REGCLASS AND c.contype = 'f' AND c.confrelid = embedded
+                 AND c.convalidated AND NOT c.condeferrable
+           )
+       )
 $$;
 
 CREATE OR REPLACE FUNCTION datalake.outbox_capture_truncate() RETURNS TRIGGER
@@ -88,27 +112,38 @@ BEGIN
 END
 $$;
 
-DO $$
+-- Watch all tables. After a change of the views this is to be run again: the columns that no event shows are read from them.
+CREATE OR REPLACE FUNCTION datalake.outbox_watch() RETURNS VOID
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
 DECLARE
-    source RECORD;
-    event  TEXT;
+    source  RECORD;
+    event   TEXT;
+    hidden  NAME[];
 BEGIN
     FOR source IN
         SELECT * FROM (VALUES
-            ('orders',               '{INSERT,UPDATE,DELETE}'::TEXT[], 'outbox_capture_orders()'),
-            ('order_details',        '{INSERT,UPDATE,DELETE}', 'outbox_capture_lines()'),
-            ('employee_territories', '{INSERT,UPDATE,DELETE}', $f$outbox_capture('employee', 'employee_id', 4)$f$),
-            ('employees',            '{UPDATE}', $f$outbox_capture('employee', 'employee_id', 4)$f$),
-            ('territories',          '{UPDATE}', $f$outbox_capture('territory', 'territory_id', 4)$f$),
-            ('region',               '{UPDATE}', $f$outbox_capture('region', 'region_id', 4)$f$),
-            ('customers',            '{UPDATE}', $f$outbox_capture('customer', 'customer_id', 4)$f$),
-            ('shippers',             '{UPDATE}', $f$outbox_capture('shipper', 'shipper_id', 4)$f$),
-            ('products',             '{UPDATE}', $f$outbox_capture('product', 'product_id', 2)$f$),
-            ('suppliers',            '{UPDATE}', $f$outbox_capture('supplier', 'supplier_id', 2)$f$),
-            ('categories',           '{UPDATE}', $f$outbox_capture('category', 'category_id', 2)$f$)
-        ) AS s (table_name, events, capture)
+            ('orders',               NULL, NULL, NULL, NULL),
+            ('order_details',        NULL, NULL, NULL, NULL),
+            ('employee_territories', 'employee', 'employee_id', 4, '{}'),
+            ('employees',            'employee', 'employee_id', 4, '{orders,employee_territories}'),
+            ('territories',          'territory', 'territory_id', 4, '{employee_territories}'),
+            ('region',               'region', 'region_id', 4, '{territories}'),
+            ('customers',            'customer', 'customer_id', 4, '{orders}'),
+            ('shippers',             'shipper', 'shipper_id', 4, '{orders}'),
+            ('products',             'product', 'product_id', 2, '{order_details}'),
+            ('suppliers',            'supplier', 'supplier_id', 2, '{products}'),
+            ('categories',           'category', 'category_id', 2, '{products}')
+        ) AS s (table_name, entity, key, parts, referring)
     LOOP
-        FOREACH event IN ARRAY source.events LOOP
+        SELECT array_agg(a.attname) INTO hidden
+        FROM pg_attribute a
+        WHERE a.attrelid = to_regclass('datalake.' || source.table_name) AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attname NOT IN (
+              SELECT s.attname FROM pg_attribute s
+              WHERE s.attrelid = coalesce(to_regclass('datalake.current_order_' || source.table_name), a.attrelid)
+          );
+        FOREACH event IN ARRAY '{INSERT,UPDATE,DELETE}'::TEXT[] LOOP
             EXECUTE format(
                 'CREATE OR REPLACE TRIGGER outbox_%s AFTER %s ON datalake.%I REFERENCING %s
                  FOR EACH STATEMENT EXECUTE FUNCTION datalake.%s',
@@ -118,7 +153,12 @@ BEGIN
                     WHEN 'DELETE' THEN 'OLD TABLE AS old_rows'
                     ELSE 'OLD TABLE AS old_rows NEW TABLE AS new_rows'
                 END,
-                source.capture);
+                CASE source.table_name
+                    WHEN 'orders' THEN 'outbox_capture_orders()'
+                    WHEN 'order_details' THEN 'outbox_capture_lines()'
+                    ELSE format('outbox_capture(%L, %L, %L, %L, %L)', source.entity, source.key, source.parts,
+                                coalesce(hidden, '{}'), source.referring)
+                END);
         END LOOP;
         EXECUTE format(
             'CREATE OR REPLACE TRIGGER outbox_truncate AFTER TRUNCATE ON datalake.%I
@@ -127,6 +167,7 @@ BEGIN
     END LOOP;
 END
 $$;
+SELECT datalake.outbox_watch();
 
 -- Triggers need no EXECUTE right of the user; nobody else has business with these functions.
 DO $$

@@ -76,6 +76,11 @@ class Shop:
         with self._admin.cursor() as cursor:
             cursor.execute(statement)
 
+    def drain(self) -> list[Event]:
+        """Do what is queued, as the connector does with each beat, and return the outbox events that it caused."""
+        self.run("CALL outbox_drain()")
+        return self.events()
+
     def assert_consistent(self) -> None:
         """Every order is in the outbox as the tables say, nothing else is, and nothing is left to do."""
         expected, actual = expected_outbox(self._admin), actual_outbox(self._admin)
@@ -83,6 +88,7 @@ class Shop:
         for order_id, row in expected.items():
             assert actual[order_id] == row, f"order {order_id}"
         assert self.value("SELECT count(*) FROM outbox_pending") == 0
+        assert self.value("SELECT entries FROM outbox_lag") == 0
 
     def close(self) -> None:
         """Close all connections."""

@@ -17,6 +17,12 @@ _KEYS = {
     "region": "region_id",
     "territories": "territory_id",
 }
+# Columns that no event shows.
+HIDDEN = {
+    "products": ("units_in_stock", "units_on_order", "reorder_level"),
+    "categories": ("picture",),
+    "employees": ("photo",),
+}
 _HEAD = ("order_id", "customer_id", "order_date", "required_date", "shipped_date")
 
 
@@ -66,7 +72,8 @@ def actual_outbox(connection: Connection) -> dict[int, Document]:
 
 def _rows(connection: Connection, table: str) -> list[Document]:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT (to_jsonb(t) - 'updated_at')::text FROM datalake.{table} t")
+        hidden = list(HIDDEN.get(table, ("updated_at",)))
+        cursor.execute(f"SELECT (to_jsonb(t) - %s)::text FROM datalake.{table} t", (hidden,))
         return [_parsed(text) for (text,) in cursor.fetchall()]
 
 

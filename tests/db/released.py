@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg2
 
 from db.outbox import Mode
+from db.preflight import CONNECTOR_ROLE
 from db.sample import DEFAULT_SEED, generate
 from db.tables import TABLES, copy_lines
 from local.postgres import ConnectionParameters
@@ -27,6 +28,10 @@ def load_released(parameters: ConnectionParameters, mode: Mode) -> None:
             cursor.execute(_text(f"{name}.sql"))
         cursor.execute("CALL datalake.usp_init_order_events()")
         cursor.execute(_text("06_outbox_triggers.sql"))
+        cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (CONNECTOR_ROLE,))
+        if cursor.fetchone() is None:
+            cursor.execute(f"CREATE ROLE {CONNECTOR_ROLE} LOGIN REPLICATION")
+        cursor.execute(_text("08_connector_rights.sql"))
 
 
 def _text(name: str) -> str:

@@ -49,6 +49,7 @@ def test_it_may_read_what_is_published_and_beat_the_heart(connector: Connection,
     for table in PUBLISHED:
         execute(connector, f"SELECT * FROM {table}")
     execute(connector, "UPDATE datalake.cdc_heartbeat SET beat_at = now() WHERE id = 1")
+    execute(connector, "CALL datalake.outbox_beat()")
     assert shop.value("SELECT count(*) FROM cdc_heartbeat WHERE beat_at > now() - interval '1 minute'") == 1
 
 
@@ -68,7 +69,9 @@ def test_it_may_read_what_is_published_and_beat_the_heart(connector: Connection,
         "CREATE SCHEMA mine",
         "CREATE ROLE mine",
         "CALL usp_init_order_events()",
-        "SELECT outbox_orders_of('order', '{1}')",
+        "SELECT outbox_orders_of('order', '{1}', 1)",
+        "SELECT outbox_queue_all()",
+        "SELECT 1 FROM outbox_queue",
         "SELECT pg_read_file('postgresql.conf')",
         "COPY cdc_events TO PROGRAM 'cat'",
         "ALTER PUBLICATION cdc_publication ADD TABLE orders",

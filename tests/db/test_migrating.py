@@ -273,7 +273,14 @@ def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(
     assert "\n" not in str(caught.value)
     assert writers.failures == []
     assert catalogue(released) == before
-    released.assert_consistent()
+    # As the first release's views say.
+    assert (
+        released.value(
+            "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
+            " WHERE to_jsonb(v) IS DISTINCT FROM to_jsonb(e) - 'updated_at'"
+        )
+        == 0
+    )
 
 
 def test_a_view_of_somebody_elses_on_ours_is_named(released: Shop) -> None:

@@ -59,6 +59,6 @@ def test_what_a_savepoint_takes_back_is_not_written(statement_shop: Shop) -> Non
 
 
 def test_truncating_orders_deletes_them(statement_shop: Shop) -> None:
-    events = statement_shop.commit("TRUNCATE orders CASCADE")
+    events = statement_shop.commit("TRUNCATE orders CASCADE") + statement_shop.drain()
     assert [event.op for event in events] == ["d"] * 829
     statement_shop.assert_consistent()

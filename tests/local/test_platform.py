@@ -196,6 +196,10 @@ def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
     note = secrets.token_urlsafe((LARGEST_EVENT_BYTES - 4096) * 3 // 4)
     execute(
         platform.endpoints.source,
+        sql.SQL("UPDATE datalake.outbox_settings SET max_event_bytes = {}").format(sql.Literal(LARGEST_EVENT_BYTES)),
+    )
+    execute(
+        platform.endpoints.source,
         sql.SQL("INSERT INTO datalake.cdc_events (order_id, order_items) VALUES (-1, {})").format(
             sql.Literal(json.dumps([{"note": note}]))
         ),
@@ -274,6 +278,15 @@ def drop_slot(name: str, source: ConnectionParameters) -> bool:
     except psycopg2.errors.ObjectInUse:
         return False
     return True
+
+
+def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:
+    execute(platform.endpoints.source, "UPDATE datalake.outbox_settings SET inline_orders = 0")
+    before = len(landed(platform))
+    execute(platform.endpoints.source, "UPDATE datalake.customers SET phone = '1' WHERE customer_id = 'VINET'")
+    # The connector's heartbeat does what is queued.
+    eventually(lambda: len(landed(platform)) > before)
+    assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:

@@ -41,10 +41,10 @@ def test_the_source_never_turns_a_value_into_null_and_never_gives_up_on_the_data
     assert config["errors.max.retries"] == "-1"
 
 
-def test_the_heartbeat_writes_to_the_heartbeat_table() -> None:
+def test_the_heartbeat_calls_the_procedure_that_the_source_has_for_it() -> None:
     config = source_connector(replace(SOURCE, heartbeat_interval_ms=1_000))
     assert config["heartbeat.interval.ms"] == "1000"
-    assert config["heartbeat.action.query"].startswith("UPDATE datalake.cdc_heartbeat SET beat_at = now()")
+    assert config["heartbeat.action.query"] == "CALL datalake.outbox_beat()"
 
 
 def test_what_an_environment_decides_arrives_in_the_source() -> None:
