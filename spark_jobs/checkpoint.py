@@ -1,7 +1,9 @@
 """The progress that each Hudi commit carries in its metadata, under HoodieStreamer's own keys."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from spark_jobs import tombstones
 
@@ -9,43 +11,86 @@ PREFIX = "deltastreamer.checkpoint"
 SOURCE_KEY = f"{PREFIX}.key"
 RESET_KEY = f"{PREFIX}.reset_key"
 IGNORE_KEY = f"{PREFIX}.ignore_key"
+# The whole register of deletes, or a commit's own deletes, to be added to what the commits before it say.
 TOMBSTONES_KEY = f"{PREFIX}.tombstones"
+ADDED_KEY = f"{PREFIX}.tombstones.added"
+# Commits between two that carry the whole register: fewer than Hudi's active timeline keeps (20 at least).
+FULL_EVERY = 10
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far the source has been read, and the deletes remembered; the two `--checkpoint` values applied last."""
+    """How far the source has been read, and the deletes remembered; the two `--checkpoint` values applied last.
+
+    `added` are the deletes of this commit alone, and `since_full` how many commits go back to the whole register;
+    `complete` is False where the commit that carried it is gone.
+    """
 
     source: str | None = None
     reset: str | None = None
     ignored: str | None = None
     deleted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    added: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    since_full: int = field(default=0, compare=False)
+    complete: bool = field(default=True, compare=False)
+
+    @cached_property
+    def newest_delete(self) -> str | None:
+        """The highest ordering value of the remembered deletes; None without any."""
+        return max(self.deleted.values(), key=tombstones.rank, default=None)
+
+    def following(self, source: str, deletes: Mapping[str, str], *, limit: int) -> tuple["Checkpoint", int]:
+        """Return the next commit's checkpoint, and how many deletes are no longer remembered for lack of room."""
+        deleted, dropped = self.deleted, 0
+        if deletes:
+            deleted, dropped = tombstones.merge(self.deleted, deletes, limit=limit)
+        since_full = (self.since_full + 1) % FULL_EVERY if self.deleted else 0
+        return replace(self, source=source, deleted=deleted, added=deletes, since_full=since_full), dropped
 
     def to_metadata(self) -> dict[str, str]:
         """Return the metadata entries of a commit; empty values are left out, as Hudi doesn't store them."""
-        entries = {
-            SOURCE_KEY: self.source,
-            RESET_KEY: self.reset,
-            IGNORE_KEY: self.ignored,
-            TOMBSTONES_KEY: tombstones.encode(self.deleted) if self.deleted else None,
-        }
+        entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, IGNORE_KEY: self.ignored}
+        if self.since_full:
+            entries[ADDED_KEY] = tombstones.encode(self.added)
+        elif self.deleted:
+            entries[TOMBSTONES_KEY] = tombstones.encode(self.deleted)
         return {key: value for key, value in entries.items() if value}
 
 
-def from_metadata(metadata: Mapping[str, str]) -> Checkpoint:
-    """Return the checkpoint of a commit's metadata; an empty one when there is none."""
+def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
+    """Return the checkpoint of the newest of some commits' metadata, newest first; an empty one without any.
+
+    Only as many are read as it takes to find the whole register of deletes.
+    """
+    newest: Mapping[str, str] | None = None
+    added: list[Mapping[str, str]] = []
+    register: Mapping[str, str] = {}
+    complete = False
+    for metadata in commits:
+        newest = newest or metadata
+        if ADDED_KEY not in metadata:
+            register, complete = tombstones.decode(metadata.get(TOMBSTONES_KEY)), True
+            break
+        added.append(tombstones.decode(metadata[ADDED_KEY]))
+    if newest is None:
+        return Checkpoint()
+    for deletes in reversed(added):
+        register, _ = tombstones.merge(register, deletes, limit=sys.maxsize)
     return Checkpoint(
-        source=metadata.get(SOURCE_KEY),
-        reset=metadata.get(RESET_KEY),
-        ignored=metadata.get(IGNORE_KEY),
-        deleted=tombstones.decode(metadata.get(TOMBSTONES_KEY)),
+        source=newest.get(SOURCE_KEY),
+        reset=newest.get(RESET_KEY),
+        ignored=newest.get(IGNORE_KEY),
+        deleted=register,
+        # Without its beginning the register is written whole again.
+        since_full=len(added) if complete else FULL_EVERY - 1,
+        complete=complete,
     )
 
 
 def starting_from(stored: Checkpoint, *, reset: str | None, ignore: str | None) -> Checkpoint:
     """Return where to start: `--checkpoint` and `--ignore-checkpoint` count once, until a commit has stored them."""
     if reset is not None and reset != stored.reset:
-        return Checkpoint(source=reset, reset=reset, ignored=ignore or stored.ignored, deleted=stored.deleted)
+        return replace(stored, source=reset, reset=reset, ignored=ignore or stored.ignored)
     if ignore is not None and ignore != stored.ignored:
-        return Checkpoint(source=None, reset=stored.reset, ignored=ignore, deleted=stored.deleted)
+        return replace(stored, source=None, ignored=ignore)
     return stored

@@ -29,7 +29,11 @@ _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class Decoder:
-    """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch."""
+    """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
+
+    `refusal` is the reason given to events with fields that the columns lack; None while columns may be added.
+    `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
+    """
 
     def __init__(
         self,
@@ -37,8 +41,8 @@ class Decoder:
         *,
         required: Sequence[str],
         unplaceable: Callable[[Expression], Expression] | None = None,
+        refusal: str | None = None,
     ) -> None:
-        """`unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does."""
         known = [column.name for column in columns]
         wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
@@ -48,6 +52,8 @@ class Decoder:
         reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _missing(required), _bad_operation(known)]
         if unplaceable:
             reasons.append(unplaceable(_is_delete(known)))
+        reasons += [_unusable_names(unknown, known), _refused_names(unknown, refusal)]
+        fits = F.col("reason").isNull()
         self._parsed = [
             *map(F.col, LINE_COLUMNS),
             _is_one_json_value(F.col("line")).alias("_whole"),
@@ -62,23 +68,24 @@ class Decoder:
         self._judged = [
             *map(F.col, LINE_COLUMNS),
             (F.trim("line") == "").alias("blank"),
-            F.when(F.trim("line") != "", F.coalesce(*reasons, _unusable_names(unknown, known))).alias("reason"),
-            F.coalesce(unknown, _no_names()).alias("unknown"),
+            F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
+            F.array_sort(unknown).alias("_new"),
             _names_where(placeholders).alias("placeholders"),
             _is_delete(known).alias("deleted"),
             F.col("row"),
         ]
-        kept = F.when(F.col("reason").isNotNull() | (F.size("placeholders") > 0), F.col("line")).alias("line")
-        others = ("origin", "block", "number", "tie", "blank", "reason", "unknown", "placeholders", "deleted", "row")
-        self._output = [*map(F.col, others), kept]
+        kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
+        unknown_of_fitting = F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(_no_names()).alias("unknown")
+        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
+        self._output = [*map(F.col, others), unknown_of_fitting, kept]
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
 
         Returns origin, block, number, tie; `blank` for a line that is no event; `reason` (null when the line fits);
-        `unknown`, the names of fields with values that the columns lack; `placeholders`, the names of columns that came
-        as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where it may go to
-        quarantine.
+        `unknown`, the names of fields with values that the columns lack, of lines that fit; `placeholders`, the names
+        of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where
+        it may go to quarantine or has unknown fields.
         """
         converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
         return converted.select(self._judged).select(self._output)
@@ -194,9 +201,19 @@ def _bad_operation(known: Sequence[str]) -> Expression:
 
 
 def _unusable_names(unknown: Expression, known: Sequence[str]) -> Expression:
+    """Name the new fields that can't be columns: by their characters, or as they differ from another by case only."""
     taken = [name.lower() for name in known]
     unusable = F.filter(unknown, lambda name: ~name.rlike(_COLUMN_NAME) | F.lower(name).isin(*taken))
-    return F.when(F.size(unusable) > 0, F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", unusable)))
+    lower = F.transform(unknown, lambda name: F.lower(name))
+    clash = F.size(F.array_distinct(lower)) < F.size(unknown)
+    listed = F.when(F.size(unusable) > 0, unusable).when(clash, unknown)
+    return F.when(listed.isNotNull(), F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", listed)))
+
+
+def _refused_names(unknown: Expression, refusal: str | None) -> Expression:
+    if refusal is None:
+        return F.lit(None).cast("string")
+    return F.when(F.size(unknown) > 0, F.concat(F.lit(f"name: {refusal}: "), F.concat_ws(", ", unknown)))
 
 
 def _is_delete(known: Sequence[str]) -> Expression:

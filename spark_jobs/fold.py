@@ -1,15 +1,15 @@
-"""Orders the changes of a batch: one row per key, the newest, and no event older than a remembered delete."""
+"""Orders the changes of a batch: one row per key, the newest, and nothing older than what is known of its key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql.window import WindowSpec
 
 from spark_jobs.schema import IS_DELETED
 
 KEY = "_event_key"
+STORED_AT = "_stored_at"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
@@ -19,7 +19,7 @@ def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
 
 
 def without_deleted_before(events: DataFrame, tombstones: DataFrame, *, ordering: str) -> DataFrame:
-    """Drop the events that aren't newer than the remembered delete of their key.
+    """Drop the events, deletes too, that aren't newer than the remembered delete of their key.
 
     `tombstones` has KEY and `deleted_at`, the delete's ordering value as text.
     """
@@ -27,15 +27,26 @@ def without_deleted_before(events: DataFrame, tombstones: DataFrame, *, ordering
     ordering_type = events.select(value.alias("value")).schema["value"].dataType
     joined = events.join(F.broadcast(tombstones), KEY, "left")
     older = value <= F.col("deleted_at").cast(ordering_type)
-    resurrects = F.coalesce(older & ~F.col("deleted"), F.lit(False))
-    return joined.filter(~resurrects).drop("deleted_at")
+    return joined.filter(~F.coalesce(older, F.lit(False))).drop("deleted_at")
 
 
 def keep_newest(events: DataFrame, *, ordering: str) -> DataFrame:
     """Keep, per KEY, the event with the highest ordering value; of equal ones the later in the source."""
-    newest_first = Window.partitionBy(KEY).orderBy(*_newest_first(ordering))
+    newest_first = Window.partitionBy(KEY).orderBy(*(F.desc(column) for column in _order(ordering)))
     ranked = events.withColumn("_rank", F.row_number().over(newest_first))
     return ranked.filter(F.col("_rank") == 1).drop("_rank")
+
+
+def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str) -> DataFrame:
+    """Drop the deletes, among folded events, of rows that are newer or aren't there.
+
+    `stored` has KEY and STORED_AT, the rows' ordering value. Merge-on-read needs this: Hudi compares a delete with the
+    log's records and never with the base file's row.
+    """
+    rows = stored.groupBy(KEY).agg(F.max(STORED_AT).alias(STORED_AT))
+    joined = newest.join(rows, KEY, "left")
+    does_something = F.coalesce(F.col(STORED_AT) <= F.col(f"row.{ordering}"), F.lit(False))
+    return joined.filter(~F.col("deleted") | does_something).drop(STORED_AT)
 
 
 def table_rows(events: DataFrame) -> DataFrame:
@@ -48,36 +59,65 @@ def deletes(events: DataFrame, *, ordering: str) -> DataFrame:
     return events.filter("deleted").select(KEY, F.col(f"row.{ordering}").cast("string").alias("deleted_at"))
 
 
-def _newest_first(ordering: str) -> list[Expression]:
-    return [F.desc(f"row.{ordering}"), F.desc("tie"), F.desc("block"), F.desc("number")]
-
-
 def restore_placeholders(
-    events: DataFrame, stored: DataFrame | None, columns: Mapping[str, T.DataType], *, ordering: str
-) -> DataFrame:
-    """Put the last known value in place of each TOAST placeholder: an earlier event's of this batch, else the table's.
+    events: DataFrame, stored: DataFrame | None, columns: Sequence[str], *, ordering: str
+) -> tuple[DataFrame, DataFrame]:
+    """Put the last known value in place of each TOAST placeholder: the key's before it, in the order of its changes.
 
-    `columns` are those that placeholders came for, `stored` is KEY and `columns` of the table's rows, None without a
-    table. `placeholders` keeps the columns that no value was found for; deletes need none.
+    `columns` are those that placeholders came for; `stored` is KEY, STORED_AT and `columns` of the table's rows, None
+    without a table. A stored row has its place in that order, before an event of the same ordering value.
+
+    Returns the events with their values restored, and those for which no value is known, with what is missing in
+    `placeholders`. An event that something newer of its key supersedes needs none and is in neither.
     """
-    if stored is None:
-        absent = events.select(KEY).limit(0)
-        stored = absent.select(KEY, *(F.lit(None).cast(kind).alias(name) for name, kind in columns.items()))
-    before = stored.select(KEY, F.struct(*columns).alias("_stored"))
     # Only a few keys have placeholders; the rest of the batch must not wait for the sort below.
-    affected = events.filter(F.size("placeholders") > 0).select(KEY).distinct()
-    untouched = events.join(F.broadcast(affected), KEY, "left_anti")
-    history = events.join(F.broadcast(affected), KEY, "left_semi").join(before, KEY, "left")
-    window = Window.partitionBy(KEY).orderBy(f"row.{ordering}", "tie", "block", "number")
+    affected = F.broadcast(events.filter(F.size("placeholders") > 0).select(KEY).distinct())
+    untouched = events.join(affected, KEY, "left_anti")
+    history = _resolved(_history(events.join(affected, KEY, "left_semi"), stored, affected, columns, ordering), columns)
+    # An event that lacks a value can't be written, but it doesn't matter either once a newer one can.
+    lacking = F.size("placeholders") > 0
+    newer = _in_order(ordering).rowsBetween(1, Window.unboundedFollowing)
+    judged = history.withColumn("_superseded", F.count_if(~lacking).over(newer) > 0).filter("_is_event")
+    whole = judged.filter(~lacking).select(*untouched.columns)
+    return untouched.unionByName(whole), judged.filter(lacking & ~F.col("_superseded"))
+
+
+def _order(ordering: str) -> tuple[str, ...]:
+    return (f"row.{ordering}", "tie", "block", "number")
+
+
+def _in_order(ordering: str) -> WindowSpec:
+    return Window.partitionBy(KEY).orderBy("_at", "_is_event", *_order(ordering)[1:])
+
+
+def _history(
+    events: DataFrame, stored: DataFrame | None, affected: DataFrame, columns: Sequence[str], ordering: str
+) -> DataFrame:
+    """Return what is known of the keys in the order of their changes, `_known_<column>` being the value so far."""
+    given = []
     for name in columns:
-        given = F.when(~F.array_contains("placeholders", name), F.struct(F.col(f"row.{name}").alias("value")))
-        known = F.last(given, ignorenulls=True).over(window.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-        value = F.coalesce(known["value"], F.when(known.isNull(), F.col(f"_stored.{name}")))
-        history = history.withColumn(f"_restored_{name}", value)
+        # A delete ends a row: what it had says nothing of the next one's value.
+        value = F.when(~F.col("deleted"), F.col(f"row.{name}"))
+        is_known = F.col("deleted") | ~F.array_contains("placeholders", name)
+        given.append(F.when(is_known, F.struct(value.alias("v"))).alias(f"_known_{name}"))
+    history = events.select("*", F.col(f"row.{ordering}").alias("_at"), F.lit(True).alias("_is_event"), *given)
+    if stored is not None:
+        values = [F.struct(F.col(name).alias("v")).alias(f"_known_{name}") for name in columns]
+        rows = stored.join(affected, KEY, "left_semi")
+        rows = rows.select(KEY, F.col(STORED_AT).alias("_at"), F.lit(False).alias("_is_event"), *values)
+        history = history.unionByName(rows, allowMissingColumns=True)
+    until_now = _in_order(ordering).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    known = {f"_known_{name}": F.last(f"_known_{name}", ignorenulls=True).over(until_now) for name in columns}
+    return history.withColumns(known)
+
+
+def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Fill the rows' placeholders with the known values; `placeholders` keeps those without, none of a delete's."""
+    row = F.col("row")
     for name in columns:
-        missing = F.array_contains("placeholders", name) & F.col(f"_restored_{name}").isNotNull()
-        history = history.withColumn(
-            "placeholders", F.when(missing, F.array_remove("placeholders", name)).otherwise(F.col("placeholders"))
-        ).withColumn("row", F.col("row").withField(name, F.col(f"_restored_{name}")))
-    history = history.withColumn("placeholders", F.when(~F.col("deleted"), F.col("placeholders")).otherwise(F.array()))
-    return untouched.unionByName(history.select(*untouched.columns))
+        value = F.when(F.array_contains("placeholders", name), F.col(f"_known_{name}.v"))
+        row = row.withField(name, value.otherwise(F.col(f"row.{name}")))
+    found = [F.when(F.col(f"_known_{name}.v").isNotNull(), F.lit(name)) for name in columns]
+    lacking = F.array_except("placeholders", F.array(*found))
+    none = F.array().cast("array<string>")
+    return history.withColumns({"row": row, "placeholders": F.when(~F.col("deleted"), lacking).otherwise(none)})

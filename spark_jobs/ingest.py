@@ -1,7 +1,7 @@
 """One batch: read, decode, set aside what doesn't fit, keep the newest per key, write, with progress in the commit."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import checkpoint, fold, keys, partitions, tombstones
+from spark_jobs import checkpoint, fold, keys, partitions
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
-from spark_jobs.evolution import infer_columns
+from spark_jobs.evolution import infer_columns, new_names
+from spark_jobs.known import remembered_deletes, stored_rows
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column, extend
@@ -71,9 +72,11 @@ class Ingest:
         stored = Checkpoint()
         if self._table.exists():
             self._table.check_layout()
-            stored = checkpoint.from_metadata(self._table.progress())
+            stored = checkpoint.from_commits(self._table.commits_with_progress())
             if (schema := self._table.schema()) is not None:
                 columns = extend(self._declared, schema)
+        if not stored.complete:
+            self._log("the commits that carried the older deletes are gone: only those since are remembered")
         if columns != self._columns or self._table.url_encodes != self._encoded:
             self._use_columns(columns)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
@@ -112,31 +115,45 @@ class Ingest:
         return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
 
     def _decode(self, batch: Batch) -> _Decoded:
-        """Decode a batch by the table's columns, and once more when it brings new ones."""
+        """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
         lines = batch.lines()
-        decoded = self._decoded(lines)
-        if not decoded.summary.unknown:
+        decoded = self._decoded(lines, self._decoder)
+        unknown = decoded.summary.unknown
+        if not unknown:
             return decoded
-        added = infer_columns(self._spark, lines, decoded.summary.unknown)
-        if not added.fields:
-            return decoded
+        names = new_names([column.name for column in self._columns], unknown, room=self._room())
+        if names:
+            added = infer_columns(self._spark, decoded.events, names)
+            self._use_columns(extend(self._columns, added))
+            for field in added.fields:
+                kind = field.dataType.simpleString()
+                self._log(f"new column {field.name} {kind}, from the events; older rows have null")
         decoded.events.unpersist()
-        self._use_columns(extend(self._columns, added))
-        for field in added.fields:
-            self._log(f"new column {field.name} {field.dataType.simpleString()}, from the events; older rows have null")
-        return self._decoded(lines)
+        return self._decoded(lines, self._new_decoder(growing=False))
 
-    def _decoded(self, lines: DataFrame) -> _Decoded:
-        events = self._decoder(lines).persist()
+    def _decoded(self, lines: DataFrame, decoder: Decoder) -> _Decoded:
+        events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
         has_source_time = any(column.name == "__source_ts_ms" for column in self._columns)
-        return _Decoded(events, summarise(events, has_source_time=has_source_time))
+        return _Decoded(events, summarise(events, ordering=ordering, has_source_time=has_source_time))
 
     def _use_columns(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
         self._encoded = self._table.url_encodes
-        unplaceable = partial(partitions.unplaceable, self._settings.table, columns, self._encoded)
-        partitioned = bool(self._settings.table.partition_fields)
-        self._decoder = Decoder(columns, required=self._required(), unplaceable=unplaceable if partitioned else None)
+        self._decoder = self._new_decoder(growing=self._room() > 0)
+
+    def _new_decoder(self, *, growing: bool) -> Decoder:
+        table = self._settings.table
+        unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
+        return Decoder(
+            self._columns,
+            required=self._required(),
+            unplaceable=unplaceable if table.partition_fields else None,
+            refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
+        )
+
+    def _room(self) -> int:
+        """Return how many columns may be added to those that the schema file declares."""
+        return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
 
     def _commit(self, batch: Batch, decoded: _Decoded, started: float) -> CommitReport:
         summary = decoded.summary
@@ -168,27 +185,21 @@ class Ingest:
 
     def _restore(self, decoded: _Decoded) -> tuple[DataFrame, DataFrame | None]:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
+        summary, ordering = decoded.summary, self._settings.table.ordering_field
         events = fold.with_key(decoded.events, self._settings.table.key_fields)
-        names = decoded.summary.placeholders
-        if not names:
+        remembered = remembered_deletes(self._spark, events, self._checkpoint, ordering=ordering, lowest=summary.lowest)
+        if remembered is not None:
+            events = fold.without_deleted_before(events, remembered, ordering=ordering)
+        if not summary.placeholders:
             return events, None
-        types = {column.name: column.stored for column in self._columns if column.name in names}
-        restored = fold.restore_placeholders(
-            events, self._stored(types), types, ordering=self._settings.table.ordering_field
-        )
+        types = {column.name: column.stored for column in self._columns if column.name in summary.placeholders}
+        restored, lacking = fold.restore_placeholders(events, self._stored(types), list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
-        unrestored = restored.filter(F.size("placeholders") > 0).withColumn("reason", reason).select(*COLUMNS)
-        return restored.filter(F.size("placeholders") == 0), unrestored
+        return restored, lacking.withColumn("reason", reason).select(*COLUMNS)
 
-    def _stored(self, types: dict[str, T.DataType]) -> DataFrame | None:
-        schema = self._table.schema()
-        if schema is None:
-            return None
-        rows = self._table.rows()
-        key = F.to_json(F.array(*(F.col(name).cast("string") for name in self._settings.table.key_fields)))
-        values = [F.col(name) if name in schema.names else F.lit(None).cast(kind) for name, kind in types.items()]
-        named = [value.alias(name) for value, name in zip(values, types, strict=True)]
-        return rows.select(key.alias(fold.KEY), *named)
+    def _stored(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
+        table = self._settings.table
+        return stored_rows(self._table, columns, key_fields=table.key_fields, ordering=table.ordering_field)
 
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
@@ -205,23 +216,35 @@ class Ingest:
 
     def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
         ordering = self._settings.table.ordering_field
-        register = self._checkpoint.deleted
-        if register:
-            remembered = tombstones.as_frame(self._spark, register)
-            events = fold.without_deleted_before(events, remembered, ordering=ordering)
-        newest = fold.keep_newest(events, ordering=ordering)
+        newest, deleted = fold.keep_newest(events, ordering=ordering), {}
         if summary.deletes:
+            newest = newest.persist()
             deleted = {row[fold.KEY]: row["deleted_at"] for row in fold.deletes(newest, ordering=ordering).collect()}
-            register, dropped = tombstones.merge(register, deleted, limit=self._settings.tombstones_limit)
-            if dropped:
-                self._log(f"{dropped} oldest deletes are no longer remembered against older events")
-        following = replace(self._checkpoint, source=batch.checkpoint, deleted=register)
+        following, dropped = self._checkpoint.following(
+            batch.checkpoint, deleted, limit=self._settings.tombstones_limit
+        )
+        if dropped:
+            self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_other_writers()
-        commit = self._table.write(fold.table_rows(newest), following.to_metadata(), operation=self._operation(summary))
+        rows = fold.table_rows(self._without_idle_deletes(newest) if deleted else newest)
+        try:
+            commit = self._table.write(rows, following.to_metadata(), operation=self._operation(summary))
+        finally:
+            newest.unpersist()
         self._checkpoint = following
         self._last_instant, self._stored_source = commit.newest, following.source
         self.last_commit = commit
         return commit
+
+    def _without_idle_deletes(self, newest: DataFrame) -> DataFrame:
+        if self._settings.table.table_type != "MERGE_ON_READ":
+            return newest
+        stored = self._stored({})
+        if stored is None:
+            return newest.filter("NOT deleted")
+        keys_of_deletes = F.broadcast(newest.filter("deleted").select(fold.KEY))
+        stored = stored.join(keys_of_deletes, fold.KEY, "left_semi")
+        return fold.without_idle_deletes(newest, stored, ordering=self._settings.table.ordering_field)
 
     def _operation(self, summary: Summary) -> str:
         """Return the settings' operation, or another one where Hudi's would lose deletes or break the table."""
@@ -241,7 +264,7 @@ class Ingest:
         if found == self._last_instant:
             return
         # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
-        if checkpoint.from_metadata(self._table.progress()).source != self._stored_source:
+        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._stored_source:
             raise ConcurrentWriterError(
                 f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
                 "which this job knows; run one job per table"

@@ -29,6 +29,7 @@ TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
 QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
 QUARANTINE_LIMIT = "hoodie.streamer.quarantine.max.records"
 TOMBSTONES_LIMIT = "hoodie.streamer.tombstones.max.keys"
+NEW_COLUMNS_LIMIT = "hoodie.streamer.schema.max.new.columns"
 POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
 SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
 STOP_FILE = "hoodie.streamer.stop.file"
@@ -68,6 +69,11 @@ STREAMER_PROPERTIES = {
     ),
     TOMBSTONES_LIMIT: Property(
         default="20000", own=True, meaning="deleted keys the table's commits remember against older events"
+    ),
+    NEW_COLUMNS_LIMIT: Property(
+        default="50",
+        own=True,
+        meaning="columns a table may have that came from events' fields, not from the Avro schema",
     ),
     POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
     SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),

@@ -21,6 +21,13 @@ _FIXED = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.json.enablePartialResults": "true",
+    # Days and times are of today's calendar, before 1582 and 1900 too; Spark would refuse to write or read those.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
 # py4j looks a class up at each use of `F.col` and its like, and each look-up searches every jar on the class path:
 # 0.9 ms here, 350 times per batch. Kept in the view of the JVM, they are found at once.

@@ -81,6 +81,7 @@ class Settings:
     quarantine_path: str
     quarantine_limit: int
     tombstones_limit: int
+    new_columns_limit: int
     poll_seconds: float
     continuous: bool
     checkpoint: str | None
@@ -110,6 +111,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path)).rstrip("/"),
         quarantine_limit=int(_number(properties, keys.QUARANTINE_LIMIT)),
         tombstones_limit=int(_number(properties, keys.TOMBSTONES_LIMIT)),
+        new_columns_limit=int(_number(properties, keys.NEW_COLUMNS_LIMIT)),
         poll_seconds=_number(properties, keys.POLL_INTERVAL),
         continuous=options.continuous,
         checkpoint=options.checkpoint,

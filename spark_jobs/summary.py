@@ -7,23 +7,28 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from spark_jobs.quarantine import OriginLines
+from spark_jobs.tombstones import rank
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time."""
+    """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time.
+
+    `lowest` is the lowest ordering value, as text, of those that fit; `unknown` the sets of new fields that they have.
+    """
 
     events: int
     bad: int
     deletes: int
     newest_ms: int | None
-    unknown: tuple[str, ...]
+    lowest: str | None
+    unknown: frozenset[tuple[str, ...]]
     placeholders: tuple[str, ...]
     lines_of_origin: Mapping[str, int]
     positions: Mapping[str, OriginLines]
 
 
-def summarise(events: DataFrame, *, has_source_time: bool) -> Summary:
+def summarise(events: DataFrame, *, ordering: str, has_source_time: bool) -> Summary:
     """Count decoded events, per origin and block of a file."""
     source_time = F.max("row.__source_ts_ms") if has_source_time else F.lit(None)
     counted = events.groupBy("origin", "block").agg(
@@ -33,7 +38,8 @@ def summarise(events: DataFrame, *, has_source_time: bool) -> Summary:
         F.min("number").alias("first"),
         F.max("number").alias("last"),
         source_time.alias("newest_ms"),
-        F.array_distinct(F.flatten(F.collect_set("unknown"))).alias("unknown"),
+        F.min(F.when(F.col("reason").isNull(), F.col(f"row.{ordering}"))).cast("string").alias("lowest"),
+        F.collect_set(F.when(F.size("unknown") > 0, F.col("unknown"))).alias("unknown"),
         F.array_distinct(F.flatten(F.collect_set("placeholders"))).alias("placeholders"),
     )
     return _total(counted.collect())
@@ -56,7 +62,8 @@ def _total(rows: list[Row]) -> Summary:
         bad=sum(row["bad"] for row in rows),
         deletes=sum(row["deletes"] for row in rows),
         newest_ms=max(times, default=None),
-        unknown=tuple(sorted({name for row in rows for name in row["unknown"]})),
+        lowest=min((row["lowest"] for row in rows if row["lowest"] is not None), key=rank, default=None),
+        unknown=frozenset(tuple(names) for row in rows for names in row["unknown"]),
         placeholders=tuple(sorted({name for row in rows for name in row["placeholders"]})),
         lines_of_origin=lines,
         positions={origin: OriginLines(first[origin], before[origin]) for origin in lines},

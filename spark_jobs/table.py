@@ -115,19 +115,21 @@ class HudiTable:
         return self._time_of(last.get()) if last.isPresent() else None
 
     def progress(self) -> dict[str, str]:
-        """Return the metadata of the newest commit that has a checkpoint; empty when none has.
+        """Return the metadata of the newest commit that has a checkpoint; empty when none has."""
+        return next(self.commits_with_progress(), {})
+
+    def commits_with_progress(self) -> Iterator[dict[str, str]]:
+        """Yield the metadata of the commits that have a checkpoint, newest first.
 
         Commits without (compactions, other writers) are passed over, and the archived timeline is read after the
         active one.
         """
         if not self.exists():
-            return {}
-        client = self._meta_client()
-        for metadata in self._newest_first(client):
+            return
+        for metadata in self._newest_first(self._meta_client()):
             entries: dict[str, str] = metadata.get("extraMetadata") or {}
             if checkpoint.SOURCE_KEY in entries:
-                return entries
-        return {}
+                yield entries
 
     def schema(self) -> T.StructType | None:
         """Return the table's columns without Hudi's own; None before the first commit."""

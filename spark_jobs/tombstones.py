@@ -8,6 +8,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -42,12 +43,13 @@ def merge(register: Mapping[str, str], deletes: Mapping[str, str], *, limit: int
     return dict(newest), len(merged) - limit
 
 
-def rank(ordering: str) -> tuple[float, str]:
-    """Return what an ordering value sorts by."""
+def rank(ordering: str) -> tuple[Decimal, str]:
+    """Return what an ordering value sorts by: its number, or, behind every number, its text."""
     try:
-        return (int(ordering), "")
-    except ValueError:
-        return (float("-inf"), ordering)
+        number = Decimal(ordering)
+    except InvalidOperation:
+        return (Decimal("-Infinity"), ordering)
+    return (number, "") if number.is_finite() else (Decimal("-Infinity"), ordering)
 
 
 def as_frame(spark: SparkSession, register: Mapping[str, str]) -> DataFrame:
