@@ -12,8 +12,49 @@ def test_a_checkpoint_survives_a_commits_metadata() -> None:
         "deltastreamer.checkpoint.reset_key",
         "deltastreamer.checkpoint.tombstones",
     }
-    assert checkpoint.from_metadata({**metadata, "schema": "{}"}) == stored
-    assert checkpoint.from_metadata({}) == Checkpoint()
+    assert checkpoint.from_commits([{**metadata, "schema": "{}"}]) == stored
+    assert checkpoint.from_commits([]) == Checkpoint()
+
+
+def test_commits_carry_their_own_deletes_and_now_and_then_all() -> None:
+    progress, commits = Checkpoint(), []
+    for number in range(1, 40):
+        deletes = {f"k{number % 7}": str(number)} if number > 2 and number % 3 else {}
+        progress, _ = progress.following(f"topic,0:{number}", deletes, limit=5)
+        commits.insert(0, progress.to_metadata())
+        # Wherever a job starts again, it knows what the one before knew.
+        assert checkpoint.from_commits(commits).source == progress.source
+        known = checkpoint.from_commits(commits).deleted
+        assert known.items() >= progress.deleted.items()  # the limit counts from the next commit on
+    whole = [checkpoint.TOMBSTONES_KEY in metadata for metadata in commits]
+    assert 3 <= sum(whole) <= 5
+    assert all(
+        checkpoint.ADDED_KEY in metadata for metadata, full in zip(commits[:36], whole, strict=False) if not full
+    )
+    # No more of them are read than it takes.
+    read = iter(commits)
+    checkpoint.from_commits(read)
+    assert len(list(read)) >= len(commits) - checkpoint.FULL_EVERY
+
+
+def test_a_table_of_an_earlier_version_keeps_its_deletes() -> None:
+    old = {checkpoint.SOURCE_KEY: "1", checkpoint.TOMBSTONES_KEY: tombstones.encode({"a": "5", "b": "6"})}
+    stored = checkpoint.from_commits([old, {checkpoint.SOURCE_KEY: "0"}])
+    following, _ = stored.following("2", {"a": "7"}, limit=10)
+    assert checkpoint.from_commits([following.to_metadata(), old]).deleted == {"a": "7", "b": "6"}
+
+
+def test_a_register_without_its_beginning_says_so_and_is_written_whole() -> None:
+    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_KEY: tombstones.encode({"a": "5"})}
+    stored = checkpoint.from_commits([added])
+    assert (stored.deleted, stored.complete) == ({"a": "5"}, False)
+    assert checkpoint.TOMBSTONES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
+
+
+def test_a_commits_own_deletes_are_short_beside_a_full_register() -> None:
+    register = {f'["{number}"]': str(26_694_864 + number * 512) for number in range(20_000)}
+    following, _ = Checkpoint("1", deleted=register).following("2", {'["7"]': "99999999"}, limit=20_000)
+    assert sum(map(len, following.to_metadata().values())) < 100
 
 
 def test_checkpoint_options_count_once_per_value() -> None:
@@ -41,6 +82,8 @@ def test_the_register_drops_the_lowest_first() -> None:
 
 def test_ordering_values_compare_as_numbers_beyond_what_a_float_holds() -> None:
     assert tombstones.merge({"a": str(2**60)}, {"a": str(2**60 + 1)}, limit=1)[0] == {"a": str(2**60 + 1)}
+    assert tombstones.merge({"a": "10.5"}, {"a": "9.75"}, limit=1)[0] == {"a": "10.5"}
+    assert tombstones.merge({"a": "1.0E10"}, {"a": "9"}, limit=1)[0] == {"a": "1.0E10"}
     dates = tombstones.merge({"a": "2026-01-01"}, {"a": "2025-12-31"}, limit=1)[0]
     assert dates == {"a": "2026-01-01"}
 

@@ -87,6 +87,8 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"a-b": 1}, "name: no column can be called a-b"),
     (event(10248, 1) | {"Order_ID": 1}, "name: no column can be called Order_ID"),
     (event(10248, 1) | {"_hoodie_commit_time": "1"}, "name: no column can be called _hoodie_commit_time"),
+    (event(10248, 1) | {"n": 1, "N": 2}, "name: no column can be called n, N"),
+    (event(10248, 1) | {"bad name": 1}, "name: no column can be called bad name"),
     ("{", "not one JSON value"),
     ('{"order_id":1', "not one JSON value"),
     ("x", "not one JSON value"),
@@ -151,6 +153,9 @@ def test_unavailable_values_are_named(decode: Decode) -> None:
 def test_new_fields_are_named_unless_null(decode: Decode) -> None:
     rows = decode(event(1, 1, discount=0.5, note=None), *captured("new_column"))
     assert [row["unknown"] for row in rows] == [["discount"], ["sales_channel"]]
+    # What doesn't fit has no say in the table's columns.
+    misfits = decode(event(1, 1, foreign=1, order_date="x"), event(1, 1) | {"fine": 1, "not fine": 2}, '{"foreign":1}')
+    assert [(row["unknown"], row["reason"] is None) for row in misfits] == [([], False)] * 3
 
 
 def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:

@@ -160,6 +160,35 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
 
 
+@pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
+def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
+    lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
+    lake.extra = {"hoodie.streamer.tombstones.max.keys": "1"}
+    lake.run(event(1, 15, "c"), event(2, 10, "c"), event(2, 20, "d"), event(3, 40, "c"))
+    lake.run(event(2, 30, "c"), event(4, 60, "d"))  # and the register has forgotten the delete of 2
+    late = lake.run(event(1, 3, "d"), event(2, 20, "d"), event(3, 50, "d"), event(5, 1, "d"))
+    assert (late.deletes, late.folded) == (1, 3)
+    assert lake.lsns() == {1: 15, 2: 30}
+
+
+def test_names_that_no_column_can_have_stop_nothing(lake: Lake) -> None:
+    lake.extra = {"hoodie.streamer.schema.max.new.columns": "2"}
+    lake.run(
+        event(1, 10), event(1, 11, N=1), event(1, 12, n=2), '{"foreign":1}', '{"bad name":1,"order_id":1,"__lsn":9}'
+    )
+    assert lake.lsns() == {1: 12}
+    report = lake.run(event(2, 20, a=1), event(3, 20, b=1), event(4, 20) | {"bad name": 1})
+    assert (report.upserts, report.quarantined) == (1, 2)
+    assert set(lake.rows()[2]) - set(event(1, 1)) == {"n", "a"}
+    assert [entry["reason"] for entry in lake.quarantined()] == [
+        "name: no column can be called N",
+        "missing: order_id, __lsn",
+        "name: no column can be called bad name",
+        "name: beyond the new columns a table may have (hoodie.streamer.schema.max.new.columns): b",
+        "name: no column can be called bad name",
+    ]
+
+
 def test_inserts_and_the_deletes_among_them(lake: Lake) -> None:
     lake.arguments = ("--op", "BULK_INSERT")
     lake.run(event(1, 10, "c"), event(2, 10, "c"))
