@@ -17,7 +17,8 @@ def test_a_checkpoint_survives_a_commits_metadata() -> None:
 
 
 def test_commits_carry_their_own_deletes_and_now_and_then_all() -> None:
-    progress, commits = Checkpoint(), []
+    progress = Checkpoint()
+    commits: list[dict[str, str]] = []
     for number in range(1, 40):
         deletes = {f"k{number % 7}": str(number)} if number > 2 and number % 3 else {}
         progress, _ = progress.following(f"topic,0:{number}", deletes, limit=5)
