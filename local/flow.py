@@ -232,6 +232,8 @@ def job_arguments() -> list[str]:
         table=GLUE_TABLE,
         schema_file=str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
         properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
+        # Here nobody pays for requests, and somebody waits for each change.
+        sync_interval_seconds=0,
         configuration={"hoodie.streamer.poll.interval.seconds": "0.2"},
     )
     return submit.job_arguments(job)

@@ -51,7 +51,7 @@ class Catalogue:
         self._outcome: bool | Exception = False
 
     def committed(self, commit: Commit) -> None:
-        """Note a commit, and sync when it changed the schema or the partitions and the interval allows it."""
+        """Note a commit, and sync when it changed the schema or the partitions; never two syncs at a time."""
         changed = commit.schema != self._schema or not commit.partitions <= self._partitions
         self._pending = self._pending or changed
         self._schema = commit.schema
@@ -63,7 +63,6 @@ class Catalogue:
         if not self._finished() or not self._pending or self._clock() < self._not_before:
             return
         self._pending = False
-        self._not_before = self._clock() + self._settings.min_interval_seconds
         self._thread = threading.Thread(target=self._run, name="catalogue-sync", daemon=True)
         self._thread.start()
 
@@ -94,7 +93,7 @@ class Catalogue:
         self._thread = None
         if isinstance(self._outcome, Exception):
             self._pending = True
-            self._not_before = self._clock() + max(_RETRY_SECONDS, self._settings.min_interval_seconds)
+            self._not_before = self._clock() + _RETRY_SECONDS
             self._log(f"catalogue sync failed, is tried again: {first_line(self._outcome)}")
         elif self._outcome:
             self._log(f"catalogue sync done: {self._settings.database}.{self._settings.table}")

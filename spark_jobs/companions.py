@@ -47,6 +47,13 @@ class Companions:
         if self.stop_file:
             self.stop_file.look()
 
+    def failed(self) -> None:
+        """Pass on that an attempt has failed and is made again."""
+        if self.metrics:
+            self.metrics.failed()
+        if self.stop_file:
+            self.stop_file.look()
+
     def finish(self) -> None:
         """Let each finish what it has begun."""
         if self.catalogue:

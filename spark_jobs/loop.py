@@ -1,12 +1,14 @@
-"""Runs batches until the source is read or the job is told to stop; failures of the surroundings are tried again."""
+"""Runs batches until the source is read or the job is told to stop; an outage is waited for, however long it is."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
+from spark_jobs.outages import Patience, is_outage
 from spark_jobs.report import CommitReport
 
 Log = Callable[[str], None]
@@ -23,7 +25,12 @@ class Batches(Protocol):
 
 
 class Loop:
-    """Drives batches: `max_retries` attempts after a failure, pauses doubling from 1 s up to `retry_seconds`."""
+    """Drives batches, in continuous mode for ever; after a failure each begins with the table's own progress.
+
+    In continuous mode a round begins `min_interval_seconds` after the one before at the earliest, as in HoodieStreamer,
+    and an outage is waited for without end. Other failures are tried again `max_retries` times in a row; so are outages
+    without continuous mode. Pauses double from 1 s up to `retry_seconds`.
+    """
 
     def __init__(
         self,
@@ -32,18 +39,23 @@ class Loop:
         stop: threading.Event,
         committed: Callable[[CommitReport], None],
         idle: Callable[[], None],
+        failed: Callable[[], None],
         log: Log,
         max_retries: int,
         retry_seconds: float,
+        min_interval_seconds: float = 0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._batches = batches
         self._stop = stop
         self._committed = committed
         self._idle = idle
-        self._log = log
+        self._failed = failed
         self._max_retries = max_retries
-        self._retry_seconds = retry_seconds
-        self._failures = 0
+        self._min_interval_seconds = min_interval_seconds
+        self._clock = clock
+        self._patience = Patience(stop=stop, longest_seconds=retry_seconds, log=log, clock=clock)
+        self._counted = 0
         self._loaded = False
 
     def run(self, *, continuous: bool, poll_seconds: float) -> None:
@@ -52,16 +64,21 @@ class Loop:
         Raises JobError when the job can't go on, or when all attempts have failed.
         """
         while not self._stop.is_set():
-            succeeded, report = self._attempt()
+            began = self._clock()
+            succeeded, report = self._attempt(continuous)
+            if not succeeded:
+                continue
             if report is not None:
                 self._committed(report)
-            elif succeeded and not continuous:
+            elif not continuous:
                 return
-            elif succeeded:
+            else:
                 self._idle()
-                self._stop.wait(poll_seconds)
+            if continuous:
+                rest = began + self._min_interval_seconds - self._clock()
+                self._stop.wait(max(rest, 0 if report else poll_seconds))
 
-    def _attempt(self) -> tuple[bool, CommitReport | None]:
+    def _attempt(self, continuous: bool) -> tuple[bool, CommitReport | None]:
         try:
             if not self._loaded:
                 self._batches.load()
@@ -70,17 +87,17 @@ class Loop:
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
-            self._failed(error)
+            self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
-        self._failures = 0
+        self._patience.over()
+        self._counted = 0
         return True, report
 
-    def _failed(self, error: Exception) -> None:
-        self._failures += 1
+    def _try_again(self, error: Exception, *, waited_for: bool) -> None:
         # A commit may have been completed before the failure was seen: only the table knows.
         self._loaded = False
-        if self._failures > self._max_retries:
-            raise JobError(f"given up after {self._failures} attempts: {first_line(error)}") from error
-        pause = min(2.0 ** (self._failures - 1), self._retry_seconds)
-        self._log(f"attempt {self._failures} failed, again in {pause:.0f} s: {first_line(error)}")
-        self._stop.wait(pause)
+        self._counted += 0 if waited_for else 1
+        if self._counted > self._max_retries:
+            raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
+        self._failed()
+        self._patience.wait(error)

@@ -1,9 +1,9 @@
 """Publishes what the commits did, and that the job is alive, to CloudWatch: once a minute, from a thread of its own.
 
-Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles (a
-minute without a commit says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds: the time since
-the job last knew that the table holds all that has landed, by a commit or by a look that found nothing new. An idle
-pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data.
+Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles and
+FailedAttempts (a minute without any says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds:
+the time since the job last knew that the table holds all that has landed, by a commit or by a look that found nothing
+new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data.
 """
 
 import threading
@@ -28,6 +28,7 @@ COUNTERS = {
     "MissingOffsets": "missing_offsets",
     "LateFiles": "late_files",
 }
+FAILED_ATTEMPTS = "FailedAttempts"
 DURATIONS = {"CommitSeconds": "seconds", "LagSeconds": "lag_seconds"}
 
 
@@ -91,6 +92,11 @@ class Metrics:
         with self._lock:
             self._current_at = self._clock()
 
+    def failed(self) -> None:
+        """Note an attempt that has failed and is made again."""
+        with self._lock:
+            self._statistics.setdefault(FAILED_ATTEMPTS, _Statistics()).add(1)
+
     def finish(self) -> None:
         """Publish what is left, for half a minute at most."""
         self._ended.set()
@@ -124,6 +130,7 @@ class Metrics:
         yield self._datum("CommitAgeSeconds", "Seconds", Value=age)
         commits = taken.get("Events", _Statistics()).count
         yield self._datum("Commits", "Count", Value=commits)
+        yield self._datum(FAILED_ATTEMPTS, "Count", Value=taken.get(FAILED_ATTEMPTS, _Statistics()).total)
         for name in COUNTERS | DURATIONS:
             unit = "Count" if name in COUNTERS else "Seconds"
             statistics = taken.get(name, _Statistics())

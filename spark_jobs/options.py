@@ -154,7 +154,12 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add("--disable-compaction", action="store_true", help="merge-on-read: no compaction within this job")
     add("--enable-sync", "--enable-hive-sync", action="store_true", help="keep the Glue catalogue up to date")
     add("--sync-tool-classes", default=SYNC_TOOLS[1], choices=SYNC_TOOLS, help="only Hudi's own Glue sync")
-    add("--min-sync-interval-seconds", type=_count, default=0, help="seconds between two catalogue syncs, at least")
+    add(
+        "--min-sync-interval-seconds",
+        type=_count,
+        default=0,
+        help="seconds from round to round, at least",
+    )
 
 
 def _add_source_options(parser: argparse.ArgumentParser) -> None:
@@ -183,9 +188,9 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("run").add_argument
     add("--continuous", action="store_true", help="go on until SIGTERM instead of ending when all is read")
-    add("--retry-on-source-failures", action="store_true", help="accepted; failures are always tried again")
+    add("--retry-on-source-failures", action="store_true", help="accepted: they always are")
     add("--retry-interval-seconds", type=_positive, default=30, help="the longest pause between two attempts")
-    add("--max-retry-count", type=_count, default=5, help="attempts after a failure before the job gives up")
+    add("--max-retry-count", type=_count, default=5, help="attempts before the job gives up")
     add("--spark-master", help="the Spark master, when spark-submit doesn't give one")
     add("--spark-app-name", help="the application's name; streamer-<table> when not given")
 

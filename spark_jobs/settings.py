@@ -66,7 +66,6 @@ class SyncSettings:
     table: str
     partition_fields: tuple[str, ...]
     properties: Mapping[str, str]
-    min_interval_seconds: int
     timeout_seconds: float
 
 
@@ -83,6 +82,7 @@ class Settings:
     tombstones_limit: int
     new_columns_limit: int
     poll_seconds: float
+    min_interval_seconds: int
     continuous: bool
     checkpoint: str | None
     ignore_checkpoint: str | None
@@ -113,6 +113,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         tombstones_limit=int(_number(properties, keys.TOMBSTONES_LIMIT)),
         new_columns_limit=int(_number(properties, keys.NEW_COLUMNS_LIMIT)),
         poll_seconds=_number(properties, keys.POLL_INTERVAL),
+        min_interval_seconds=options.min_sync_interval_seconds,
         continuous=options.continuous,
         checkpoint=options.checkpoint,
         ignore_checkpoint=options.ignore_checkpoint,
@@ -242,7 +243,6 @@ def _sync(options: Options, properties: Mapping[str, str], table: TableSettings)
         table=properties.get(keys.SYNC_TABLE, table.name),
         partition_fields=_fields(properties.get(keys.SYNC_PARTITIONS, ",".join(table.partition_fields))),
         properties={k: v for k, v in properties.items() if k.startswith(keys.SYNC_PREFIXES) and k not in skipped},
-        min_interval_seconds=options.min_sync_interval_seconds,
         timeout_seconds=_number(properties, keys.SYNC_TIMEOUT),
     )
 

@@ -18,7 +18,9 @@ from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.loop import Loop
 from spark_jobs.metrics import metrics_for
+from spark_jobs.outages import Patience, patiently
 from spark_jobs.quarantine import Quarantine
+from spark_jobs.schema import Column
 from spark_jobs.settings import FileSettings, Settings
 from spark_jobs.signals import stop_on_signals
 from spark_jobs.sources import Source
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str]) -> int:
         stop = threading.Event()
         spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
         stop_on_signals(spark, stop)
-        run(spark, read_settings(given, spark), stop)
+        prepared = _prepared(given, spark, stop)
+        if prepared is not None:
+            run(spark, *prepared, stop)
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
@@ -56,9 +60,8 @@ def read_settings(given: options.Options, spark: SparkSession) -> Settings:
     return settings.decide(given, properties.combine(pairs, properties.parse_overrides(given.hoodie_conf)), log)
 
 
-def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
+def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
     """Bring the source's events into the table, and the table into the catalogue."""
-    columns = schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
     table = HudiTable(spark, decided.table)
     hadoop = Hadoop(spark)
     ingest = Ingest(
@@ -82,15 +85,33 @@ def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
         stop=stop,
         committed=companions.committed,
         idle=companions.idle,
+        failed=companions.failed,
         log=log,
         max_retries=decided.max_retries,
         retry_seconds=decided.retry_seconds,
+        min_interval_seconds=decided.min_interval_seconds,
     )
     companions.start()
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:
         companions.finish()
+
+
+def _prepared(
+    given: options.Options, spark: SparkSession, stop: threading.Event
+) -> tuple[Settings, Sequence[Column]] | None:
+    """Read what the job needs to begin, in continuous mode as soon as it can be read; None when told to stop."""
+
+    def read() -> tuple[Settings, Sequence[Column]]:
+        decided = read_settings(given, spark)
+        return decided, schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
+
+    if not given.continuous:
+        return read()
+    return patiently(
+        read, patience=Patience(stop=stop, longest_seconds=given.retry_interval_seconds, log=log), stop=stop
+    )
 
 
 def _catalogue(spark: SparkSession, decided: Settings) -> Catalogue | None:

@@ -1,11 +1,15 @@
 """A Java 17 that is there is used; anything else isn't."""
 
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from local import java
+from local.job import spark_flags
+from local.jvm import java_command
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +53,22 @@ def test_no_java_17_at_all_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(java, "_candidates", lambda: [runtime(tmp_path / "old", "11.0.2")])
     with pytest.raises(java.JavaNotFoundError, match="make setup"):
         java.java_home()
+
+
+@pytest.mark.parametrize("what", ["job", "service"])
+def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None:
+    # Kafka, Connect and S3Proxy are started by `java_command`, the job with `spark_flags`.
+    service = java_command(jars="kafka", main="none", arguments=[], heap_mb=64)
+    flags = spark_flags() if what == "job" else service[1 : service.index("-cp")]
+    default = reserved_code_cache_mb([])
+    assert default >= 240
+    assert reserved_code_cache_mb(flags) >= default > reserved_code_cache_mb(["-XX:TieredStopAtLevel=1"])
+
+
+def reserved_code_cache_mb(flags: list[str]) -> int:
+    """What this machine's Java reserves for compiled code when it is started with flags."""
+    command = [str(java.java_binary()), *flags, "-XX:+PrintFlagsFinal", "-version"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"ReservedCodeCacheSize\s*=\s*(\d+)", printed)
+    assert found is not None
+    return int(found.group(1)) // 1024**2

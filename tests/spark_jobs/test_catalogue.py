@@ -15,7 +15,6 @@ SETTINGS = SyncSettings(
     table="cdc_events",
     partition_fields=(),
     properties={},
-    min_interval_seconds=5,
     timeout_seconds=5,
 )
 
@@ -79,12 +78,12 @@ def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
         assert glue.syncs == done, now
 
 
-def test_syncs_keep_their_distance_and_none_is_forgotten() -> None:
+def test_syncs_follow_the_rounds_and_none_is_forgotten() -> None:
     glue = Glue()
     assert glue.at(0) == 1
     glue.now = 1
     glue.catalogue.committed(commit("b"))
-    assert [glue.at(2), glue.at(4.9), glue.at(5), glue.at(60)] == [1, 1, 2, 2]
+    assert [glue.at(1), glue.at(2), glue.at(60)] == [2, 2, 2]
 
 
 def test_a_failed_sync_is_tried_again_until_it_succeeds() -> None:
@@ -108,18 +107,19 @@ def test_a_slow_sync_holds_nothing_up_and_a_commit_meanwhile_counts() -> None:
     assert glue.at(10) == 2
 
 
-def test_the_end_tries_a_pending_sync_once_whatever_the_interval() -> None:
+def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
     glue = Glue()
     glue.at(0)
     glue.now = 1
     glue.catalogue.committed(commit("b"))
     glue.catalogue.finish()
     assert glue.syncs == 2
-    glue.catalogue.committed(commit("c"))
     glue.error = OSError("down")
+    glue.catalogue.committed(commit("c"))
+    glue.settle()
     glue.catalogue.finish()
-    assert glue.syncs == 3
-    assert glue.log[-1].startswith("catalogue sync failed")
+    assert glue.syncs == 4
+    assert [line.partition(",")[0] for line in glue.log[-2:]] == ["catalogue sync failed"] * 2
 
 
 @pytest.mark.integration

@@ -1,5 +1,6 @@
 """The loop: what is tried again, what ends the job, and how it stops; the catalogue's decisions; the report's line."""
 
+import itertools
 import threading
 from collections.abc import Callable
 
@@ -53,7 +54,7 @@ Run = Callable[..., tuple[Script, list[CommitReport], list[str]]]
 @pytest.fixture
 def run() -> Run:
     def run_script(
-        *outcomes: Outcome, continuous: bool = True, retries: int = 3
+        *outcomes: Outcome, continuous: bool = True, retries: int = 3, interval: float = 0
     ) -> tuple[Script, list[CommitReport], list[str]]:
         stop = threading.Event()
         script = Script(stop, *outcomes)
@@ -64,9 +65,11 @@ def run() -> Run:
             stop=stop,
             committed=committed.append,
             idle=lambda: None,
+            failed=lambda: None,
             log=log.append,
             max_retries=retries,
             retry_seconds=0.01,
+            min_interval_seconds=interval,
         )
         loop.run(continuous=continuous, poll_seconds=0.01)
         return script, committed, log
@@ -89,16 +92,15 @@ def test_failures_are_tried_again_from_the_tables_own_progress(run: Run) -> None
     script, committed, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
     assert committed == [REPORT]
-    assert log == [
-        "attempt 1 failed, again in 0 s: OSError: refused",
-        "attempt 2 failed, again in 0 s: OSError: refused",
-    ]
+    assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
+    assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
 def test_a_success_makes_the_attempts_count_anew(run: Run) -> None:
     _, committed, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
     assert committed == [REPORT, REPORT]
-    assert [line.partition(" failed")[0] for line in log] == ["attempt 1"] * 3
+    failures = [line for line in log if line.startswith("attempt")]
+    assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
 
 def test_it_gives_up_with_one_line(run: Run) -> None:
@@ -110,6 +112,61 @@ def test_it_gives_up_with_one_line(run: Run) -> None:
 def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
     with pytest.raises(type(error)):
         run(error, REPORT)
+
+
+def test_an_outage_is_waited_for_however_long_it_is(run: Run) -> None:
+    script, committed, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
+    assert committed == [REPORT]
+    assert script.loads == 51
+    assert len(log) < 5  # not a line for each attempt
+    assert log[-1].startswith("works again, after 50 failed attempts in ")
+
+
+def test_without_continuous_an_outage_ends_the_job_when_the_attempts_are_used_up(run: Run) -> None:
+    with pytest.raises(JobError, match=r"^given up after 3 attempts: ConnectionRefusedError: refused$"):
+        run(*[ConnectionRefusedError("refused")] * 3, None, continuous=False, retries=2)
+
+
+def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure(run: Run) -> None:
+    with pytest.raises(JobError, match=r"^given up after 2 attempts: ValueError: b$"):
+        run(ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b"), None, retries=1)
+
+
+def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_without_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stop = threading.Event()
+    now, begun = 100.0, list[float]()
+    rounds: list[tuple[float, Outcome]] = [(2, REPORT), (7, REPORT), (0.5, None), (1, REPORT), (0, None)]
+
+    class Rounds(Script):
+        def run_batch(self) -> CommitReport | None:
+            nonlocal now
+            begun.append(now)
+            now += rounds[len(begun) - 1][0]
+            return super().run_batch()
+
+    def wait(seconds: float | None = None) -> bool:
+        nonlocal now
+        now += seconds or 0
+        return stop.is_set()
+
+    monkeypatch.setattr(stop, "wait", wait)
+    loop = Loop(
+        Rounds(stop, *(outcome for _, outcome in rounds)),
+        stop=stop,
+        committed=lambda _: None,
+        idle=lambda: None,
+        failed=lambda: None,
+        log=lambda _: None,
+        max_retries=0,
+        retry_seconds=1,
+        min_interval_seconds=5,
+        clock=lambda: now,
+    )
+    loop.run(continuous=True, poll_seconds=1)
+    # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed at once.
+    assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [5, 7, 5, 5]
 
 
 def test_errors_say_one_line() -> None:

@@ -73,6 +73,17 @@ def make(client: Any, clock: Clock, log: list[str] | None = None) -> Metrics:
     return Metrics(client, namespace=NAMESPACE, table=TABLE, log=(log if log is not None else []).append, clock=clock)
 
 
+def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> None:
+    made = make(cloudwatch, Clock())
+    made.publish()
+    assert sums(cloudwatch, "FailedAttempts") == [0]
+    made.failed()
+    made.failed()
+    made.publish()
+    made.publish()
+    assert sums(cloudwatch, "FailedAttempts") == [2]
+
+
 def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
     made.committed(REPORT)

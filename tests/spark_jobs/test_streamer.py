@@ -28,9 +28,15 @@ WAIT_S = 200
 class Job:
     """One spark-submit process, its output in files."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str], glue_endpoint: str) -> None:
+    def __init__(
+        self, folder: Path, arguments: Sequence[str], glue_endpoint: str, *, s3_endpoint: str | None = None
+    ) -> None:
         argv, environment = spark_submit(
-            arguments, work_folder=folder / "work", log_file=folder / "spark.log", glue_endpoint=glue_endpoint
+            arguments,
+            work_folder=folder / "work",
+            log_file=folder / "spark.log",
+            s3_endpoint=s3_endpoint,
+            glue_endpoint=glue_endpoint,
         )
         # Spark's launcher sends what Python writes to standard error to standard output.
         self.output = folder / f"out{time.monotonic_ns()}"

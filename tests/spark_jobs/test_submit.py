@@ -41,7 +41,7 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     assert decided.table.table_type == table_type
     assert (decided.stop_file, decided.metrics_namespace) == ("s3://artefacts/stop/1", "dev")
     assert decided.sync is not None
-    assert decided.sync.min_interval_seconds == 7
+    assert decided.min_interval_seconds == 7
     assert decided.continuous
     assert warnings == []
 

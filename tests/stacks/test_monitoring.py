@@ -126,7 +126,7 @@ def test_the_fullest_brokers_disk_counts(prod: Synthesized) -> None:
 
 
 def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
-    published = {"CommitAgeSeconds", "Commits", *metrics.COUNTERS, *metrics.DURATIONS}
+    published = {"CommitAgeSeconds", "Commits", metrics.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
     for name in ("commit-age-cdc_events", "quarantined-events-cdc_events"):
         alarm = alarms(dev)[name]
         assert alarm["MetricName"] in published
