@@ -56,7 +56,10 @@ Folder = Annotated[Path, typer.Option(help="Where the platform keeps everything.
 def up(
     *,
     folder: Folder = DEFAULT_FOLDER,
-    mode: Annotated[Mode, typer.Option(help="First start: when the outbox is written.")] = "transaction",
+    mode: Annotated[
+        Mode | None,
+        typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
+    ] = None,
     scale: Annotated[int, typer.Option(min=1, help="First start: so many times the 829 generated orders.")] = 1,
     from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
     lenses: Annotated[

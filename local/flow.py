@@ -9,6 +9,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 
 from db.loading import LoadOptions, load
+from db.migrating import migrate
 from local.errors import PlatformError
 from local.job import spark_submit
 from local.ports import HOST
@@ -84,16 +85,21 @@ class Flow:
         return slot is not None and slot.active
 
     def load_source(self) -> str:
-        """Create and load the source database, unless an earlier start has."""
-        database = self._services.database
+        """Create and load the source database; where an earlier start has, bring its outbox up to this version."""
+        database, options = self._services.database, self._services.options
+        parameters = self._services.postgres.connection_parameters(options.database)
         database.create_if_missing()
         if database.is_loaded():
-            return f"{database.outbox_rows():,} orders kept"
-        options = self._services.options
+            done = migrate(parameters, options.mode)
+            migrated = f", outbox migrated ({done.mode})" if done.changed else ""
+            return f"{database.outbox_rows():,} orders kept{migrated}"
         wanted = LoadOptions(
-            connector_password=self._passwords.connector, mode=options.mode, scale=options.scale, dump=options.dump
+            connector_password=self._passwords.connector,
+            mode=options.mode or "transaction",
+            scale=options.scale,
+            dump=options.dump,
         )
-        report = load(self._services.postgres.connection_parameters(options.database), wanted, lambda *_step: None)
+        report = load(parameters, wanted, lambda *_step: None)
         return f"{report.events:,} orders loaded"
 
     def fill_aws(self) -> None:

@@ -8,14 +8,13 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
 import psycopg2
 import pyarrow
 import pyarrow.compute
 
+from local.canonical import by_name, lake_rows, source_expression
 from local.errors import PlatformError
 from local.lake import Lake
 
@@ -99,8 +98,7 @@ def read_source(parameters: Mapping[str, Any], keys: Iterable[str] | None = None
             cursor.execute("SELECT pg_current_wal_insert_lsn()::text")
             (lsn,) = cursor.fetchone() or ("",)
             types = _column_types(cursor)
-            # Text and not psycopg2's types: JSON numbers keep their digits.
-            columns = ", ".join(f'"{name}"::text' if kind == "jsonb" else f'"{name}"' for name, kind in types.items())
+            columns = ", ".join(source_expression(name, kind) for name, kind in types.items())
             condition = "" if keys is None else f" WHERE {KEY}::text = ANY(%s)"
             cursor.execute(
                 f"SELECT {columns} FROM {OUTBOX[0]}.{OUTBOX[1]}{condition}",  # noqa: S608  (names from the catalogue)
@@ -123,17 +121,17 @@ def read_lake(lake: Lake, types: Mapping[str, str], keys: Collection[str] | None
         wanted = pyarrow.array(keys, pyarrow.string())
         table = table.filter(pyarrow.compute.is_in(table[KEY].cast(pyarrow.string()), value_set=wanted))
     present = [name for name in types if name in table.column_names]
-    return by_key(table.select(present).to_pylist(), types)
+    return by_key(lake_rows(table.select(present)), types)
 
 
 def by_key(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> Snapshot:
-    """Turn rows into their canonical form, by key. Raises ValueError when a key comes twice."""
+    """Turn rows into their canonical form, by key. Raises PlatformError when a key comes twice."""
     result: Snapshot = {}
     for row in rows:
         key = str(row[KEY])
         if key in result:
-            raise ValueError(f"{KEY} {key} is there twice")
-        result[key] = {name: canonical(value, types[name]) for name, value in row.items()}
+            raise PlatformError(f"{KEY} {key} is there twice")
+        result[key] = by_name(row, types)
     return result
 
 
@@ -162,29 +160,6 @@ def differing_columns(source: Canonical, lake: Canonical) -> list[str]:
 def row_hash(row: Canonical) -> str:
     """Hash a row's columns with their names, so that a missing column is a difference."""
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
-
-
-def canonical(value: Any, kind: str) -> str | None:
-    """Write a value the same way whichever side it comes from; `kind` is the source column's PostgreSQL type."""
-    if value is None:
-        return None
-    if kind == "jsonb":
-        parsed = json.loads(value, parse_float=Decimal, parse_int=Decimal)
-        return json.dumps(parsed, sort_keys=True, default=_plain_number)
-    if isinstance(value, datetime):
-        # Hudi's timestamps are UTC, with or without a zone in the Arrow type.
-        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return aware.isoformat(timespec="microseconds")
-    if isinstance(value, date):
-        return value.isoformat()
-    return str(value)
-
-
-def _plain_number(value: Any) -> dict[str, str]:
-    """JSON's 12, 12.0 and 1.2e1 are one number, and not the string "12"."""
-    if not isinstance(value, Decimal):
-        raise TypeError(f"no canonical form for {type(value).__name__}")
-    return {"number": f"{value.normalize():f}"}
 
 
 def _column_types(cursor: Any) -> dict[str, str]:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from contract.times import INFINITE_MICROS
 from spark_jobs.schema import Column, Encoding
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
@@ -22,7 +23,7 @@ PLACEHOLDER = "__debezium_unavailable_value"
 OPERATIONS = ("r", "c", "u", "d")
 _CORRUPT = "_corrupt_line"
 _STRICT = {"columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
-_TIMESTAMP = r"^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
+_TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # A new field's name must be usable as a column in Hudi, Glue and Athena, and must not be one of Hudi's own.
 _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
@@ -116,7 +117,10 @@ def _stored(column: Column) -> Expression:
         case Encoding.MICROS:
             value = F.expr(f"timestamp_micros(`_wire`.`{column.name}`)")
         case Encoding.ISO_TIMESTAMP:
-            value = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
+            instant = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
+            for micros, text in INFINITE_MICROS.items():
+                instant = F.when(value == text, F.expr(f"timestamp_micros({micros}L)")).otherwise(instant)
+            value = instant
         case Encoding.JSON:
             value = F.when(_is_placeholder(column) | _is_one_json_value(value), value)
         case Encoding.PLAIN | Encoding.ANYTHING:

@@ -14,7 +14,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from plugins.connectors import SourceSettings
-from stacks import wheels
+from stacks import handler_code, wheels
 from stacks.checks import acknowledge
 from stacks.environment import Environment
 from stacks.naming import removal, retention
@@ -218,6 +218,8 @@ class DatabaseStack(Stack):
                 "outboxMode": self._settings.outbox_mode,
                 "sampleData": self._settings.sample_data,
                 "sampleScale": self._settings.sample_scale,
+                # So that a deployment whose outbox is newer migrates the database.
+                "sqlHash": handler_code.sql_hash(),
             }
         )
 

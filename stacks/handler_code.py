@@ -1,5 +1,6 @@
 """Puts together what a custom resource's Lambda function runs: the handlers and the packages that they import."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
         if not copy.is_file() or copy.read_bytes() != source.read_bytes():
             shutil.copyfile(source, copy)
     return target
+
+
+def sql_hash() -> str:
+    """Hash what the source preparation runs in the database: when it changes, a deployment has to call it again."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "db" / "sql").rglob("*.sql")):
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,8 +1,9 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`. Attribute: `Loaded`, the orders that this request loaded. Data that is there stays, and its
-outbox is migrated in place; deleting drops the connector's replication slot and leaves the data.
+`sampleData`, `sampleScale`, and `sqlHash`, which only has to differ when db/sql does. Attribute: `Loaded`, the orders
+that this request loaded. Data that is there stays, and its outbox is migrated in place; deleting drops the connector's
+replication slot and leaves the data.
 """
 
 import functools
@@ -97,7 +98,7 @@ def remove(event: Event) -> Progress:
 
 
 def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={})
+    return framework.request(event, required=_REQUEST, optional={"sqlHash": str})
 
 
 def _master(wanted: Mapping[str, Any]) -> dict[str, str | int]:

@@ -8,8 +8,12 @@ import pyarrow
 import pytest
 
 from local import reconcile as module
+from local.canonical import canonical, lake_rows
+from local.errors import PlatformError
 from local.lake import Lake
-from local.reconcile import Comparison, Snapshot, Source, by_key, canonical, compare, read_lake, reconcile
+from local.postgres import ConnectionParameters
+from local.reconcile import Comparison, Snapshot, Source, by_key, compare, read_lake, read_source, reconcile
+from tests.conftest import execute
 
 TYPES = {
     "order_id": "integer",
@@ -83,7 +87,7 @@ def test_numbers_and_text_are_told_apart() -> None:
 
 
 def test_a_key_that_comes_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="order_id 10248 is there twice"):
+    with pytest.raises(PlatformError, match="order_id 10248 is there twice"):
         lake(ROW, ROW)
 
 
@@ -133,3 +137,84 @@ def test_a_change_on_its_way_only_costs_another_round(monkeypatch: pytest.Monkey
 def test_what_stays_different_is_reported_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = Rounds(monkeypatch, [(source(ROW), lake({**ROW, "customer_id": "RICSU"}))]).run(timeout_s=0.05)
     assert comparison.different == {"10248": ["customer_id"]}
+
+
+FAR = date(9999, 12, 31)
+
+
+def test_what_is_infinite_is_no_date_that_there_is() -> None:
+    assert canonical("infinity", "date") != canonical(FAR, "date")
+    assert canonical("infinity", "date") == canonical(2_146_033_979, "date")
+    assert canonical("-infinity", "date") == canonical(-2_147_472_691, "date")
+    instant = "timestamp with time zone"
+    assert canonical("infinity", instant) == canonical(9_223_372_036_825_200_000, instant)
+    assert canonical("infinity", instant) != canonical(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), instant)
+
+
+def test_lake_rows_have_dates_that_python_has_not() -> None:
+    table = pyarrow.table(
+        {
+            "day": pyarrow.array([-735_160, 2_932_897, None], pyarrow.int32()).cast(pyarrow.date32()),
+            "at": pyarrow.array([-63_517_780_800_000_000, 0, None]).cast(pyarrow.timestamp("us", "UTC")),
+        }
+    )
+    assert lake_rows(table) == [
+        {"day": -735_160, "at": -63_517_780_800_000_000},
+        {"day": 2_932_897, "at": 0},
+        {"day": None, "at": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[123456789012345678901234567890123456789]", "[123456789012345678901234567890123456788]"),
+        ("[1e1000000000]", "[1e1000000001]"),
+        ("[0]", "[1]"),
+        ("[1]", "[-1]"),
+        ('"__debezium_unavailable_value"', "__debezium_unavailable_value"),
+        ("[" * 5000 + "]" * 5000, "[" * 4999 + "]" * 4999),
+    ],
+)
+def test_documents_that_differ_are_told_apart_whatever_is_in_them(one: str, other: str) -> None:
+    assert canonical(one, "jsonb") != canonical(other, "jsonb")
+    assert canonical(one, "jsonb") == canonical(one, "jsonb")
+
+
+def test_a_number_has_one_form() -> None:
+    forms = {canonical(text, "jsonb") for text in ("120", "120.0", "1.2e2", "1200E-1")}
+    assert len(forms) == 1
+    assert len({canonical(text, "jsonb") for text in ("0", "-0", "0.00", "0e5")}) == 1
+
+
+# A date, and the days since 1970 that it is; a timestamp, and the microseconds.
+DATES = [
+    ("infinity", "infinity"),
+    ("-infinity", "-infinity"),
+    ("0044-03-15 BC", "-735160"),
+    ("4713-01-01 BC", "-2440550"),
+    ("9999-12-31", "2932896"),
+    ("10000-01-01", "2932897"),
+    ("5874897-12-31", "2145042905"),
+]
+INSTANTS = [
+    ("infinity", "infinity"),
+    ("0044-03-15 12:00:00 BC", "-63517780800000000"),
+    ("10000-01-01", "253402300800000000"),
+    ("294276-12-31 23:59:59.999999", "9224318015999999999"),
+    ("2026-11-20 23:23:11.083659", "1795216991083659"),
+]
+
+
+@pytest.mark.integration
+def test_the_source_is_read_whatever_dates_it_has(database: ConnectionParameters) -> None:
+    execute(database, "CREATE SCHEMA datalake")
+    execute(database, "CREATE TABLE datalake.cdc_events (order_id INT, day DATE, at TIMESTAMPTZ, document JSONB)")
+    for number, (day, _) in enumerate(DATES):
+        execute(database, f"INSERT INTO datalake.cdc_events (order_id, day) VALUES ({number}, '{day}')")
+    for number, (at, _) in enumerate(INSTANTS, 100):
+        execute(database, f"INSERT INTO datalake.cdc_events (order_id, at) VALUES ({number}, '{at}')")
+    rows = read_source(database).rows
+    assert read_source(database, ["0", "100"]).rows == {"0": rows["0"], "100": rows["100"]}
+    assert [rows[str(number)]["day"] for number in range(len(DATES))] == [text for _, text in DATES]
+    assert [rows[str(number)]["at"] for number in range(100, 100 + len(INSTANTS))] == [text for _, text in INSTANTS]

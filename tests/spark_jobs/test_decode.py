@@ -1,6 +1,7 @@
 """Lines become typed rows or a reason: nothing is nulled, cut or dropped on the way."""
 
 import datetime as dt
+import json
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -62,7 +63,41 @@ def test_timestamps_keep_their_microseconds(decode: Decode, spark: SparkSession)
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+# As Debezium 3.7.0 sends what PostgreSQL has, and the number that is stored: days or microseconds since 1970.
+FAR_TIMES: list[tuple[str, str | int, int]] = [
+    ("order_date", 2_146_033_979, 2_146_033_979),  # infinity
+    ("order_date", -2_147_472_691, -2_147_472_691),  # -infinity
+    ("order_date", 2_932_896, 2_932_896),  # 9999-12-31
+    ("order_date", 2_145_042_905, 2_145_042_905),  # 5874897-12-31
+    ("order_date", -735_160, -735_160),  # 0044-03-15 BC
+    ("updated_at", "infinity", 9_223_372_036_825_200_000),
+    ("updated_at", "-infinity", -9_223_372_036_832_400_000),
+    ("updated_at", "9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
+    ("updated_at", "+10000-01-01T00:00:00.000000Z", 253_402_300_800_000_000),
+    ("updated_at", "-0043-03-15T12:00:00.000000Z", -63_517_780_800_000_000),
+    ("updated_at", "-4712-01-01T00:00:00.000000Z", -210_863_520_000_000_000),
+]
+
+
+def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    lines = [(json.dumps(event(1, 1) | {name: sent}), number) for number, (name, sent, _) in enumerate(FAR_TIMES)]
+    frame = spark.createDataFrame(lines, "line string, number long").select(
+        "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
+    )
+    decoded = Decoder(columns, required=REQUIRED)(frame.select(*LINE_COLUMNS)).orderBy("number")
+    # Python's own dates end at the years 1 and 9999.
+    stored = decoded.select(
+        "reason",
+        F.expr("unix_date(row.order_date)").alias("order_date"),
+        F.expr("unix_micros(row.updated_at)").alias("updated_at"),
+    ).collect()
+    assert [row["reason"] for row in stored] == [None] * len(FAR_TIMES)
+    assert [row[name] for row, (name, _, _) in zip(stored, FAR_TIMES, strict=True)] == [kept for *_, kept in FAR_TIMES]
+
+
 WRONG: list[tuple[Event | str, str]] = [
+    # PostgreSQL's last years don't fit into 64 bits of microseconds since 1970.
+    (event(1, 1) | {"updated_at": "+294276-12-31T23:59:59Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
     (event(10248, 1) | {"order_id": 3_000_000_000}, "type: order_id (not int)"),
     (event(10248, 1) | {"order_id": "10248"}, "type: order_id (not int)"),
     (event(10248, 1) | {"order_id": 10248.0}, "type: order_id (not int)"),

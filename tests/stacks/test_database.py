@@ -7,6 +7,7 @@ import pytest
 
 from plugins.connectors import SourceSettings
 from stacks.environment import load
+from stacks.handler_code import sql_hash
 from stacks.review import request_of
 from tests.stacks.conftest import Synthesized
 from tests.stacks.ports import open_ports, ways_out
@@ -109,6 +110,12 @@ def test_the_source_is_prepared_as_the_environment_says(environment: tuple[str, 
         "sampleData": settings.sample_data,
         "sampleScale": settings.sample_scale,
     }
+
+
+def test_another_outbox_calls_the_preparation_again(environment: tuple[str, Synthesized]) -> None:
+    request = request_of(prepared(environment[1]))
+    assert request is not None
+    assert request["sqlHash"] == sql_hash()
 
 
 def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: tuple[str, Synthesized]) -> None:
