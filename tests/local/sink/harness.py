@@ -60,8 +60,7 @@ class Pipeline:
             bucket=BUCKET,
             prefix=f"events-{self.topic}",
             region=REGION,
-            endpoint=services.s3.endpoint,
-            **{"flush_interval_seconds": 1, "flush_count": 100, **settings},
+            **{"endpoint": services.s3.endpoint, "flush_interval_seconds": 1, "flush_count": 100, **settings},
         )
         self.settings = TaskSettings.of(self.sink.name, sink_connector(self.sink))
         self.create_topic(partitions)
@@ -114,7 +113,7 @@ class Pipeline:
         return [(gap["first"], gap["end"]) for gap in self.store().gaps()]
 
     def store(self) -> LandingStore:
-        return LandingStore(s3_client(region=REGION, endpoint=self.services.s3.endpoint), BUCKET, self.settings.name)
+        return LandingStore(s3_client(region=REGION, endpoint=self.settings.endpoint), BUCKET, self.settings.name)
 
     def committed(self) -> int | None:
         try:

@@ -1,0 +1,80 @@
+"""What is sent to both sinks, and what each makes of it: the rows of the table in docs/decisions/0041.
+
+The connector's side was measured with 11.7.2.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+STAND_IN, CONNECTOR = "stand-in", "connector"
+# A sink that has FAILED, or that is never started.
+REFUSED = "refused"
+RUNS = "runs"
+LAYOUTS: dict[str, tuple[str, ...]] = {"an outage of S3 of 15 s": (), "the same with PARTITIONBY": ("k",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A record's value; what is landed of it (JSON values), or REFUSED, by sink."""
+
+    name: str
+    value: bytes | None
+    landed: Mapping[str, list[Any] | str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Changes to a configuration that is fine, or another statement; REFUSED or RUNS by sink."""
+
+    name: str
+    changes: Mapping[str, str]
+    outcome: Mapping[str, str]
+
+
+def _both(name: str, value: bytes | None, *landed: Any) -> Value:
+    return Value(name=name, value=value, landed={STAND_IN: list(landed), CONNECTOR: list(landed)})
+
+
+def _differ(name: str, value: bytes, connector: list[Any] | str) -> Value:
+    return Value(name=name, value=value, landed={STAND_IN: REFUSED, CONNECTOR: connector})
+
+
+VALUES = [
+    _both("an object", b'{"b": 1, "a": {"c": [true, null]}}', {"a": {"c": [True, None]}, "b": 1}),
+    _both("no value", None),
+    _both("JSON null", b"null"),
+    _both("empty value", b""),
+    _both("blanks alone", b" \n "),
+    _both("equal names", b'{"a": 1, "a": 2}', {"a": 2}),
+    _both("the largest long", b'{"a": 9223372036854775807}', {"a": 2**63 - 1}),
+    _both("a double", b'{"a": 0.1}', {"a": 0.1}),
+    _both("a long number as text", b'{"a": "123456789012345678901234567890"}', {"a": "123456789012345678901234567890"}),
+    _both("a document as text", json.dumps({"a": '{"b": 1e999}'}).encode(), {"a": '{"b": 1e999}'}),
+    _differ("a number beyond a long", b'{"a": 123456789012345678901234567890}', [{"a": -4362896299872285998}]),
+    _differ("a number beyond a double", b'{"a": 1234567890.1234567890}', [{"a": 1234567890.1234567}]),
+    _differ("not JSON", b"not JSON", REFUSED),
+]
+
+_FROM = "INSERT INTO {target} SELECT * FROM {topic} STOREAS `JSON`"
+_FLUSH = " PROPERTIES('flush.interval'=1,'flush.count'=5)"
+
+
+def _setting(name: str, connector: str, **changes: str) -> Setting:
+    dotted = {key.replace("_", "."): value for key, value in changes.items()}
+    return Setting(name=name, changes=dotted, outcome={STAND_IN: REFUSED, CONNECTOR: connector})
+
+
+# In a statement `{target}` and `{topic}` stand for the test's own.
+SETTINGS = [
+    _setting("misspelt KCQL property", RUNS, connect_s3_kcql=_FROM + " PROPERTIES('flush.intreval'=1)"),
+    _setting("no flush rule", RUNS, connect_s3_kcql=_FROM),
+    _setting("misspelt property", RUNS, connect_s3_eror_policy="RETRY"),
+    _setting("error.policy NOOP", RUNS, connect_s3_error_policy="NOOP"),
+    _setting("errors.tolerance all, no dead-letter topic", RUNS, errors_tolerance="all"),
+    _setting("quoted number in KCQL", REFUSED, connect_s3_kcql=_FROM + " PROPERTIES('flush.count'='5')"),
+    _setting("WITH_FLUSH clause", REFUSED, connect_s3_kcql=_FROM + " WITH_FLUSH_COUNT = 5"),
+    _setting("unquoted keyword", REFUSED, connect_s3_kcql=_FROM.replace("{target}", "{target}.limit") + _FLUSH),
+    _setting("= in an unquoted prefix", REFUSED, connect_s3_kcql=_FROM.replace("{target}", "{target}/y=1") + _FLUSH),
+]

@@ -1,0 +1,206 @@
+"""The same through the stand-in and, when LENSES_PLUGIN names its release, through the real connector.
+
+`LENSES_PLUGIN=path/to/release .venv/bin/pytest tests/local/sink/test_beside_the_connector.py` repeats the table of
+docs/decisions/0041; without it, its rows for the stand-in.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from local.connect import Connect
+from local.ports import choose
+from local.sink.errors import SinkError
+from local.sink.member import Member
+from local.sink.settings import TaskSettings
+from local.sink.task import SinkTask
+from plugins.connectors import sink_connector
+from plugins.versions import load_versions
+from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
+from tests.local.sink.faulty_s3 import FaultyS3
+from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Services, wait_until
+
+pytestmark = pytest.mark.integration
+RELEASE = "LENSES_PLUGIN"
+OUTAGE_S = 15
+WORKER_S = 120
+# How long a connector that takes a configuration is watched.
+WATCHED_S = 5
+
+
+class Sink(Protocol):
+    """One of the two."""
+
+    name: str
+
+    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
+        """Start it with the pipeline's configuration and these changes. SinkError: it refuses them."""
+
+    def failure(self) -> str | None:
+        """Say why it has failed."""
+
+    def restart(self) -> None:
+        """Start it again after it has failed."""
+
+    def stop(self) -> None:
+        """End it."""
+
+
+class StandIn:
+    """local.sink, made to fail as the connector does."""
+
+    name = STAND_IN
+
+    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
+        self._pipeline = pipeline
+        pipeline.settings = TaskSettings.of(pipeline.sink.name, {**sink_connector(pipeline.sink), **changes})
+        self.restart()
+
+    def restart(self) -> None:
+        pipeline = self._pipeline
+        member = Member(pipeline.services.kafka.bootstrap_servers, pipeline.settings)
+        self._running = RunningTask(SinkTask(pipeline.settings, member, pipeline.store(), None, fragile=True))
+
+    def failure(self) -> str | None:
+        return None if self._running.error is None else str(self._running.error)
+
+    def stop(self) -> None:
+        running = getattr(self, "_running", None)
+        if running is not None and running.error is None:
+            running.stop()
+
+
+class Connector:
+    """The real one on a Connect worker."""
+
+    name = CONNECTOR
+
+    def __init__(self, worker: Connect) -> None:
+        self._api = worker.api
+        self._connector: str | None = None
+
+    def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
+        self._connector = pipeline.sink.name
+        self._api.put_connector(self._connector, {**sink_connector(pipeline.sink), **changes})
+
+    def failure(self) -> str | None:
+        return self._api.failure(self._connector or "")
+
+    def restart(self) -> None:
+        self._api.restart_failed(self._connector or "")
+        wait_until(lambda: self.failure() is None, "the task runs again", seconds=WORKER_S)
+
+    def stop(self) -> None:
+        if self._connector is not None:
+            self._api.delete_connector(self._connector)
+
+
+@pytest.fixture(scope="module")
+def worker(services: Services) -> Iterator[Connect]:
+    release = os.environ.get(RELEASE)
+    if not release:
+        pytest.skip(f"{RELEASE} doesn't name the real connector's release")
+    port = choose(["connect"], earlier={})["connect"]
+    servers = services.kafka.bootstrap_servers
+    worker = Connect(services.folder / "connect", port=port, bootstrap_servers=servers, lenses=Path(release))
+    worker.install_plugins()
+    services.processes.start("connect", worker.prepare())
+    try:
+        services.processes.wait_until("connect", worker.ready, timeout_s=WORKER_S)
+        yield worker
+    finally:
+        services.processes.stop("connect", grace_s=30)
+
+
+@pytest.fixture(params=[STAND_IN, CONNECTOR])
+def sink(request: pytest.FixtureRequest) -> Iterator[Sink]:
+    sink: Sink = StandIn() if request.param == STAND_IN else Connector(request.getfixturevalue("worker"))
+    yield sink
+    sink.stop()
+
+
+def landed(pipeline: Pipeline) -> list[object]:
+    return [json.loads(line) for line in pipeline.landed()]
+
+
+def test_what_both_take_is_landed_alike(sink: Sink, services: Services) -> None:
+    rows = [row for row in VALUES if row.landed[STAND_IN] != REFUSED]
+    pipeline = Pipeline(services)
+    pipeline.send([*(row.value for row in rows), b'{"last": true}'])
+    sink.start(pipeline, {})
+    wait_until(lambda: pipeline.landed()[-1:] == [b'{"last": true}'] or sink.failure() is not None, "all is landed")
+    assert sink.failure() is None
+    assert landed(pipeline) == [*(event for row in rows for event in row.landed[sink.name]), {"last": True}]
+
+
+@pytest.mark.parametrize("row", [row for row in VALUES if row.landed[STAND_IN] == REFUSED], ids=lambda row: row.name)
+def test_what_the_connector_would_change_or_refuse_stops_the_stand_in(
+    sink: Sink, services: Services, row: Value
+) -> None:
+    pipeline = Pipeline(services)
+    pipeline.send([row.value])
+    sink.start(pipeline, {})
+    if (expected := row.landed[sink.name]) == REFUSED:
+        wait_until(lambda: sink.failure() is not None, "it has failed")
+        assert landed(pipeline) == []
+    else:
+        wait_until(lambda: landed(pipeline) == expected, "the connector has changed it")
+
+
+@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)
+def test_a_configuration_that_loses_events_is_refused(sink: Sink, services: Services, row: Setting) -> None:
+    pipeline = Pipeline(services)
+    own = {"{target}": f"{BUCKET}:{pipeline.sink.prefix}", "{topic}": pipeline.topic}
+    changes = {}
+    for key, text in row.changes.items():
+        for name, value in own.items():
+            text = text.replace(name, value)
+        changes[key] = text
+    if sink.name == STAND_IN:
+        with pytest.raises(SinkError, match=rf"^the configuration of {pipeline.sink.name}: "):
+            sink.start(pipeline, changes)
+        return
+    sink.start(pipeline, changes)
+    if row.outcome[sink.name] == RUNS:
+        time.sleep(WATCHED_S)
+        assert sink.failure() is None
+    else:
+        wait_until(lambda: sink.failure() is not None, "the task has failed at its start")
+
+
+@pytest.mark.parametrize("fault", LAYOUTS)
+def test_an_outage_of_s3_fails_the_task_and_a_restart_loses_nothing(sink: Sink, services: Services, fault: str) -> None:
+    s3 = FaultyS3(services.s3.endpoint)
+    try:
+        pipeline = Pipeline(services, endpoint=s3.endpoint, partition_by=LAYOUTS[fault], flush_count=10)
+        events = [json.dumps({"k": number % 5, "n": number}).encode() for number in range(100)]
+        sink.start(pipeline, {})
+        pipeline.send(events[:50])
+        wait_until(lambda: len(pipeline.landed()) == 50, "the first half is landed")
+        with s3.outage():
+            pipeline.send(events[50:])
+            time.sleep(OUTAGE_S)
+        wait_until(lambda: sink.failure() is not None, "the outage has failed it")
+        assert s3.refused
+        sink.restart()
+        if sink.name == CONNECTOR and LAYOUTS[fault]:
+            wait_until(lambda: "resume" in (sink.failure() or ""), "it can't resume in this layout", seconds=60)
+            return
+        wait_until(lambda: len(pipeline.landed()) >= 100, "the rest is landed", seconds=60)
+        assert sorted(landed(pipeline), key=str) == sorted((json.loads(event) for event in events), key=str)
+    finally:
+        sink.stop()
+        s3.close()
+
+
+def test_the_table_in_the_decision_has_every_row_and_the_version() -> None:
+    [page] = (ROOT / "docs" / "decisions").glob("0041-*.md")
+    text = page.read_text()
+    rows = {line.split("|")[1].strip().replace("`", "") for line in text.splitlines() if line.startswith("|")}
+    assert {row.name for row in VALUES} | {row.name for row in SETTINGS} | set(LAYOUTS) <= rows
+    assert load_versions().lenses_s3.version in text
