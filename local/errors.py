@@ -18,3 +18,7 @@ class LockedError(PlatformError):
     def __init__(self, message: str, holder: int | None) -> None:
         super().__init__(message)
         self.holder = holder
+
+
+class LostChangesError(PlatformError):
+    """Changes don't leave the source, or some never came: only a person may decide. What runs goes on running."""

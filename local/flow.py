@@ -5,15 +5,22 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
 from db.loading import LoadOptions, load
 from db.migrating import migrate
-from local.errors import PlatformError
+from db.replication import COMMAND, WAY_OUT
+from local.connect_api import RequestError
+from local.errors import LostChangesError, PlatformError
+from local.former_topic import FormerTopic
 from local.job import spark_submit
 from local.ports import HOST
 from local.processes import Command, Processes
+from local.resnapshot.connector import LocalConnector
 from local.s3 import ENVIRONMENT, REGION
 from local.services import (
     GLUE_DATABASE,
@@ -36,6 +43,8 @@ DATA_TIMEOUT_S = 600
 # What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
 POLL_S = 0.2
+LOOK_S = 2
+LOST = "changes are lost"
 # How long a connector that had failed before may go on saying so after it was told to start again.
 RESTART_S = 10
 
@@ -48,6 +57,7 @@ class Flow:
         self._services = services
         self._passwords = passwords
         self._processes = processes
+        self.lost: str | None = None
         self._source = SourceSettings(
             database_hostname=HOST,
             database_port=services.ports["postgres"],
@@ -83,6 +93,47 @@ class Flow:
         """Tell whether a connector reads the source's replication slot."""
         slot = self._services.database.slot(self._source.slot_name, "0/0")
         return slot is not None and slot.active
+
+    def source_connector(self) -> LocalConnector:
+        """The source connector, for a re-snapshot."""
+        return LocalConnector(
+            self._services.connect.api,
+            self._services.topic,
+            self._source.name,
+            self._source.slot_name,
+            source_connector(self._source),
+        )
+
+    def former_topic(self) -> FormerTopic:
+        """What was landed, beside the topic as it is now."""
+        return FormerTopic(
+            self._services.kafka,
+            self._services.s3,
+            topic=self._services.topic,
+            bucket=LANDING_BUCKET,
+            prefix=LANDING_PREFIX,
+            sink=self._sink.name,
+        )
+
+    def lost_changes(self) -> str | None:
+        """Say in one line why changes don't leave the source, or are missing for good; None when all is well."""
+        # In this order: an offset that was stored meanwhile may be beyond the position that we know.
+        offsets = self._services.connect.api.stored_offsets(self._source.name)
+        state = self._services.database.replication(self._source.slot_name)
+        if any(int(offset.get("lsn") or 0) > state.position for offset in offsets):
+            return (
+                f"the log of {state.database} is behind what was read from it, so the database was restored, and new"
+                f" changes would count as old: {WAY_OUT}"
+            )
+        # Before the first start there is no slot, and none is missing.
+        problems = state.problems if state.has_slot or offsets else state.problems_beside_slot
+        return problems[0] if problems else self.former_topic().problem()
+
+    def set_landing_aside(self) -> int:
+        """Make room for a topic that was made again; return how many objects were in its way."""
+        self._services.connect.api.stop(self._sink.name)
+        self._processes.stop("sink", grace_s=0)
+        return self.former_topic().set_aside()
 
     def load_source(self) -> str:
         """Create and load the source database; where an earlier start has, bring its outbox up to this version."""
@@ -124,7 +175,9 @@ class Flow:
         api.put_connector(name, source_connector(self._source))
         if failed_before:
             api.restart_failed(name)
-        self._wait_for(self._delivery(), failing=name, patience_s=RESTART_S if failed_before else 0, what="snapshot")
+        patience_s = RESTART_S if failed_before else 0
+        if not self._came(self._delivery(), failing=name, patience_s=patience_s, what="snapshot"):
+            return LOST
         return f"{self._services.topic.count():,} events"
 
     def start_sink(self) -> None:
@@ -135,6 +188,10 @@ class Flow:
         # An earlier start may have had the real one, and both would share the consumer group.
         self._services.connect.api.delete_connector(self._sink.name)
         self.run_sink()
+
+    def resume_sink(self) -> None:
+        """Let the real sink, which was stopped, run again."""
+        self._services.connect.api.resume(self._sink.name)
 
     def run_sink(self) -> None:
         """Start the stand-in of the S3 sink, unless it runs."""
@@ -148,10 +205,13 @@ class Flow:
 
     def wait_landed(self) -> str:
         """Wait until the sink has landed everything that is in the topic now."""
+        if self.lost:
+            return LOST
         _, end = self._services.topic.bounds()
         # The real one is a connector of the worker.
         service, failing = ("connect", self._sink.name) if self._services.options.lenses else ("sink", None)
-        self._wait_for(lambda: self.sink_offset() >= end, what="landing", service=service, failing=failing)
+        if not self._came(lambda: self.sink_offset() >= end, what="landing", service=service, failing=failing):
+            return LOST
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
 
     def start_job(self) -> None:
@@ -174,7 +234,8 @@ class Flow:
         def there() -> bool:
             return self._services.lake.exists() and self._services.aws.has_table(GLUE_DATABASE, GLUE_TABLE)
 
-        self._wait_for(there, what="lake", service="job")
+        if not self.lost:
+            self._came(there, what="lake", service="job")
 
     def sink_offset(self) -> int:
         """Return the offset that the sink goes on from: everything before it is in the landing bucket."""
@@ -199,6 +260,15 @@ class Flow:
 
         return delivered
 
+    def _came(self, reached: Callable[[], bool], **how: Any) -> bool:
+        """Wait as `_wait_for` does; False, with the reason kept, when changes were lost: what runs is to run on."""
+        try:
+            self._wait_for(reached, **how)
+        except LostChangesError as error:
+            self.lost = str(error)
+            return False
+        return True
+
     def _wait_for(
         self,
         reached: Callable[[], bool],
@@ -209,16 +279,31 @@ class Flow:
         patience_s: float = 0,
     ) -> None:
         """Wait for data; a dead service or a failed connector ends it with the reason at once."""
-        started = time.monotonic()
+        started = looked = time.monotonic()
         while not _is(reached):
+            if time.monotonic() - looked > LOOK_S or self._processes.main(service) is None:
+                looked = time.monotonic()
+                self._check_nothing_is_lost()
             for name in ("kafka", service):
                 self._processes.check_alive(name)
             waited = time.monotonic() - started
             if failing and waited > patience_s and (reason := self._services.connect.api.failure(failing)):
+                self._check_nothing_is_lost()
+                if COMMAND in reason:
+                    raise LostChangesError(f"connector {failing} has failed: {reason}")
                 raise PlatformError(f"connector {failing} has failed: {reason} ({self._processes.log_file('connect')})")
             if waited > DATA_TIMEOUT_S:
                 raise PlatformError(f"{what}: not all data came within {DATA_TIMEOUT_S} s: see {self._processes.logs}")
             self._processes.pause(POLL_S)
+
+    def _check_nothing_is_lost(self) -> None:
+        """Raise LostChangesError when what is waited for can't come. A service that is away says nothing."""
+        try:
+            problem = self.lost_changes()
+        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
+            return
+        if problem:
+            raise LostChangesError(problem)
 
 
 def _is(reached: Callable[[], bool]) -> bool:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -101,6 +101,29 @@ class Kafka:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise PlatformError(f"topic {name} can't be created: {error.args[0].str()}") from error
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until it is gone. Raises PlatformError."""
+        admin = self._admin()
+        try:
+            admin.delete_topics([name])[name].result(REQUEST_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise PlatformError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
+
+    def topic_id(self, name: str) -> str | None:
+        """Return a topic's id, which one made again under its name doesn't share; None when there is no such topic.
+
+        Raises KafkaException when the broker doesn't answer.
+        """
+        admin = self._admin()  # its results are lost when it goes away first
+        answer = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_TIMEOUT_S)
+        try:
+            return str(answer[name].result().topic_id)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
 
     def committed_offset(self, group: str, topic: str) -> int | None:
         """Return the offset that a consumer group goes on from in partition 0; None before its first commit.

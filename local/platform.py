@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local import ports, state
-from local.errors import LockedError, PlatformError
+from local.errors import LockedError, LostChangesError, PlatformError
 from local.flow import ROOT, Flow
 from local.lake import Lake
 from local.postgres import ConnectionParameters, Postgres
@@ -70,7 +70,8 @@ class Platform:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
         Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
-        fails or is interrupted. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        fails or is interrupted; not so when changes were lost, which ends in LostChangesError with everything running.
+        Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
             self.processes.cancelled.clear()
@@ -79,15 +80,19 @@ class Platform:
             if "connect" not in before:
                 services.connect.install_plugins()
             self._write_password_file(services.endpoints.source)
+            flow = self._flow(services)
             try:
                 with Startup(self.processes.cancelled, progress) as startup:
-                    self._run_steps(startup, services)
+                    self._run_steps(startup, services, flow)
             except BaseException:
                 with uninterrupted():
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
                 raise
             if self.options.supervised:
                 self._start_supervisor()
+            if flow.lost:
+                # What runs goes on running: the way out needs it.
+                raise LostChangesError(flow.lost)
             return services.endpoints
 
     def revive(self, name: str) -> None:
@@ -213,9 +218,8 @@ class Platform:
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale
 
-    def _run_steps(self, startup: Startup, services: Services) -> None:
+    def _run_steps(self, startup: Startup, services: Services, flow: Flow) -> None:
         """Start everything side by side as far as one thing doesn't need another."""
-        flow = self._flow(services)
         postgres = startup.run("postgres", services.postgres.start)
         database = startup.run("load", flow.load_source, after=[postgres])
         kafka = self._run_service(startup, services.kafka)

@@ -97,7 +97,7 @@ def read_source(parameters: Mapping[str, Any], keys: Iterable[str] | None = None
         with connection, connection.cursor() as cursor:
             cursor.execute("SELECT pg_current_wal_insert_lsn()::text")
             (lsn,) = cursor.fetchone() or ("",)
-            types = _column_types(cursor)
+            types = column_types(cursor)
             columns = ", ".join(source_expression(name, kind) for name, kind in types.items())
             condition = "" if keys is None else f" WHERE {KEY}::text = ANY(%s)"
             cursor.execute(
@@ -162,7 +162,8 @@ def row_hash(row: Canonical) -> str:
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
 
 
-def _column_types(cursor: Any) -> dict[str, str]:
+def column_types(cursor: Any) -> dict[str, str]:
+    """Return the outbox's columns and their PostgreSQL types. Raises PlatformError when there is no outbox."""
     cursor.execute(
         "SELECT column_name, data_type FROM information_schema.columns"
         " WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg2
 from psycopg2 import sql
 
+from db.replication import Replication, look
 from local.postgres import Postgres
 
 CONNECT_TIMEOUT_S = 5
@@ -46,6 +47,11 @@ class SourceDatabase:
     def wal_position(self) -> str:
         """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))
+
+    def replication(self, slot: str) -> Replication:
+        """Return the state of what the connector needs of the database."""
+        with _cursor(self._postgres, self._name) as cursor:
+            return look(cursor, slot)
 
     def slot(self, name: str, position: str) -> Slot | None:
         """Return the slot and how far its confirmed position is behind `position`; None when there is no such slot."""

@@ -177,6 +177,10 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
 def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
     """Say what is wrong with the connectors and the slot, as far as those can be asked."""
     problems = []
+    asked = {"postgres", "kafka", "connect", "s3"}
+    if asked <= answering and (lost := _value(platform.flow.lost_changes)):
+        # The cause, before what follows from it.
+        problems.append(lost)
     if "connect" in answering:
         failed = _value(platform.services.connect.api.failures)
         if failed is None:

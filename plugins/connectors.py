@@ -180,6 +180,14 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
     }
 
 
+def following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return a source connector's configuration that goes on from the slot, whatever offset is stored.
+
+    For the time of a repair only: with it, a slot that is gone would be made anew without a word.
+    """
+    return {**configuration, "offset.mismatch.strategy": "trust_slot"}
+
+
 def _replication(settings: SourceSettings) -> dict[str, str]:
     return {
         "plugin.name": "pgoutput",

@@ -73,6 +73,11 @@ class LandingStore:
                 # Written anew even if it is the earlier content: its time tells readers to look at it again.
                 self._client.put_object(Bucket=self._bucket, Key=key, Body=_longer(earlier, body, self._url(key)))
 
+    @staticmethod
+    def note_keys(sink_name: str, topic: str) -> tuple[str, str]:
+        """Return where a sink's notes on a topic are: a prefix for the gaps', and the key of the topic's id."""
+        return f"{NOTES}/{sink_name}/gaps/{topic}/", f"{NOTES}/{sink_name}/topics/{topic}.json"
+
     def exists(self, key: str) -> bool:
         """Tell whether an object is there."""
         with self._translated(key):

@@ -1,0 +1,202 @@
+"""What the connector needs of the database: role, publication and replication slot; says what is wrong with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg2
+from psycopg2 import errors, sql
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.errors import LoadError, explain
+from db.outbox import SQL_FOLDER
+from db.preflight import CONNECTOR_ROLE, PUBLICATION
+from db.tables import SCHEMA
+
+TABLES = frozenset({f"{SCHEMA}.cdc_events", f"{SCHEMA}.cdc_heartbeat"})
+# Creating a slot waits for all transactions that are open.
+SLOT_TIMEOUT_S = 600
+PEEK_TIMEOUT_S = 5
+COMMAND = "make resnapshot"
+WAY_OUT = f"run `{COMMAND}`"
+RUNBOOK = "docs/lost-changes.md"
+
+_STATE = """
+SELECT
+    current_database() AS database,
+    pg_current_wal_lsn() - '0/0'::pg_lsn AS position,
+    (SELECT rolcanlogin FROM pg_roles WHERE rolname = %(role)s) AS may_log_in,
+    CASE WHEN p.oid IS NOT NULL THEN ARRAY(
+        SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %(publication)s
+    ) END AS published,
+    s.slot_name IS NOT NULL AS has_slot,
+    coalesce(s.active, FALSE) AS active,
+    s.wal_status,
+    current_setting('max_slot_wal_keep_size') AS keeps,
+    coalesce(NOT s.active AND age(p.xmin) < age(s.catalog_xmin), FALSE) AS published_later
+FROM (SELECT) AS one
+LEFT JOIN pg_publication p ON p.pubname = %(publication)s
+LEFT JOIN pg_replication_slots s ON s.slot_name = %(slot)s AND s.database = current_database()
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replication:
+    """The connector's side of the database.
+
+    `position`: the WAL's end as a number; `published`: the publication's tables, None without a publication;
+    `may_log_in`: None without a role; `wal_status`: the slot's, `keeps` the server's limit of WAL for a slot;
+    `published_later`: nobody can read the slot, since the publication was made after its position.
+    """
+
+    slot: str
+    database: str
+    position: int
+    may_log_in: bool | None
+    published: frozenset[str] | None
+    has_slot: bool
+    active: bool
+    wal_status: str | None
+    keeps: str
+    published_later: bool
+
+    @property
+    def publication_is_whole(self) -> bool:
+        """True when outbox and heartbeat are published."""
+        return self.published is not None and self.published >= TABLES
+
+    @property
+    def slot_is_lost(self) -> bool:
+        """True when no reader can go on with the slot: changes have been missed, whatever is done now."""
+        return not self.has_slot or self.wal_status == "lost" or self.published_later
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps changes from leaving the database: a line each, the cause before what follows from it."""
+        return [*self.problems_beside_slot, *([self._slot_problem] if self._slot_problem else [])]
+
+    @property
+    def problems_beside_slot(self) -> list[str]:
+        """What is wrong with role and publication; before the first start there is no slot, and none is missing."""
+        return [line for line in (self._role_problem, self._publication_problem) if line]
+
+    @property
+    def _role_problem(self) -> str | None:
+        if self.may_log_in:
+            return None
+        if self.may_log_in is None:
+            return f"the connector's role {CONNECTOR_ROLE} is gone: prepare the database again ({RUNBOOK})"
+        return (
+            f"the connector's role {CONNECTOR_ROLE} may not log in: ALTER ROLE {CONNECTOR_ROLE} LOGIN; then `make up`"
+        )
+
+    @property
+    def _publication_problem(self) -> str | None:
+        if self.publication_is_whole:
+            return None
+        if self.published is None:
+            return f"the publication {PUBLICATION} of {self.database} is gone: {WAY_OUT}, which makes it again"
+        missing = " and ".join(sorted(TABLES - self.published))
+        return f"the publication {PUBLICATION} of {self.database} lacks {missing}: {WAY_OUT}, which adds it"
+
+    @property
+    def _slot_problem(self) -> str | None:
+        where = f"the replication slot {self.slot} of {self.database}"
+        if not self.has_slot:
+            return f"{where} is gone, and with it the changes that it held: {WAY_OUT}"
+        if self.wal_status == "lost":
+            return (
+                f"{where} is lost: it was further behind than max_slot_wal_keep_size ({self.keeps}) allows, and the"
+                f" server has removed the changes: {WAY_OUT}"
+            )
+        if self.published_later and self.published is not None:
+            return f"{where} can't be read: the publication {PUBLICATION} was made again after its position: {WAY_OUT}"
+        return None
+
+
+def look(cursor: Cursor, slot: str) -> Replication:
+    """Read the state of role, publication and slot. Raises psycopg2.Error."""
+    cursor.execute(_STATE, {"role": CONNECTOR_ROLE, "publication": PUBLICATION, "slot": slot})
+    names = [column.name for column in cursor.description or ()]
+    values: Mapping[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
+    published = values["published"]
+    later = values["published_later"] and _is_unreadable(cursor, slot)
+    return Replication(
+        slot=slot,
+        **{
+            **values,
+            "position": int(values["position"]),
+            "published": None if published is None else frozenset(published),
+            "published_later": later,
+        },
+    )
+
+
+def _is_unreadable(cursor: Cursor, slot: str) -> bool:
+    """Try to read the changes that nobody reads, without taking them.
+
+    Decoding looks at the catalogue as it was then, perhaps without a publication.
+    That the publication's row is newer than the slot's position doesn't tell: an ALTER writes it anew as well.
+    """
+    cursor.execute("SHOW statement_timeout")
+    (before,) = cursor.fetchone() or ("0",)
+    try:
+        cursor.execute("SET statement_timeout = %s", (f"{PEEK_TIMEOUT_S}s",))
+        cursor.execute(
+            "SELECT count(*) FROM pg_logical_slot_peek_binary_changes("
+            "%s, NULL, NULL, 'proto_version', '1', 'publication_names', %s)",
+            (slot, PUBLICATION),
+        )
+    except errors.UndefinedObject:
+        return True
+    except (errors.QueryCanceled, errors.ObjectInUse):
+        return False
+    finally:
+        if cursor.connection.closed == 0:
+            cursor.execute("SET statement_timeout = %s", (before,))
+    return False
+
+
+def restore_publication(cursor: Cursor) -> None:
+    """Make the publication as the loader does, unless it is whole. Raises LoadError."""
+    try:
+        cursor.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", (PUBLICATION,))
+        if cursor.fetchone() is None:
+            cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
+        cursor.execute((SQL_FOLDER / "07_replication.sql").read_text(encoding="utf-8"))
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot make the publication {PUBLICATION}: {explain(error)}") from error
+
+
+def renew_slot(cursor: Cursor, slot: str) -> bool:
+    """Put a new slot at the WAL's end in the place of the one that may be there; False while a session still has that.
+
+    It waits for the transactions that are open. Dropped and made in one statement: a connector that is trying again
+    would make one of its own in between. Raises LoadError; another database's slot of the name isn't touched.
+    """
+    try:
+        cursor.execute("SET statement_timeout = %s", (f"{SLOT_TIMEOUT_S}s",))
+        cursor.execute(
+            "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots"
+            " WHERE slot_name = %s AND database = current_database() AND active",
+            (slot,),
+        )
+        cursor.execute(
+            "SELECT count(pg_drop_replication_slot(slot_name)) FROM pg_replication_slots"
+            " WHERE slot_name = %(slot)s AND database = current_database();"
+            "SELECT pg_create_logical_replication_slot(%(slot)s, 'pgoutput')",
+            {"slot": slot},
+        )
+    except errors.ObjectInUse:
+        return False
+    except errors.QueryCanceled as error:
+        raise LoadError(
+            f"the replication slot {slot} can't be made within {SLOT_TIMEOUT_S} s: a transaction is open for that long"
+            " (docs/runbooks/replication-slot-lag.md); end it and run this again"
+        ) from error
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot make the replication slot {slot} anew: {explain(error)}") from error
+    finally:
+        if cursor.connection.closed == 0:
+            cursor.execute("RESET statement_timeout")
+    return True

@@ -1,0 +1,189 @@
+"""Writes outbox rows anew, so that each makes an event with a new log position, and deletes of rows that are gone.
+
+Row locks order a key's events (docs/decisions/0021): what is written here is newer than all that was there, and older
+than whatever a writer does next. Nothing here waits for a lock while it holds one, so no writer can deadlock with it.
+All functions want a connection in autocommit and raise LoadError.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import psycopg2
+from psycopg2 import errors, sql
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.errors import LoadError, explain
+from db.tables import SCHEMA
+
+KEY = "order_id"
+OUTBOX = sql.Identifier(SCHEMA, "cdc_events")
+PIECE_ROWS = 200
+MESSAGE_BYTES = 4_000_000
+# What advances a log position by the byte; decoding passes it over.
+MESSAGE_PREFIX = "resnapshot"
+
+# What was done so far, and of how many.
+Progress = Callable[[int, int], None]
+
+
+def select_keys(cursor: Cursor, where: str | None) -> list[int]:
+    """Return the keys of the outbox's rows, or of those that a WHERE condition names, in order."""
+    condition = sql.SQL("" if where is None else f" WHERE ({where}\n)")
+    query = sql.SQL("SELECT {} FROM {}{} ORDER BY 1").format(sql.Identifier(KEY), OUTBOX, condition)
+    with _condition_explained(where), _read_only(cursor):
+        cursor.execute(query)
+        return [key for (key,) in cursor.fetchall()]
+
+
+def select_matching(cursor: Cursor, rows: str, where: str) -> list[int]:
+    """Return the keys of those of `rows`, a JSON array of outbox rows, that the condition names."""
+    query = sql.SQL(
+        "SELECT {} FROM jsonb_populate_recordset(NULL::{}, {}) AS cdc_events WHERE ({}\n) ORDER BY 1"
+    ).format(sql.Identifier(KEY), OUTBOX, sql.Literal(rows), sql.SQL(where))
+    with _condition_explained(where), _read_only(cursor):
+        cursor.execute(query)
+        return [key for (key,) in cursor.fetchall()]
+
+
+def present(cursor: Cursor, keys: Iterable[int]) -> list[int]:
+    """Return those of the keys that have a row now."""
+    query = sql.SQL("SELECT {key} FROM {outbox} WHERE {key} = ANY(%s)").format(key=sql.Identifier(KEY), outbox=OUTBOX)
+    with _explained("cannot read the outbox's keys"):
+        cursor.execute(query, (list(keys),))
+        return [key for (key,) in cursor.fetchall()]
+
+
+def too_large(cursor: Cursor, keys: Sequence[int], limit: int) -> dict[int, int]:
+    """Return the rows whose event would have more than `limit` bytes: key → about how many."""
+    found: dict[int, int] = {}
+    with _explained("cannot measure the outbox's rows"):
+        for piece in _pieces(keys):
+            cursor.execute(
+                # Documents travel as strings inside JSON: with each quote escaped.
+                sql.SQL(
+                    "SELECT * FROM (SELECT {key}, octet_length(to_jsonb(row_to_json(e)::text)::text) AS size"
+                    " FROM {outbox} e WHERE {key} = ANY(%s)) AS row WHERE size > %s"
+                ).format(key=sql.Identifier(KEY), outbox=OUTBOX),
+                (piece, limit),
+            )
+            found.update(cursor.fetchall())
+    return found
+
+
+def touch(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+    """Write these rows as they are, so that each makes an event; those that are gone meanwhile need none.
+
+    A row that a writer holds is left for the end, and waited for with no other row held.
+    """
+    key = sql.Identifier(KEY)
+    statement = sql.SQL(
+        "WITH free AS (SELECT {key} FROM {outbox} WHERE {key} = ANY(%s) ORDER BY {key} FOR UPDATE SKIP LOCKED)"
+        " UPDATE {outbox} e SET {key} = e.{key} FROM free WHERE e.{key} = free.{key} RETURNING e.{key}"
+    ).format(key=key, outbox=OUTBOX)
+    held: list[int] = []
+    done = 0
+    with _explained("cannot write the outbox's rows anew"):
+        for piece in _pieces(keys):
+            cursor.execute(statement, (piece,))
+            written = {row[0] for row in cursor.fetchall()}
+            held += [number for number in piece if number not in written]
+            done += len(written)
+            progress(done, len(keys))
+        for number in held:
+            _touch_one(cursor, number)
+            done += 1
+            progress(done, len(keys))
+
+
+def _touch_one(cursor: Cursor, number: int) -> None:
+    statement = sql.SQL("UPDATE {outbox} SET {key} = {key} WHERE {key} = %s").format(
+        key=sql.Identifier(KEY), outbox=OUTBOX
+    )
+    try:
+        cursor.execute(statement, (number,))
+    except errors.LockNotAvailable as error:
+        raise LoadError(
+            f"{KEY} {number} is locked by a transaction that doesn't end: see pg_locks, end it and run this again"
+        ) from error
+
+
+def bury(cursor: Cursor, keys: Sequence[int], progress: Progress) -> None:
+    """Make a delete event for each of these keys that has no row: a row is put in and taken out in one transaction.
+
+    One that is inserted by somebody else meanwhile stays, before or after; the primary key decides which.
+    """
+    insert = sql.SQL("INSERT INTO {} ({}) VALUES (%s) ON CONFLICT DO NOTHING").format(OUTBOX, sql.Identifier(KEY))
+    delete = sql.SQL("DELETE FROM {} WHERE {} = %s").format(OUTBOX, sql.Identifier(KEY))
+    with _explained("cannot make the delete events"):
+        for done, key in enumerate(keys, 1):
+            with _transaction(cursor):
+                cursor.execute(insert, (key,))
+                if cursor.rowcount == 1:
+                    cursor.execute(delete, (key,))
+            progress(done, len(keys))
+
+
+def wal_position(cursor: Cursor) -> int:
+    """Return the position that the next change of the log will have at least."""
+    with _explained("cannot read the log's position"):
+        cursor.execute("SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint")
+        (position,) = cursor.fetchone() or (0,)
+    return int(position)
+
+
+def advance_wal(cursor: Cursor, position: int, progress: Progress) -> None:
+    """Write messages that nobody reads to the log until it has reached `position`."""
+    with _explained("cannot advance the log"):
+        began = now = wal_position(cursor)
+        while now < position:
+            size = min(MESSAGE_BYTES, position - now)
+            cursor.execute(
+                "SELECT pg_logical_emit_message(FALSE, %s, repeat('-', %s))",
+                (MESSAGE_PREFIX, size),
+            )
+            now = wal_position(cursor)
+            progress(min(now, position) - began, position - began)
+
+
+def _pieces(keys: Sequence[int]) -> Iterator[list[int]]:
+    for start in range(0, len(keys), PIECE_ROWS):
+        yield list(keys[start : start + PIECE_ROWS])
+
+
+@contextlib.contextmanager
+def _transaction(cursor: Cursor) -> Iterator[None]:
+    cursor.execute("BEGIN")
+    try:
+        yield
+    except BaseException:
+        if cursor.connection.closed == 0:
+            cursor.execute("ROLLBACK")
+        raise
+    cursor.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def _read_only(cursor: Cursor) -> Iterator[None]:
+    """A condition is the user's text: it may read only."""
+    cursor.execute("BEGIN READ ONLY")
+    try:
+        yield
+    finally:
+        if cursor.connection.closed == 0:
+            cursor.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def _explained(what: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg2.Error as error:
+        raise LoadError(f"{what}: {explain(error)}") from error
+
+
+@contextlib.contextmanager
+def _condition_explained(where: str | None) -> Iterator[None]:
+    try:
+        yield
+    except psycopg2.Error as error:
+        raise LoadError(f"WHERE {where}: {explain(error)}" if where else explain(error)) from error

@@ -1,0 +1,82 @@
+"""The command that brings the lake back to what the source says: `python -m local resnapshot`."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
+from local.demo.display import print_comparison
+from local.errors import LockedError, PlatformError
+from local.platform import SUPERVISOR, Platform
+from local.reconcile import Comparison
+from local.resnapshot.run import Say, Wanted, resnapshot
+
+LOCK_S = 120
+LOOK_S = 0.5
+# Without these nothing can be written anew, or seen to arrive.
+NEEDED = ("postgres", "kafka", "s3", "connect")
+Where = Annotated[str | None, typer.Option(help="Only the rows that this SQL condition on the outbox names.")]
+Skip = Annotated[bool, typer.Option("--skip", help="Pass over what the connector has not read, and can't.")]
+
+
+@app.command("resnapshot")
+def command(
+    *,
+    folder: Folder = DEFAULT_FOLDER,
+    where: Where = None,
+    skip: Skip = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=1, help="Seconds without any progress until it is given up.")
+    ] = Wanted.timeout_s,
+) -> None:
+    """Write the outbox anew and delete what only the lake has; exit 1 when they still differ."""
+    wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s)
+    with one_line_errors("resnapshot"):
+        comparison = resnapshot_platform(Platform(folder), wanted, say)
+    print_comparison(console, comparison)
+    raise typer.Exit(0 if comparison.equal else 1)
+
+
+def say(line: str) -> None:
+    """Show what was done."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
+    """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
+    with _locked(platform):
+        flow = platform.flow
+        running = platform.running()
+        if missing := [name for name in NEEDED if name not in running]:
+            raise PlatformError(f"{', '.join(missing)} must run for that: run `make up` first")
+        if "job" not in platform.expected():
+            raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
+        platform.processes.cancelled.clear()
+        if problem := flow.former_topic().problem():
+            say(f"found: {problem.partition(': run `')[0]}")
+            say(f"{flow.set_landing_aside()} landed objects of the former topic set aside")
+        if "sink" in platform.expected():
+            flow.run_sink()
+        else:
+            flow.resume_sink()
+        flow.start_job()
+        return resnapshot(platform.endpoints.source, platform.lake, flow.source_connector(), wanted, say)
+
+
+@contextlib.contextmanager
+def _locked(platform: Platform) -> Iterator[None]:
+    """Hold the platform's lock; a supervisor that is starting something again is waited for."""
+    deadline = time.monotonic() + LOCK_S
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(platform.lock.held())
+                break
+            except LockedError as error:
+                if error.holder != platform.pid(SUPERVISOR) or time.monotonic() > deadline:
+                    raise
+                time.sleep(LOOK_S)
+        yield

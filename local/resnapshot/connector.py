@@ -1,0 +1,61 @@
+"""The source connector of the local platform, as a re-snapshot needs it."""
+
+import contextlib
+import json
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException
+
+from local.connect_api import ConnectApi
+from local.topic import Topic
+from plugins.connectors import following_slot
+
+# What tells of deletes, which leave no row in the lake: the newest events.
+TAIL_EVENTS = 1_000
+
+
+class LocalConnector:
+    """A connector of our own worker: it can be stopped, and says what it has stored."""
+
+    def __init__(self, api: ConnectApi, topic: Topic, name: str, slot: str, configuration: Mapping[str, str]) -> None:
+        self._api = api
+        self._topic = topic
+        self._name = name
+        self.slot = slot
+        self._configuration = configuration
+
+    def newest_position(self) -> int:
+        """Return the highest log position among the stored offset and the topic's newest events."""
+        stored = [int(offset.get("lsn") or 0) for offset in self._api.stored_offsets(self._name)]
+        return max([*stored, *self._tail()], default=0)
+
+    def _tail(self) -> list[int]:
+        with contextlib.suppress(KafkaException, TimeoutError):
+            first, end = self._topic.bounds()
+            events = self._topic.raw_events(max(first, end - TAIL_EVENTS))
+            values = (json.loads(event.value) for event in events if event.value)
+            return [int(value["__lsn"]) for value in values if value.get("__lsn") is not None]
+        return []
+
+    def failure(self) -> str | None:
+        """Return why it has failed."""
+        return self._api.failure(self._name)
+
+    def release(self) -> None:
+        """Stop it."""
+        self._api.stop(self._name)
+
+    def follow_slot(self) -> None:
+        """Start it at the slot's position."""
+        self._api.put_connector(self._name, following_slot(self._configuration))
+        self._api.resume(self._name)
+        self.restart()
+
+    def restart(self) -> None:
+        """Start again what has failed."""
+        self._api.restart_failed(self._name)
+
+    def settle(self) -> None:
+        """Run it as configured."""
+        self._api.put_connector(self._name, self._configuration)
+        self._api.resume(self._name)

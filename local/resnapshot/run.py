@@ -1,0 +1,269 @@
+"""Makes the lake equal to the source again, while changes go on (docs/decisions/0034).
+
+Repairs what keeps changes from leaving the database, writes the outbox's rows anew, so that each becomes an event that
+is newer than all that the lake holds, and makes delete events for what the lake has and the source hasn't. The same for
+the local platform and for AWS: they differ in how the connector is told.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol
+
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from contract.sizes import LARGEST_EVENT_BYTES
+from db import replication, rewriting
+from db.connecting import connect
+from db.replication import Replication
+from local.errors import PlatformError
+from local.lake import Lake, LakeError
+from local.reconcile import KEY, Comparison, column_types, reconcile
+
+POSITION = "__lsn"
+LOOK_S = 0.5
+# A connector that isn't asked may hold the slot for as long.
+RELEASE_S = 60
+GIB = 1024**3
+LARGEST_ADVANCE_BYTES = 64 * GIB
+# A restored server's log must pass what its predecessor may have written after its last event, too.
+MARGIN_BYTES = 16 * 1024**2
+SHOWN_KEYS = 5
+
+
+class Connector(Protocol):
+    """The source connector, wherever it runs. Methods raise PlatformError."""
+
+    @property
+    def slot(self) -> str:
+        """The replication slot's name."""
+
+    def newest_position(self) -> int:
+        """Return the highest log position that is known to have been read, 0 when none is."""
+
+    def failure(self) -> str | None:
+        """Return why it has failed, None when it hasn't or nobody knows."""
+
+    def release(self) -> None:
+        """Let go of the slot, where that can be asked for."""
+
+    def follow_slot(self) -> None:
+        """Start, and go on from the slot's position, whatever offset is stored."""
+
+    def restart(self) -> None:
+        """Start again what has failed."""
+
+    def settle(self) -> None:
+        """Run as configured again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to do: `where` limits it to the rows that an SQL condition names; `skip` passes over what the log holds.
+
+    `timeout_s`: how long nothing may arrive before it is given up; `start_s`: how long the connector may take to start.
+    """
+
+    where: str | None = None
+    skip: bool = False
+    timeout_s: float = 600
+    start_s: float = 180
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
+    largest_advance_bytes: int = LARGEST_ADVANCE_BYTES
+
+
+Say = Callable[[str], None]
+
+
+def resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> Comparison:
+    """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
+
+    Raises PlatformError, LoadError and LakeError with one line. What was done until then does no harm: run it again.
+    """
+    if wanted.skip and wanted.where is not None:
+        raise PlatformError("SKIP and WHERE exclude each other: what is passed over may concern any row")
+    with contextlib.closing(connect(parameters)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            keys = rewriting.select_keys(cursor, wanted.where)
+            _check_sizes(cursor, keys, wanted)
+            with _flowing(cursor, lake, connector, wanted, say):
+                _write_anew(cursor, lake, keys, wanted, say)
+                _bury_extra(cursor, lake, wanted, say)
+                return reconcile(parameters, lake, timeout_s=wanted.timeout_s)
+
+
+def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
+    large = rewriting.too_large(cursor, keys, wanted.largest_event_bytes)
+    if large:
+        shown = ", ".join(f"{key} ({size / 1e6:.1f} MB)" for key, size in list(large.items())[:SHOWN_KEYS])
+        raise PlatformError(
+            f"the events of {len(large)} rows would be larger than largest_event_bytes"
+            f" ({wanted.largest_event_bytes:,}) and stop the connector: {KEY} {shown}: make them smaller or raise the"
+            " limit, then run this again"
+        )
+
+
+@contextlib.contextmanager
+def _flowing(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> Iterator[None]:
+    """See that changes leave the database; a slot that had to be made anew is followed until the block ends."""
+    renew = wanted.skip
+    if renew:
+        say("passing over what the connector has not read")
+    renew |= _pass_former_log(cursor, lake, connector, wanted, say)
+    state = replication.look(cursor, connector.slot)
+    if state.may_log_in is not True:
+        raise PlatformError(state.problems[0])
+    for problem in state.problems:
+        say(f"found: {problem.partition(': run `')[0]}")
+    renew |= state.slot_is_lost or state.published is None
+    if renew and wanted.where is not None:
+        raise PlatformError("changes were missed, and nobody knows of which rows: run it without WHERE")
+    if not state.publication_is_whole:
+        replication.restore_publication(cursor)
+        say("publication made again")
+    if not renew:
+        if not state.active:
+            connector.restart()
+        _await_reader(cursor, connector, wanted)
+        yield
+        return
+    _renew_slot(cursor, connector)
+    say("new replication slot")
+    try:
+        connector.follow_slot()
+        _await_reader(cursor, connector, wanted)
+        yield
+    finally:
+        connector.settle()
+
+
+def _pass_former_log(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> bool:
+    """Advance the log of a restored server beyond what its predecessor wrote; tell whether that was necessary.
+
+    Else new events would count as older than those that the lake has.
+    """
+    newest = max(newest_position(lake), connector.newest_position())
+    gap = newest - rewriting.wal_position(cursor)
+    if gap <= 0:
+        return False
+    if gap > wanted.largest_advance_bytes:
+        raise PlatformError(
+            f"the lake has events from {gap / GIB:,.1f} GiB beyond the database's log: this is another server, and to"
+            f" write that much (the limit is {wanted.largest_advance_bytes / GIB:,.0f} GiB) takes too long:"
+            f" start with a new topic and table ({replication.RUNBOOK})"
+        )
+    say(f"the database's log is {gap / 1e6:,.1f} MB behind the lake's events: a restored server; advancing it")
+    rewriting.advance_wal(cursor, newest + MARGIN_BYTES, _quiet)
+    return True
+
+
+def newest_position(lake: Lake) -> int:
+    """Return the highest log position of the lake's rows, 0 without any."""
+    try:
+        positions = lake.rows([POSITION])[POSITION].to_pylist()
+    except LakeError:
+        return 0
+    return max((position for position in positions if position is not None), default=0)
+
+
+def _renew_slot(cursor: Cursor, connector: Connector) -> None:
+    connector.release()
+    deadline = time.monotonic() + RELEASE_S
+    while not replication.renew_slot(cursor, connector.slot):
+        if time.monotonic() > deadline:
+            raise PlatformError(
+                f"a session keeps the replication slot {connector.slot}: stop the connector, run this again"
+            )
+        time.sleep(LOOK_S)
+
+
+def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted) -> Replication:
+    """Wait until a connector reads the slot."""
+    deadline = time.monotonic() + wanted.start_s
+    while not (state := replication.look(cursor, connector.slot)).active:
+        if time.monotonic() > deadline:
+            reason = connector.failure() or "; ".join(state.problems) or "no reason known"
+            raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
+        time.sleep(LOOK_S)
+    return state
+
+
+def _write_anew(cursor: Cursor, lake: Lake, keys: Sequence[int], wanted: Wanted, say: Say) -> None:
+    position = rewriting.wal_position(cursor)
+    rewriting.touch(cursor, keys, _quiet)
+    say(f"{len(keys):,} rows written anew")
+    _await_arrival(cursor, lake, keys, position, wanted)
+    say("all of them are in the lake")
+
+
+def _await_arrival(cursor: Cursor, lake: Lake, keys: Sequence[int], position: int, wanted: Wanted) -> None:
+    """Wait until each row that the source still has is in the lake as of `position` or later."""
+    missing = set(keys)
+    deadline = time.monotonic() + wanted.timeout_s
+    while missing:
+        before = len(missing)
+        arrived = _positions(lake)
+        missing = {key for key in missing if arrived.get(key, -1) < position}
+        missing &= set(rewriting.present(cursor, missing))
+        if len(missing) < before:
+            deadline = time.monotonic() + wanted.timeout_s
+        elif time.monotonic() > deadline:
+            shown = ", ".join(map(str, sorted(missing)[:SHOWN_KEYS]))
+            raise PlatformError(
+                f"{len(missing):,} of {len(keys):,} rows didn't come to the lake, and nothing moved for"
+                f" {wanted.timeout_s:.0f} s ({KEY} {shown}): see what sink and job say, then run this again"
+            )
+        else:
+            time.sleep(LOOK_S)
+
+
+def _positions(lake: Lake) -> dict[int, int]:
+    """Return the lake's keys with their log positions; none while there is no table."""
+    if not lake.exists():
+        return {}
+    rows = lake.rows([KEY, POSITION])
+    positions = (-1 if position is None else int(position) for position in rows[POSITION].to_pylist())
+    return dict(zip(map(int, rows[KEY].to_pylist()), positions, strict=True))
+
+
+def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
+    """Make delete events for the lake's rows that the source hasn't.
+
+    Only now: what was on its way before the rows were written anew has come to the lake by then.
+    """
+    if not lake.exists():
+        return
+    found = [int(key) for key in lake.rows([KEY])[KEY].to_pylist()]
+    extra = sorted(set(found) - set(rewriting.present(cursor, found)))
+    if extra and wanted.where is not None:
+        extra = rewriting.select_matching(cursor, _as_json(cursor, lake, set(extra)), wanted.where)
+    if extra:
+        rewriting.bury(cursor, extra, _quiet)
+        say(f"{len(extra):,} rows deleted that only the lake had")
+
+
+def _as_json(cursor: Cursor, lake: Lake, keys: set[int]) -> str:
+    """Return the lake's rows of these keys as the outbox has them, for PostgreSQL to evaluate a condition on."""
+    types = column_types(cursor)
+    table = lake.rows()
+    rows = table.select([name for name in types if name in table.column_names]).to_pylist()
+    chosen = [
+        {name: _value(value, types[name]) for name, value in row.items()} for row in rows if int(row[KEY]) in keys
+    ]
+    return json.dumps(chosen, default=str)
+
+
+def _value(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind == "jsonb":
+        return json.loads(value)
+    return value.isoformat() if isinstance(value, date | datetime) else value
+
+
+def _quiet(_done: int, _total: int) -> None:
+    """Nobody is watching."""

@@ -1,0 +1,62 @@
+"""What a failed connector's stack trace means: one line that says what is wrong and what to do.
+
+The known ones were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/failures/).
+"""
+
+import re
+
+from plugins.connectors import EVENTS_TABLE
+
+_CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
+_CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error)?: ")
+# The longest line that is worth showing: Debezium's own may hold a whole offset.
+LONGEST = 300
+
+# What the trace says → what it means.
+_KNOWN = (
+    (
+        re.compile(r"but this is no longer available on the server"),
+        "the replication slot is gone or was made anew, and with it changes: run `make resnapshot`",
+    ),
+    (
+        re.compile(
+            r"can no longer (?:get changes from|be accessed).*replication slot|slot has been invalidated", re.DOTALL
+        ),
+        "the replication slot is lost (the server has removed the changes that it held): run `make resnapshot`",
+    ),
+    (
+        re.compile(r"Publication autocreation is disabled|publication \"[^\"]+\" does not exist"),
+        "the publication is gone, or was made again after the slot: run `make resnapshot`",
+    ),
+    (
+        re.compile(r"is not permitted to log in"),
+        "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again",
+    ),
+    (
+        re.compile(
+            r"RecordTooLargeException: The message is (?P<size>\d+) bytes.* larger than (?P<limit>\d+)", re.DOTALL
+        ),
+        f"an event of {EVENTS_TABLE} has {{size}} bytes, more than the {{limit}} that Kafka takes from here:"
+        " make that row smaller, then run `make resnapshot SKIP=1`",
+    ),
+    (
+        re.compile(r"RecordTooLargeException"),
+        f"an event of {EVENTS_TABLE} is larger than the topic takes: make that row smaller,"
+        " then run `make resnapshot SKIP=1`",
+    ),
+)
+
+
+def reason(trace: str) -> str:
+    """Return one line for a stack trace: what is known of it, else its first line and its last cause."""
+    for pattern, text in _KNOWN:
+        if found := pattern.search(trace):
+            return text.format(**found.groupdict())
+    first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
+    causes = _CAUSE.findall(trace)
+    parts = [first] if not causes or causes[-1] in first else [first, causes[-1]]
+    return ": ".join(_short(_CLASS.sub("", part).rstrip(".:")) for part in parts)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -1,0 +1,74 @@
+"""What a re-snapshot refuses before it changes anything, and how the local connector is told what to do."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local.errors import PlatformError
+from local.lake import Lake
+from local.resnapshot.connector import LocalConnector
+from local.resnapshot.run import Wanted, resnapshot
+from local.topic import RawEvent
+
+
+class Api:
+    """The worker's REST interface, which keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any]] = []
+
+    def put_connector(self, _name: str, config: dict[str, str]) -> None:
+        self.asked.append(("configure", config.get("offset.mismatch.strategy")))
+
+    def resume(self, _name: str) -> None:
+        self.asked.append(("resume", None))
+
+    def stop(self, _name: str) -> None:
+        self.asked.append(("stop", None))
+
+    def restart_failed(self, _name: str) -> None:
+        self.asked.append(("restart", None))
+
+    def stored_offsets(self, _name: str) -> list[dict[str, Any]]:
+        return [{"lsn": 70, "lsn_proc": 70}]
+
+
+class Tail:
+    """A topic whose last events are a change and a delete."""
+
+    def bounds(self) -> tuple[int, int]:
+        return 0, 2
+
+    def raw_events(self, _start: int) -> list[RawEvent]:
+        values = [{"__lsn": 50}, {"__lsn": 90}]
+        return [RawEvent(offset=at, key=b"{}", value=json.dumps(value).encode()) for at, value in enumerate(values)]
+
+
+def connector(api: Api) -> LocalConnector:
+    return LocalConnector(api, Tail(), "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type]
+
+
+def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:
+    api = Api()
+    source = connector(api)
+    source.release()
+    source.follow_slot()
+    source.settle()
+    assert api.asked == [
+        ("stop", None),
+        ("configure", "trust_slot"),
+        ("resume", None),
+        ("restart", None),
+        ("configure", None),
+        ("resume", None),
+    ]
+
+
+def test_the_newest_position_counts_events_that_left_no_row() -> None:
+    assert connector(Api()).newest_position() == 90
+
+
+def test_what_is_passed_over_may_concern_any_row() -> None:
+    with pytest.raises(PlatformError, match="SKIP and WHERE exclude each other"):
+        resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
