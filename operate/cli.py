@@ -1,10 +1,13 @@
-"""The command line, called by the Makefile: `python -m operate topics|tail|kafka-ui|costs`."""
+"""The command line, called by the Makefile: `python -m operate topics|tail|resnapshot|kafka-ui|costs`."""
 
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from operate import kafka, kafka_ui, tail, topics
+from local.demo.display import print_comparison
+from local.resnapshot.run import Wanted
+from operate import kafka, kafka_ui, resnapshot, tail, topics
 from operate.cost_report import report
 from operate.errors import one_line_errors
 from operate.prices import load_prices
@@ -56,6 +59,31 @@ def follow(
         except KeyboardInterrupt:
             # The way to end it, so no failure.
             return
+
+
+@app.command("resnapshot")
+def write_anew(
+    *,
+    env: OnAws = "dev",
+    where: Annotated[str | None, typer.Option(help="Only the outbox rows that this SQL condition names.")] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what the connector can't send.")] = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=1, help="Seconds without any progress until it is given up.")
+    ] = resnapshot.TIMEOUT_S,
+) -> None:
+    """Write the outbox anew and delete from the lake what the source hasn't; exit 1 when they still differ."""
+    with one_line_errors("resnapshot"):
+        environment = settings.load(env)
+        wanted = Wanted(
+            where=where or None,
+            skip=skip,
+            timeout_s=timeout_s,
+            start_s=resnapshot.TIMEOUT_S,
+            largest_event_bytes=environment.streaming.largest_event_bytes,
+        )
+        comparison = resnapshot.resnapshot_environment(environment, wanted, typer.echo)
+    print_comparison(Console(), comparison)
+    raise typer.Exit(0 if comparison.equal else 1)
 
 
 @app.command("kafka-ui")

@@ -34,7 +34,7 @@ def check_account(environment: Environment) -> boto3.Session:
 
     A stack of the same name may well exist in another account. Raises OperateError.
     """
-    with _one_line(environment):
+    with one_line(environment):
         session = boto3.Session(region_name=environment.region)
         account = session.client("sts", config=QUICK).get_caller_identity()["Account"]
     if account != environment.account:
@@ -52,7 +52,7 @@ def output(environment: Environment, stack: str, name: str) -> str:
     """
     full_name = f"{environment.prefix}-{stack}"
     session = check_account(environment)
-    with _one_line(environment):
+    with one_line(environment):
         outputs, status = _describe(session, environment, full_name)
     if name not in outputs:
         raise OperateError(
@@ -78,7 +78,8 @@ def _describe(session: boto3.Session, environment: Environment, stack: str) -> t
 
 
 @contextlib.contextmanager
-def _one_line(environment: Environment) -> Iterator[None]:
+def one_line(environment: Environment) -> Iterator[None]:
+    """Turn what AWS and its client have against a request into an OperateError of one line."""
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError):

@@ -22,6 +22,7 @@ METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
 DAY_MS = 86_400_000
+OFFSET_MISMATCH = "offset.mismatch.strategy"
 LONGEST_TIMEOUT_MS = 300_000
 # How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
@@ -185,7 +186,12 @@ def following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
 
     For the time of a repair only: with it, a slot that is gone would be made anew without a word.
     """
-    return {**configuration, "offset.mismatch.strategy": "trust_slot"}
+    return {**configuration, OFFSET_MISMATCH: "trust_slot"}
+
+
+def not_following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return a configuration as it was before `following_slot`."""
+    return {name: value for name, value in configuration.items() if name != OFFSET_MISMATCH}
 
 
 def _replication(settings: SourceSettings) -> dict[str, str]:

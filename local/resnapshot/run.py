@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
 
+import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from db import replication, rewriting
 from db.connecting import connect
+from db.errors import LoadError, explain
 from db.replication import Replication
 from local.errors import PlatformError
 from local.lake import Lake, LakeError
@@ -81,8 +83,19 @@ Say = Callable[[str], None]
 def resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> Comparison:
     """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
 
-    Raises PlatformError, LoadError and LakeError with one line. What was done until then does no harm: run it again.
+    Raises PlatformError with one line. What was done until then does no harm: run it again.
     """
+    try:
+        return _resnapshot(parameters, lake, connector, wanted, say)
+    except (LoadError, LakeError) as error:
+        raise PlatformError(str(error)) from error
+    except psycopg2.Error as error:
+        raise PlatformError(explain(error)) from error
+
+
+def _resnapshot(
+    parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say
+) -> Comparison:
     if wanted.skip and wanted.where is not None:
         raise PlatformError("SKIP and WHERE exclude each other: what is passed over may concern any row")
     with contextlib.closing(connect(parameters)) as connection:

@@ -1,0 +1,89 @@
+"""Brings an environment's lake back to what its source says: what `make resnapshot` does on one machine, on AWS."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from confluent_kafka import TopicPartition
+
+from local.lake import Lake
+from local.reconcile import Comparison
+from local.resnapshot.run import Wanted, resnapshot
+from operate import kafka, outputs, reader
+from operate.errors import OperateError
+from operate.msk_connector import MskConnector
+from operate.reader import Reader
+from stacks.connector_settings import source_settings
+from stacks.environment import Environment
+
+TAIL_EVENTS = 1_000
+# Landing and commits come by the minute there, and an update of the connector takes some.
+TIMEOUT_S = 1_800
+POSITION = "__lsn"
+
+
+def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
+    """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
+    session = outputs.check_account(environment)
+    with outputs.one_line(environment):
+        parameters = database(environment, session)
+        arn = outputs.output(environment, "connectors", "SourceConnectorArn")
+        with reader.connect(cluster := kafka.of_environment(environment)) as messages:
+            newest = newest_position(messages, cluster.topic)
+        settings = source_settings(environment)
+        connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
+        return resnapshot(parameters, lake(environment, session), connector, wanted, say)
+
+
+def database(environment: Environment, session: boto3.Session) -> dict[str, Any]:
+    """Return how the owner of the source database logs in. Raises OperateError."""
+    host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
+    secret = outputs.output(environment, "database", "MasterSecretName")
+    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=secret)["SecretString"]
+    values = json.loads(text)
+    return {
+        "host": host,
+        "port": int(port),
+        "dbname": environment.database.name,
+        "user": values["username"],
+        "password": values["password"],
+        "sslmode": "require",
+    }
+
+
+def lake(environment: Environment, session: boto3.Session) -> Lake:
+    """Return the lake's table, read with the caller's credentials. Raises OperateError when there is no single one."""
+    tables = environment.tables
+    if len(tables) != 1:
+        raise OperateError(f"environments/{environment.name}.toml names {len(tables)} tables: one outbox feeds one")
+    bucket = outputs.output(environment, "lake", "LakeBucket")
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise OperateError(f"no AWS credentials for account {environment.account}: {outputs.LOG_IN}")
+    frozen = credentials.get_frozen_credentials()
+    options = {
+        "aws_region": environment.region,
+        "aws_access_key_id": frozen.access_key or "",
+        "aws_secret_access_key": frozen.secret_key or "",
+    }
+    if frozen.token:
+        options["aws_session_token"] = frozen.token
+    return Lake(base_uri=f"s3://{bucket}/{tables[0].path}", storage_options=options)
+
+
+def newest_position(messages: Reader, topic: str) -> int:
+    """Return the highest log position among a topic's newest events, 0 when it holds none. Raises KafkaException."""
+    newest = 0
+    for partition in messages.partitions().get(topic, []):
+        first, end = messages.bounds(topic, partition)
+        if first == end:
+            continue
+        messages.assign([TopicPartition(topic, partition, max(first, end - TAIL_EVENTS))])
+        while (message := messages.poll(reader.REQUEST_TIMEOUT_S)) is not None:
+            value = message.value()
+            event = json.loads(value) if value else {}
+            newest = max(newest, int(event.get(POSITION) or 0))
+            if (message.offset() or 0) >= end - 1:
+                break
+    return newest
