@@ -23,6 +23,7 @@ from local.sink.progress import Gap, Progress
 from local.sink.settings import TaskSettings
 from local.sink.start import Starter
 from local.sink.store import LandingStore
+from local.sink.values import check_key
 
 LOG = logging.getLogger("sink")
 POLL_S = 0.2
@@ -139,6 +140,7 @@ class SinkTask:
     def _add(self, batch: Batch, offset: int, message: Message) -> None:
         timestamp_ms = message.timestamp()[1]
         try:
+            check_key(message.key())
             batch.add(message.value(), offset=offset, timestamp_ms=timestamp_ms, now=self._clock())
         except MalformedValueError as error:
             reason = f"{self._topic}[{batch.partition}] offset {offset}: {error}"

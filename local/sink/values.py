@@ -55,6 +55,16 @@ def line(value: bytes | None) -> bytes | None:
     return value.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
 
 
+def check_key(key: bytes | None) -> None:
+    """Raise MalformedValueError for a key that the connector's converter can't read, though no key is landed."""
+    if key is None or not key.strip():
+        return
+    try:
+        json.loads(key.decode())
+    except (ValueError, RecursionError):
+        raise MalformedValueError("the key isn't JSON") from None
+
+
 def content(value: bytes) -> Any:
     """Read a value as the connector does: of equal names the last one counts. Raises MalformedValueError."""
     changes = _Changes()

@@ -71,6 +71,9 @@ class FakeMessage:
     def offset(self) -> int:
         return self._offset
 
+    def key(self) -> bytes:
+        return b'{"k": 0}'
+
     def value(self) -> Value:
         return self._value
 

@@ -86,7 +86,7 @@ class Pipeline:
     def send(self, values: Sequence[bytes | None], *, partitions: int = 1) -> None:
         producer = Producer({"bootstrap.servers": self.services.kafka.bootstrap_servers})
         for number, value in enumerate(values):
-            producer.produce(self.topic, value=value, key=b"k", partition=number % partitions)
+            producer.produce(self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
         assert producer.flush(REQUEST_S) == 0
 
     def delete_before(self, offset: int) -> None:

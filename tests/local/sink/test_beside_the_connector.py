@@ -133,7 +133,7 @@ def test_what_both_take_is_landed_alike(sink: Sink, services: Services) -> None:
     pipeline = Pipeline(services)
     pipeline.send([*(row.value for row in rows), b'{"last": true}'])
     sink.start(pipeline, {})
-    wait_until(lambda: pipeline.landed()[-1:] == [b'{"last": true}'] or sink.failure() is not None, "all is landed")
+    wait_until(lambda: landed(pipeline)[-1:] == [{"last": True}] or sink.failure() is not None, "all is landed")
     assert sink.failure() is None
     assert landed(pipeline) == [*(event for row in rows for event in row.landed[sink.name]), {"last": True}]
 

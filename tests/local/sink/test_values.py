@@ -6,7 +6,7 @@ import random
 import pytest
 
 from local.sink.errors import MalformedValueError
-from local.sink.values import LONGEST_STRING, content, line
+from local.sink.values import LONGEST_STRING, check_key, content, line
 
 BIG = "123456789012345678901234567890"
 LONG_DECIMAL = "1234567890.1234567890"
@@ -36,6 +36,13 @@ def test_what_the_connector_skips_is_skipped(value: bytes | None) -> None:
 def test_what_the_connector_cant_read_is_refused(value: bytes) -> None:
     with pytest.raises(MalformedValueError, match=r"^the value isn't JSON$"):
         line(value)
+
+
+def test_a_key_that_the_connector_cant_read_is_refused() -> None:
+    for key in (None, b"", b'{"order_id": 1}', b"7"):
+        check_key(key)
+    with pytest.raises(MalformedValueError, match=r"^the key isn't JSON$"):
+        check_key(b"k")
 
 
 @pytest.mark.parametrize(
