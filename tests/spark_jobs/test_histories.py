@@ -43,7 +43,13 @@ BAD = (
     '["no object"]',
 )
 # New fields by name; of the names that differ by case only one can become a column.
-NEW = {"note": ("a", "", "{}"), "Note": ("b",), "weight": (0.5, 9.75), "amount": (7, 2**53 + 1), "tags": ([], {"a": 1})}
+NEW: dict[str, tuple[Any, ...]] = {
+    "note": ("a", "", "{}"),
+    "Note": ("b",),
+    "weight": (0.5, 9.75),
+    "amount": (7, 9.8, -(2**53)),
+    "tags": ([], {"a": 1}),
+}
 PARTITIONED = {
     "hoodie.datasource.write.partitionpath.field": "customer_id",
     "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
@@ -127,7 +133,7 @@ def _run(spark: SparkSession, history: History, table_type: str, extra: dict[str
     model = Model(REMEMBERED, NEW_COLUMNS)
     job: Ingest | None = None
     for number, files in enumerate(history.batches):
-        landed = [entries for entries in files if entries]
+        landed = [list(entries) for entries in files if entries]
         for entries in landed:
             lake.land(*map(_line, entries))
         job = _job(lake, job, history, number)
