@@ -19,6 +19,7 @@ import psutil
 import psycopg2
 
 from local.errors import PlatformError
+from local.postgres_access import access_rules, write_rules
 
 HOST = "127.0.0.1"
 SUPERUSER = "postgres"
@@ -79,7 +80,8 @@ class Postgres:
     """One PostgreSQL 16 server: its data folder, its port and its process.
 
     The server outlives the object, so that another process may stop it: both find it by the data folder.
-    `settings` are further server settings (name → value) for this start.
+    `settings` are further server settings (name → value) for this start; `confined` has roles that may enter only one
+    database (role → database). Nobody gets a physical copy of the cluster.
     """
 
     def __init__(
@@ -90,11 +92,13 @@ class Postgres:
         superuser_password: str,
         *,
         settings: Mapping[str, str] | None = None,
+        confined: Mapping[str, str] | None = None,
     ) -> None:
         self.port = port
         self.log_file = log_file.absolute()
         self._password = superuser_password
         self._settings = {**SERVER_SETTINGS, **(settings or {})}
+        self._rules = access_rules(HOST, confined or {})
         self._account = _unprivileged_account() if os.geteuid() == 0 else None
         self._wanted_data_dir = data_dir.absolute()
         name = hashlib.sha256(str(self._wanted_data_dir).encode()).hexdigest()[:16]
@@ -130,6 +134,7 @@ class Postgres:
         """
         if self.pid is not None:
             if self.answers():
+                self._renew_rules()
                 return
             self.stop()
         self._reap()  # it crashed: nobody else takes its exit status
@@ -138,6 +143,7 @@ class Postgres:
             self._claim_fallback()
         if not (self.data_dir / "PG_VERSION").exists():
             self._create_data_dir()
+        self._write_rules()
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("ab") as log:
@@ -152,6 +158,15 @@ class Postgres:
                 **self._identity(),
             )
         self._wait_until_ready(process)
+
+    def _write_rules(self) -> bool:
+        owner = None if self._account is None else (self._account.uid, self._account.gid)
+        return write_rules(self.data_dir / "pg_hba.conf", self._rules, owner)
+
+    def _renew_rules(self) -> None:
+        """Tell a running server, which an earlier version of this may have started."""
+        if self._write_rules() and (pid := self.pid) is not None:
+            os.kill(pid, signal.SIGHUP)
 
     def stop(self) -> None:
         """Shut the server down: fast, and at once when that takes too long. Does nothing when it doesn't run."""

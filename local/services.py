@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from db.outbox import Mode
+from db.preflight import CONNECTOR_ROLE
 from local.aws import Aws
 from local.connect import Connect
 from local.kafka import Kafka
@@ -82,7 +83,11 @@ class Services:
         self.ports = ports
         self.options = options
         self.postgres = Postgres(
-            folder / "postgres", ports["postgres"], folder / "logs" / "postgres.log", passwords.superuser
+            folder / "postgres",
+            ports["postgres"],
+            folder / "logs" / "postgres.log",
+            passwords.superuser,
+            confined={CONNECTOR_ROLE: options.database},
         )
         self.database = SourceDatabase(self.postgres, options.database)
         self.kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])

@@ -41,7 +41,7 @@ def test_decisions_are_numbered_once_and_have_their_three_parts() -> None:
         assert headings[:3] == ["Context", "Decision", "Consequences"], page.name
 
 
-@pytest.mark.parametrize("module", ["db.load", "local up"])
+@pytest.mark.parametrize("module", ["db.load", "db.migrate", "local up"])
 def test_every_option_that_the_readme_uses_exists(module: str) -> None:
     lines = [line for line in (ROOT / "README.md").read_text().splitlines() if f"-m {module}" in line]
     used = {option for line in lines for option in re.findall(r"(--[a-z]+)", line)}

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
+from local.deep import compare_outbox
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
 from local.platform import Platform
@@ -32,10 +33,19 @@ def reconcile(
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
     ] = RECONCILE_TIMEOUT_S,
+    deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
 ) -> None:
     """Compare every row and column of the outbox with the lake; exit 1 when they differ."""
+    equal = True
     with one_line_errors("reconcile"):
         platform = Platform(folder)
-        comparison = compare_source_and_lake(platform.endpoints.source, platform.lake, timeout_s=timeout_s)
+        source = platform.endpoints.source
+        if deep:
+            outbox = compare_outbox(source, timeout_s=timeout_s)
+            print_comparison(console, outbox, title="tables and outbox", sides=("orders", "outbox rows"))
+            equal = outbox.equal
+            if not equal:
+                console.print("the outbox is stale: CALL datalake.usp_init_order_events() brings it up to date")
+        comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
     print_comparison(console, comparison)
-    raise typer.Exit(0 if comparison.equal else 1)
+    raise typer.Exit(0 if equal and comparison.equal else 1)

@@ -93,10 +93,16 @@ class LiveStep:
         self._progress.update(self._task, note=text)
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
+def print_comparison(
+    console: Console,
+    comparison: Comparison,
+    *,
+    title: str = "reconcile",
+    sides: tuple[str, str] = ("source rows", "lake rows"),
+) -> None:
     """Print rows compared, missing, extra and different, and the first keys of each difference."""
-    table = Table(title=f"reconcile at LSN {comparison.lsn}", title_justify="left")
-    for name in ("source rows", "lake rows", "columns", "missing", "extra", "different"):
+    table = Table(title=f"{title} at LSN {comparison.lsn}", title_justify="left")
+    for name in (*sides, "columns", "missing", "extra", "different"):
         table.add_column(name, justify="right")
     counts: Sequence[int] = (
         comparison.source_rows,

@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import psycopg2
 import pytest
+from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.postgres import FALLBACK_PARENT, Postgres, PostgresError
 from tests.conftest import free_port
@@ -90,6 +92,76 @@ def test_a_folder_set_up_with_another_password_is_refused(server: Postgres, tmp_
     server.start()
     with pytest.raises(PostgresError, match="another superuser password"):
         Postgres(tmp_path / "data", server.port, server.log_file, "other").start()
+
+
+@pytest.fixture
+def confining(tmp_path: Path) -> Iterator[Postgres]:
+    """A server with a role that may stream, as the connector's may, and enter the database `shop` only."""
+    confined = {"streamer": "shop"}
+    server = Postgres(tmp_path / "data", free_port(), tmp_path / "log", PASSWORD, confined=confined)
+    try:
+        server.start()
+        ask(server, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
+        ask(server, "CREATE DATABASE shop")
+        yield server
+    finally:
+        server.remove()
+
+
+def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the real pg_basebackup."""
+    program = str(server.program("pg_basebackup"))
+    command = [program, "-h", "127.0.0.1", "-p", str(server.port), "-U", user, "-D", str(folder)]
+    environment = {**os.environ, "PGPASSWORD": PASSWORD}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
+    """Log in as the role `streamer`."""
+    settings: dict[str, Any] = {**server.connection_parameters(dbname), "user": "streamer", **more}
+    psycopg2.connect(**settings).close()
+
+
+def test_nobody_takes_a_physical_copy_of_the_cluster(confining: Postgres, tmp_path: Path) -> None:
+    for user in ("streamer", "postgres"):
+        done = take_a_copy(confining, user, tmp_path / "copy")
+        assert done.returncode != 0
+        assert "no pg_hba.conf entry for replication connection" in done.stderr
+        assert not (tmp_path / "copy" / "PG_VERSION").exists()
+
+
+def test_a_confined_role_streams_its_own_database_and_enters_no_other(confining: Postgres) -> None:
+    as_streamer(confining, "shop")
+    as_streamer(confining, "shop", connection_factory=LogicalReplicationConnection)
+    for more in ({}, {"connection_factory": LogicalReplicationConnection}):
+        with pytest.raises(psycopg2.OperationalError, match=r"pg_hba\.conf rejects"):
+            as_streamer(confining, "postgres", **more)
+
+
+def gives_copies(server: Postgres) -> bool:
+    """Tell whether the server lets somebody in who may copy it."""
+    settings: dict[str, Any] = {**server.connection_parameters()}
+    try:
+        psycopg2.connect(**settings, connection_factory=PhysicalReplicationConnection).close()
+    except psycopg2.OperationalError:
+        return False
+    return True
+
+
+def test_a_server_that_runs_by_older_rules_gets_the_new_ones(confining: Postgres) -> None:
+    with (confining.data_dir / "pg_hba.conf").open("a") as file:
+        file.write("host replication all 127.0.0.1/32 scram-sha-256\n")
+    ask(confining, "SELECT pg_reload_conf()")
+    wait_until(lambda: gives_copies(confining))
+    confining.start()
+    wait_until(lambda: not gives_copies(confining))
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 AS_ORDINARY_USER = """
