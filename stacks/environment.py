@@ -77,14 +77,19 @@ class Database(Section):
 
 
 class Streaming(Section):
-    """The MSK cluster; `volume_gb` GiB per broker. `largest_event_mib`: what source, brokers and sink agree on."""
+    """The MSK cluster; `volume_gb` GiB per broker. `largest_event_mib`: what source, brokers and sink agree on.
+
+    Never less than the default: the source database's own limit is made to stay below that.
+    """
 
     kafka_version: str
     broker_type: str
     brokers: Annotated[int, Field(ge=1, le=30)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
     log_retention_days: LogRetention
-    largest_event_mib: Annotated[int, Field(ge=1, le=LARGEST_SETTING_BYTES // MIB)] = LARGEST_EVENT_BYTES // MIB
+    largest_event_mib: Annotated[int, Field(ge=LARGEST_EVENT_BYTES // MIB, le=LARGEST_SETTING_BYTES // MIB)] = (
+        LARGEST_EVENT_BYTES // MIB
+    )
 
     @property
     def largest_event_bytes(self) -> int:

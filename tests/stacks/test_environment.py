@@ -101,6 +101,12 @@ REFUSED = [
         'configuration = { "slot.name" = "mine" }',
         "connectors.source.configuration.slot.name: is filled in by the stacks",
     ),
+    (
+        "dev",
+        "streaming",
+        "largest_event_mib = 15",
+        "streaming.largest_event_mib: Input should be greater than or equal",
+    ),
     ("dev", "streaming", "largest_event_mib = 20", "streaming.largest_event_mib: Input should be less than or equal"),
     *(
         (
