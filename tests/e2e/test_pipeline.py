@@ -1,49 +1,18 @@
 """The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
 
-import contextlib
 import time
-from collections.abc import Iterator
 
-import psutil
 import pytest
 
 from local.platform import Platform
 from local.quarantine import count_quarantined
 from local.reconcile import reconcile
+from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
 
 RECONCILE_TIMEOUT_S = 120
-
-
-def family(platform: Platform, name: str) -> list[psutil.Process]:
-    """A service's process and every one that it started."""
-    pid = platform.pid(name)
-    assert pid is not None, f"{name} doesn't run"
-    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-
-
-def kill(platform: Platform, name: str) -> None:
-    """kill -9 of a service and of every process that it started."""
-    processes = family(platform, name)
-    for process in processes:
-        process.kill()
-    psutil.wait_procs(processes, timeout=10)
-    assert platform.pid(name) is None
-
-
-@contextlib.contextmanager
-def suspended(platform: Platform, name: str) -> Iterator[None]:
-    """Hold a service up: it sees nothing of what happens meanwhile."""
-    processes = family(platform, name)
-    for process in processes:
-        process.suspend()
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.resume()
 
 
 def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> None:
@@ -96,11 +65,3 @@ def landed(platform: Platform) -> set[str]:
         .paginate(Bucket=platform.endpoints.landing_bucket)
     )
     return {entry["Key"] for page in pages for entry in page.get("Contents", []) if "/." not in f"/{entry['Key']}"}
-
-
-def test_down_leaves_nothing_running(platform: Platform) -> None:
-    pids = [platform.pid(name) for name in platform.running()]
-    platform.down()
-    assert platform.running() == set()
-    assert pids
-    assert not [pid for pid in pids if pid and psutil.pid_exists(pid)]

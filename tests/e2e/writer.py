@@ -1,5 +1,6 @@
 """A business that goes on while things break: random orders, changes and deletions, always the same."""
 
+import contextlib
 import random
 import threading
 import time
@@ -9,14 +10,30 @@ from typing import Any, Self
 
 import psycopg2
 
+PATIENCE_S = 120.0
+RECONNECT_S = 0.2
+
 
 class Writer:
-    """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one."""
+    """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one.
 
-    def __init__(self, parameters: Mapping[str, Any], *, transactions: int, rate: float, first_order: int) -> None:
+    A `patient` one connects again, up to PATIENCE_S, when the database goes away; it can't know whether the
+    transaction that was under way then was committed, and makes another one.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        transactions: int,
+        rate: float,
+        first_order: int,
+        patient: bool = False,
+    ) -> None:
         self._parameters = parameters
         self._transactions = transactions
         self._pause_s = 1 / rate
+        self._patience_s = PATIENCE_S if patient else 0.0
         self._random = random.Random(first_order)
         self._thread = threading.Thread(target=self._run, name="writer")
         self._next_order = first_order
@@ -41,17 +58,30 @@ class Writer:
             raise self.error
 
     def _run(self) -> None:
-        connection = psycopg2.connect(**self._parameters)
-        try:
-            for _ in range(self._transactions):
+        failing_since: float | None = None
+        while self.made < self._transactions:
+            try:
+                made = self.made
+                self._write()
+            except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+                now = time.monotonic()
+                failing_since = now if failing_since is None or self.made > made else failing_since
+                if now - failing_since >= self._patience_s:
+                    self.error = error
+                    return
+                time.sleep(RECONNECT_S)
+            except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
+                self.error = error
+                return
+
+    def _write(self) -> None:
+        """Make transactions on one connection until all are made."""
+        with contextlib.closing(psycopg2.connect(**self._parameters)) as connection:
+            while self.made < self._transactions:
                 with connection, connection.cursor() as cursor:
                     self._choose()(cursor)
                 self.made += 1
                 time.sleep(self._pause_s)
-        except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
-            self.error = error
-        finally:
-            connection.close()
 
     def _choose(self) -> Any:
         chance = self._random.random()

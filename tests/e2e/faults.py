@@ -1,0 +1,197 @@
+"""What a platform may suffer, one fault at a time while orders are written; each ends with lake and source equal.
+
+`python -m tests.e2e.faults --minutes 30` goes through all of them in a random order, again and again:
+`make test-faults`.
+"""
+
+import contextlib
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import psutil
+import typer
+
+from local.platform import SUPERVISOR, Platform
+from local.quarantine import count_quarantined
+from local.reconcile import reconcile
+from local.services import PlatformOptions
+from tests.e2e.writer import Writer
+
+SERVICES = ("postgres", "kafka", "connect", "s3", "moto", "sink", "job")
+PAIRS = tuple(combinations(SERVICES, 2))
+SUPERVISED = PlatformOptions(supervised=True)
+STOP_S = 60.0
+STAGGER_S = 20.0
+EQUAL_TIMEOUT_S = 180
+BACK_TIMEOUT_S = 120
+
+
+def family(platform: Platform, name: str) -> list[psutil.Process]:
+    """A service's process and every one that it started."""
+    pid = platform.pid(name)
+    assert pid is not None, f"{name} doesn't run"
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
+def kill(platform: Platform, *names: str) -> None:
+    """kill -9 of services and of every process that they started, all of them at once."""
+    processes = [process for name in names for process in family(platform, name)]
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=10)
+    assert not [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+@contextlib.contextmanager
+def suspended(platform: Platform, *names: str) -> Iterator[None]:
+    """Hold services up: they see nothing of what happens meanwhile."""
+    processes = [process for name in names for process in family(platform, name)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How many transactions are made beside a fault, how many a second, and how many before it."""
+
+    transactions: int = 60
+    rate: float = 10
+    before: int = 20
+
+
+def killed(platform: Platform, *, names: Iterable[str], writing: Writing, first_order: int) -> float:
+    """Kill services at once, leave the rest to the supervisor; return the seconds until lake and source are equal."""
+    before = {name: platform.pid(name) for name in names}
+
+    def fault() -> None:
+        kill(platform, *before)
+        _wait_until(lambda: all(platform.pid(name) not in (None, was) for name, was in before.items()), "restarted")
+
+    return _survived(platform, fault, writing, first_order)
+
+
+def stopped(platform: Platform, *, groups: Sequence[Iterable[str]], writing: Writing, first_order: int) -> float:
+    """Stop each group of services for STOP_S by SIGSTOP, each STAGGER_S after the one before.
+
+    Returns the seconds from the last one's end until lake and source are equal.
+    """
+
+    def stop(number: int) -> None:
+        time.sleep(number * STAGGER_S)
+        with suspended(platform, *groups[number]):
+            time.sleep(STOP_S)
+
+    def fault() -> None:
+        with ThreadPoolExecutor(len(groups)) as pool:
+            list(pool.map(stop, range(len(groups))))
+
+    return _survived(platform, fault, writing, first_order) - STOP_S - (len(groups) - 1) * STAGGER_S
+
+
+def everything_killed(platform: Platform, *, writing: Writing, first_order: int) -> float:
+    """Kill all services and the supervisor, and start by `up`; return the seconds until lake and source are equal."""
+
+    def fault() -> None:
+        kill(platform, SUPERVISOR, *SERVICES)
+        platform.up()
+
+    return _survived(platform, fault, writing, first_order)
+
+
+def check(platform: Platform) -> None:
+    """Raise AssertionError unless source and lake get equal and nothing is in quarantine."""
+    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=EQUAL_TIMEOUT_S)
+    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    assert comparison.source_rows == comparison.lake_rows > 0
+    assert count_quarantined(platform.services.s3.client()) == 0
+
+
+def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, first_order: int) -> float:
+    with Writer(
+        platform.endpoints.source,
+        transactions=writing.transactions,
+        rate=writing.rate,
+        first_order=first_order,
+        patient=True,
+    ) as writer:
+        writer.wait_for(writing.before)
+        began = time.monotonic()
+        fault()
+    assert writer.error is None
+    assert writer.made == writing.transactions
+    check(platform)
+    return time.monotonic() - began
+
+
+def _wait_until(question: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + BACK_TIMEOUT_S
+    while not question():
+        assert time.monotonic() < deadline, f"not {what} in {BACK_TIMEOUT_S} s"
+        time.sleep(0.2)
+
+
+class Fault(Protocol):
+    """Makes a platform suffer; returns the seconds until lake and source were equal."""
+
+    def __call__(self, platform: Platform, *, first_order: int) -> float: ...
+
+
+def _deck(writing: Writing) -> dict[str, Fault]:
+    """All faults that a platform gets over by itself, by name."""
+    kills = {f"kill {' and '.join(pair)}": partial(killed, names=pair, writing=writing) for pair in PAIRS}
+    stops = {f"stop {name} for {STOP_S:.0f} s": partial(stopped, groups=[[name]], writing=writing) for name in SERVICES}
+    return {
+        **kills,
+        **stops,
+        "kill all services": partial(killed, names=SERVICES, writing=writing),
+        "kill the supervisor, too": partial(everything_killed, writing=writing),
+    }
+
+
+def main(
+    minutes: Annotated[float, typer.Option(min=0, help="No new fault begins later than this.")] = 30,
+    seed: Annotated[int, typer.Option(help="Of the order of the faults and of what is written.")] = 1,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the platform is; kept when a fault isn't got over.")
+    ] = None,
+) -> None:
+    """Start a platform of its own and let it suffer; exit 1 at the first fault that it doesn't get over."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="faults-"))
+    platform = Platform(folder, SUPERVISED)
+    chance, deadline = random.Random(seed), time.monotonic() + 60 * minutes
+    deck, order = _deck(Writing()), 1_000_000
+    left: list[str] = []
+    platform.up()
+    while time.monotonic() < deadline:
+        left = left or chance.sample(list(deck), len(deck))
+        name = left.pop()
+        order += 10_000
+        try:
+            seconds = deck[name](platform, first_order=order)
+            # It works after each of them, and the supervisor counts anew.
+            platform.up()
+        except Exception as error:  # noqa: BLE001  (whatever it is, the run ends here and says at what)
+            print(f"{name}: {type(error).__name__}: {error}; seed {seed}, the platform is left in {folder}", flush=True)
+            sys.exit(1)
+        print(f"{name}: equal after {seconds:.0f} s", flush=True)
+    platform.remove()
+
+
+if __name__ == "__main__":
+    typer.run(main)

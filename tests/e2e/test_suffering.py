@@ -1,0 +1,90 @@
+"""The platform under faults, left to its supervisor: a sample of what `make test-faults` does for as long as wanted."""
+
+import time
+
+import psutil
+import pytest
+
+from local.errors import PlatformError
+from local.platform import Platform
+from local.services import TOPIC
+from local.status import read_status
+from tests.conftest import execute
+from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+# One after the other, overlapping: at first a group's neighbours go on, then nothing does, and each wakes up to others
+# that have gone on without it or hang themselves.
+STOPPED = (("postgres", "sink", "moto"), ("connect", "s3"), ("kafka", "job"))
+KILLED = (("postgres", "connect"), ("kafka", "s3"))
+# Slow, since each commit of the job costs CPU that the other tests need.
+SLOWLY = Writing(transactions=16, rate=0.3, before=1)
+QUICKLY = Writing(transactions=40, rate=10, before=15)
+
+
+@pytest.fixture(scope="module")
+def supervised(platform: Platform) -> Platform:
+    """The platform of the other end-to-end tests, now with a supervisor."""
+    result = Platform(platform.state_dir, SUPERVISED)
+    result.up()
+    return result
+
+
+def test_services_that_hang_for_a_minute_each_lose_nothing(supervised: Platform) -> None:
+    stopped(supervised, groups=STOPPED, writing=SLOWLY, first_order=2_000_000)
+
+
+@pytest.mark.parametrize("names", KILLED, ids=", ".join)
+def test_two_services_killed_at_once_are_restarted_and_lose_nothing(
+    supervised: Platform, names: tuple[str, ...]
+) -> None:
+    killed(supervised, names=names, writing=QUICKLY, first_order=3_000_000 + 10_000 * KILLED.index(names))
+
+
+def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Platform) -> None:
+    assert [service.running for service in read_status(supervised).services] == [True] * (len(SERVICES) + 1)
+    # 62 s on a machine with a load of 20 (docs/decisions/0033); other tests run beside this one.
+    assert killed(supervised, names=SERVICES, writing=QUICKLY, first_order=4_000_000) < 120
+
+
+def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
+    """Its events can't come back by themselves; tests of `make resnapshot` have the way out."""
+    supervised.services.kafka.delete_topic(TOPIC)
+    assert eventually_said(supervised, f"the topic {TOPIC} ")
+    with pytest.raises(PlatformError, match=f"the topic {TOPIC} "):
+        supervised.up()
+
+
+def test_lost_wal_is_loud_and_stays_so(supervised: Platform) -> None:
+    """No restart of the connector by the supervisor may go on behind what is missing."""
+    source = supervised.endpoints.source
+    with suspended(supervised, "connect"):
+        execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+        execute(source, "SELECT pg_reload_conf()")
+        for _ in range(3):
+            execute(source, "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 1000000)), pg_switch_wal()")
+        execute(source, "CHECKPOINT")
+    lost = "the replication slot cdc_orders of devdb is lost"
+    assert eventually_said(supervised, lost)
+    with pytest.raises(PlatformError, match=lost):
+        supervised.up()
+    assert eventually_said(supervised, lost)
+
+
+def eventually_said(platform: Platform, words: str) -> bool:
+    """Tell whether `status` has a problem with these words within a minute."""
+    deadline = time.monotonic() + 60
+    while not (said := any(words in line for line in read_status(platform).problems)) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return said
+
+
+def test_down_leaves_nothing_running(supervised: Platform) -> None:
+    pids = [supervised.pid(name) for name in supervised.running()]
+    supervised.down()
+    assert supervised.running() == set()
+    assert pids
+    # What the supervisor had started may be a zombie until the first process takes its exit status.
+    left = [psutil.Process(pid) for pid in pids if pid and psutil.pid_exists(pid)]
+    assert not [process for process in left if process.status() != psutil.STATUS_ZOMBIE]
