@@ -42,11 +42,10 @@ class MskConnector:
         return self._newest
 
     def failure(self) -> str | None:
-        """Return that it has failed; why is in its log."""
-        state = self._describe()["connectorState"]
-        if state == "FAILED":
-            return "the connector is FAILED (docs/runbooks/connector-not-running.md)"
-        return f"the connector is {state}, the reason is in its log (docs/runbooks/connector-task-failed.md)"
+        """Return that it has failed; why is in its log. A failed task alone doesn't show here."""
+        if self._describe()["connectorState"] == "FAILED":
+            return "the source connector is FAILED, why is in its log (docs/runbooks/connector-not-running.md)"
+        return None
 
     def release(self) -> None:
         """Do nothing: MSK Connect can't stop a connector."""

@@ -27,6 +27,8 @@ from local.reconcile import KEY, Comparison, column_types, reconcile
 
 POSITION = "__lsn"
 LOOK_S = 0.5
+# A connector that was started again may still say that it has failed.
+ASK_S = 10
 # A connector that isn't asked may hold the slot for as long.
 RELEASE_S = 60
 GIB = 1024**3
@@ -104,7 +106,7 @@ def _resnapshot(
             keys = rewriting.select_keys(cursor, wanted.where)
             _check_sizes(cursor, keys, wanted)
             with _flowing(cursor, lake, connector, wanted, say):
-                _write_anew(cursor, lake, keys, wanted, say)
+                _write_anew(cursor, lake, connector, keys, wanted, say)
                 _bury_extra(cursor, lake, wanted, say)
                 return reconcile(parameters, lake, timeout_s=wanted.timeout_s)
 
@@ -199,24 +201,29 @@ def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted) -> Repli
     deadline = time.monotonic() + wanted.start_s
     while not (state := replication.look(cursor, connector.slot)).active:
         if time.monotonic() > deadline:
-            reason = connector.failure() or "; ".join(state.problems) or "no reason known"
+            reason = connector.failure() or "; ".join(state.problems) or f"see its log ({replication.RUNBOOK})"
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
         time.sleep(LOOK_S)
     return state
 
 
-def _write_anew(cursor: Cursor, lake: Lake, keys: Sequence[int], wanted: Wanted, say: Say) -> None:
+def _write_anew(
+    cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], wanted: Wanted, say: Say
+) -> None:
     position = rewriting.wal_position(cursor)
     rewriting.touch(cursor, keys, _quiet)
     say(f"{len(keys):,} rows written anew")
-    _await_arrival(cursor, lake, keys, position, wanted)
+    _await_arrival(cursor, lake, connector, keys, position, wanted)
     say("all of them are in the lake")
 
 
-def _await_arrival(cursor: Cursor, lake: Lake, keys: Sequence[int], position: int, wanted: Wanted) -> None:
+def _await_arrival(
+    cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], position: int, wanted: Wanted
+) -> None:
     """Wait until each row that the source still has is in the lake as of `position` or later."""
     missing = set(keys)
     deadline = time.monotonic() + wanted.timeout_s
+    asked = time.monotonic()
     while missing:
         before = len(missing)
         arrived = _positions(lake)
@@ -230,6 +237,10 @@ def _await_arrival(cursor: Cursor, lake: Lake, keys: Sequence[int], position: in
                 f"{len(missing):,} of {len(keys):,} rows didn't come to the lake, and nothing moved for"
                 f" {wanted.timeout_s:.0f} s ({KEY} {shown}): see what sink and job say, then run this again"
             )
+        elif time.monotonic() - asked > ASK_S:
+            asked = time.monotonic()
+            if reason := connector.failure():
+                raise PlatformError(f"the connector has failed: {reason}")
         else:
             time.sleep(LOOK_S)
 

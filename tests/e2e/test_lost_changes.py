@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from local.errors import LostChangesError
+from local.errors import LostChangesError, PlatformError
 from local.platform import Platform
 from local.reconcile import reconcile
 from local.resnapshot.command import resnapshot_platform
@@ -192,6 +192,10 @@ def test_an_event_that_is_too_large_for_the_topic(platform: Platform) -> None:
     eventually(platform, "an event of datalake.cdc_events is larger than the topic takes")
     with pytest.raises(LostChangesError, match="run `make resnapshot SKIP=1`"):
         platform.up()
+    with pytest.raises(
+        PlatformError, match=r"the connector .*run `make resnapshot SKIP=1`|no connector reads the slot"
+    ):
+        resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, start_s=30), lambda _line: None)
     execute(
         platform,
         "UPDATE datalake.cdc_events SET shipper = (SELECT shipper FROM datalake.current_order_events v"

@@ -114,6 +114,16 @@ def test_failed_tasks_are_started_again(connect: KafkaConnect, connector: MskCon
     assert asked["onlyFailedTasks"] is True
 
 
+def test_a_connector_that_runs_has_not_failed_and_one_that_failed_says_where_to_look(
+    connect: KafkaConnect, connector: MskConnector
+) -> None:
+    assert connector.failure() is None
+    connect.updates = ["UPDATE_FAILED"]
+    with pytest.raises(PlatformError):
+        connector.follow_slot()
+    assert "FAILED, why is in its log" in str(connector.failure())
+
+
 class Message:
     """A message of the topic's tail."""
 
