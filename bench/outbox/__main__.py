@@ -26,7 +26,11 @@ from local.postgres import Postgres, PostgresError
 FOLDER = Path(__file__).resolve().parent
 # Database → the mode it is loaded with; the text's way then replaces our triggers.
 VARIANTS: dict[str, Mode] = {"text": "statement", "ours_statement": "statement", "ours_transaction": "transaction"}
-WORKLOADS = {"new_order": "new order, three lines", "ship_order": "update of shipped_date"}
+WORKLOADS = {
+    "new_order": "new order, three lines",
+    "sell_stock": "the same, taken from the stock",
+    "ship_order": "update of shipped_date",
+}
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 

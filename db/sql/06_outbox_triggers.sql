@@ -60,17 +60,24 @@ CREATE OR REPLACE FUNCTION datalake.outbox_capture() RETURNS TRIGGER
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    keys TEXT[];
+    keys   TEXT[];
+    hidden TEXT[];
 BEGIN
     IF TG_OP = 'INSERT' THEN
         SELECT array_agg(DISTINCT to_jsonb(n) ->> TG_ARGV[1]) INTO keys FROM new_rows n;
     ELSIF TG_OP = 'DELETE' THEN
         SELECT array_agg(DISTINCT to_jsonb(o) ->> TG_ARGV[1]) INTO keys FROM old_rows o;
     ELSE
+        hidden := TG_ARGV[3];
+        -- Both have their rows in the same order; for stock alone, which every sale may change, this is all.
+        IF (SELECT array_agg(to_jsonb(o) - hidden) FROM old_rows o)
+           = (SELECT array_agg(to_jsonb(n) - hidden) FROM new_rows n) THEN
+            RETURN NULL;
+        END IF;
         WITH before AS (
-            SELECT to_jsonb(o) - TG_ARGV[3]::TEXT[] AS shown FROM old_rows o
+            SELECT to_jsonb(o) - hidden AS shown FROM old_rows o
         ), after AS (
-            SELECT to_jsonb(n) - TG_ARGV[3]::TEXT[] AS shown FROM new_rows n
+            SELECT to_jsonb(n) - hidden AS shown FROM new_rows n
         )
         SELECT array_agg(DISTINCT c.shown ->> TG_ARGV[1]) INTO keys
         FROM (

@@ -1,0 +1,134 @@
+"""What must not get into the outbox, and how it is written anew while others write."""
+
+import threading
+
+import psycopg2
+import pytest
+
+from contract.sizes import LARGEST_EVENT_BYTES, MIB
+from tests.db.conftest import Shop
+from tests.db.test_outbox_transaction import changes
+
+pytestmark = pytest.mark.integration
+
+# 3,000 lines of one order, each with a product of its own whose name needs escapes in JSON.
+MANY_LINES = (
+    "INSERT INTO products (product_id, product_name, discontinued)"
+    " SELECT 1000 + n, repeat('\"', 40), 0 FROM generate_series(1, 3000) AS n",
+    "INSERT INTO orders (order_id) VALUES (1)",
+    "INSERT INTO order_details SELECT 1, 1000 + n, 1, 1, 0 FROM generate_series(1, 3000) AS n",
+)
+
+
+def test_the_guard_is_narrower_than_the_topic(shop: Shop) -> None:
+    # A row whose documents are compressed may be over it by what is changed in it: less than 1 MiB.
+    assert shop.value("SELECT max_event_bytes FROM outbox_settings") <= LARGEST_EVENT_BYTES - 2 * MIB
+
+
+def test_an_order_whose_event_would_be_too_large_is_refused(either_shop: Shop) -> None:
+    either_shop.run(f"UPDATE outbox_settings SET max_event_bytes = {MIB}")
+    with pytest.raises(
+        psycopg2.errors.ProgramLimitExceeded, match=r"the event of order 1 would have 2\d{6} bytes"
+    ):
+        either_shop.commit(*MANY_LINES)
+    assert either_shop.events() == []
+    either_shop.assert_consistent()
+    either_shop.run(f"UPDATE outbox_settings SET max_event_bytes = {8 * MIB}")
+    assert either_shop.commit(*MANY_LINES)[-1].order_id == 1
+
+
+def test_a_queued_order_that_is_too_large_is_kept_and_shown_and_the_rest_goes_on(shop: Shop) -> None:
+    shop.commit(*MANY_LINES)
+    shop.run(f"UPDATE outbox_settings SET max_event_bytes = {MIB}, inline_orders = 0")
+    shop.commit("INSERT INTO order_details SELECT 10248, 1001, 1, 1, 0")
+    shop.commit("UPDATE products SET product_name = 'Renamed' WHERE product_id = 1001")
+    assert changes(shop.drain()) == [("u", 10248)]
+    assert shop.value("SELECT ROW(entries, failing, orders)::text FROM outbox_lag") == "(1,1,1)"
+    assert "the event of order 1 would have" in shop.value("SELECT error FROM outbox_lag")
+    shop.run("UPDATE outbox_settings SET max_event_bytes = DEFAULT; UPDATE outbox_queue SET due_at = now()")
+    assert changes(shop.drain()) == [("u", 1)]
+    assert shop.value("SELECT entries FROM outbox_lag") == 0
+
+
+def test_pictures_are_in_no_event(shop: Shop) -> None:
+    picture = "decode(repeat('ff', 22000), 'hex')"
+    shop.commit(f"UPDATE categories SET picture = {picture}", f"UPDATE employees SET photo = {picture}")
+    shop.drain()
+    assert shop.value("SELECT max(length(e::text)) FROM cdc_events e") < 40_000
+
+
+@pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_the_outbox_isnt_written_anew_from_an_old_snapshot(shop: Shop, isolation: str) -> None:
+    with pytest.raises(psycopg2.errors.InvalidTransactionState, match="can't be written at this isolation level"):
+        shop.commit(f"SET TRANSACTION ISOLATION LEVEL {isolation}", "CALL usp_init_order_events()")
+
+
+def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
+    failures: list[BaseException] = []
+    stop = threading.Event()
+
+    def work(number: int) -> None:
+        connection = shop.connect()
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            order_id = 10248 + (turn * 7 + number) % 60
+            try:
+                with connection, connection.cursor() as cursor:
+                    if turn % 3 == 0:
+                        cursor.execute(f"INSERT INTO orders (order_id) VALUES ({number * 10_000 + 20_000 + turn})")
+                    cursor.execute(f"UPDATE orders SET freight = {turn} WHERE order_id = {order_id}")
+                    cursor.execute(f"UPDATE order_details SET quantity = {turn} WHERE order_id = {order_id}")
+                    if turn % 7 == 0:
+                        cursor.execute(f"UPDATE customers SET fax = '{turn}' WHERE customer_id = 'VINET'")
+            except psycopg2.errors.DeadlockDetected:
+                # Two of these writers have the same order and customer in turn; nothing of ours.
+                continue
+            except psycopg2.Error as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(6):
+            shop.run("DELETE FROM cdc_events WHERE order_id < 10300")
+            shop.run("CALL usp_init_order_events()")
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+    assert failures == []
+    shop.assert_consistent()
+
+
+def test_all_events_are_sent_again_piece_by_piece(shop: Shop) -> None:
+    shop.run("SELECT outbox_queue_all(touch => true)")
+    events = shop.drain()
+    assert changes(events) == [("u", order_id) for order_id in shop.values("SELECT order_id FROM orders ORDER BY 1")]
+    assert len({event.xid for event in events}) == 2
+    shop.assert_consistent()
+
+
+def test_no_column_of_the_outbox_is_a_number_that_a_reader_could_change(shop: Shop) -> None:
+    """Beyond a double or a long numbers are safe in documents only, which travel as text."""
+    types = shop.values(
+        "SELECT format_type(atttypid, atttypmod) FROM pg_attribute"
+        " WHERE attrelid = 'cdc_events'::regclass AND attnum > 0 AND NOT attisdropped"
+    )
+    assert set(types) == {"integer", "bpchar", "date", "jsonb", "timestamp with time zone"}
+
+
+def test_a_writer_that_holds_its_order_holds_up_neither_the_queue_nor_who_drains_it(shop: Shop) -> None:
+    shop.run("UPDATE outbox_settings SET inline_orders = 0")
+    holder = shop.connect()
+    with holder, holder.cursor() as cursor:
+        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        assert shop.commit("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'VINET'") == []
+        shop.drain()
+    left = shop.values("SELECT unnest(keys) FROM outbox_queue")
+    assert "10248" in left
+    shop.run("UPDATE outbox_queue SET due_at = now()")
+    assert sorted(int(key) for key in left) == sorted({event.order_id for event in shop.drain()})
+    shop.assert_consistent()
