@@ -158,7 +158,9 @@ def _print_status(found: Status) -> None:
     console.print(services)
     data = found.data
     progress = Table("data", "how far it has come", box=None)
-    progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows")
+    queue = data.outbox_queue
+    waiting = f", {queue.entries} changes queued for {queue.seconds:.0f} s" if queue and queue.entries else ""
+    progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows{waiting}")
     progress.add_row("topic", f"next offset {_cell(data.topic_end)}")
     progress.add_row("landing", f"next offset {_cell(data.sink_offset)}, {_cell(data.landing_objects)} objects")
     progress.add_row("lake", f"{_cell(data.lake_rows)} rows, last commit {_cell(data.last_commit)}")

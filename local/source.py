@@ -22,6 +22,16 @@ class Slot:
     behind_bytes: int | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutboxQueue:
+    """What the outbox doesn't say yet: queued changes, the age of the oldest in seconds, and what fails with its reason."""
+
+    entries: int
+    seconds: float
+    failing: int
+    error: str | None
+
+
 class SourceDatabase:
     """One database of the server, looked at as the superuser."""
 
@@ -43,6 +53,16 @@ class SourceDatabase:
     def outbox_rows(self) -> int:
         """Count the outbox's rows."""
         return int(self._value("SELECT count(*) FROM datalake.cdc_events"))
+
+    def outbox_queue(self) -> OutboxQueue:
+        """Return how far the outbox is behind the tables."""
+        with _cursor(self._postgres, self._name) as cursor:
+            cursor.execute(
+                "SELECT entries, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float, failing, error"
+                " FROM datalake.outbox_lag"
+            )
+            entries, seconds, failing, error = cursor.fetchone()
+        return OutboxQueue(entries=entries, seconds=seconds, failing=failing, error=error)
 
     def wal_position(self) -> str:
         """Return the end of the WAL."""

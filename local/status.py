@@ -17,6 +17,7 @@ from local.lake import LakeError
 from local.platform import STOP_ORDER, SUPERVISOR, Platform
 from local.restarts import Restarts, read_restarts
 from local.services import LANDING_BUCKET, LANDING_PREFIX
+from local.source import OutboxQueue
 
 # What a service that is away, or has no data yet, makes its client raise.
 UNAVAILABLE = (
@@ -59,6 +60,7 @@ class DataStatus:
     landing_objects: int | None
     lake_rows: int | None
     last_commit: str | None
+    outbox_queue: OutboxQueue | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +99,19 @@ def read_status(platform: Platform) -> Status:
         if name in expected
     ]
     answering = {service.name for service in services if service.running and not service.silent}
-    return Status(
-        services=services,
-        data=_data(platform, answering),
-        problems=_problems(platform, services, restarts) + _flow_problems(platform, answering, restarts),
-    )
+    data = _data(platform, answering)
+    problems = _problems(platform, services, restarts) + _flow_problems(platform, answering, restarts)
+    return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
+
+
+def queue_problems(queue: OutboxQueue | None) -> list[str]:
+    """Say what the outbox can't write."""
+    if queue is None or not queue.failing:
+        return []
+    return [
+        f"{queue.failing} queued changes of the outbox fail and are tried again: {queue.error}"
+        " (SELECT * FROM datalake.outbox_queue WHERE error IS NOT NULL)"
+    ]
 
 
 def _silent(platform: Platform, running: set[str]) -> set[str]:
@@ -147,6 +157,7 @@ def _data(platform: Platform, answering: set[str]) -> DataStatus:
         landing_objects=ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
         lake_rows=ask("s3", lambda: services.lake.rows(["order_id"]).num_rows),
         last_commit=ask("s3", services.lake.last_commit),
+        outbox_queue=ask("postgres", services.database.outbox_queue),
     )
 
 

@@ -1,6 +1,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 
 import psycopg2
 import pytest
@@ -8,7 +9,8 @@ from rich.console import Console
 
 from local import cli
 from local.errors import PlatformError
-from local.status import DataStatus, ServiceStatus, Status
+from local.source import OutboxQueue
+from local.status import DataStatus, ServiceStatus, Status, queue_problems
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,26 @@ def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest
     assert (ended.value.code, unwound) == (130, [number])
     assert capsys.readouterr().err == "up: interrupted\n"
     assert signal.getsignal(number) is before
+
+
+def test_the_status_says_how_far_the_outbox_is_behind_and_what_it_cannot_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(record=True, width=100)
+    monkeypatch.setattr(cli, "console", console)
+    queue = OutboxQueue(entries=3, seconds=12.4, failing=1, error="the event of order 1 would have 13000000 bytes")
+    data = DataStatus(
+        outbox_rows=829,
+        topic_end=None,
+        sink_offset=None,
+        landing_objects=None,
+        lake_rows=None,
+        last_commit=None,
+        outbox_queue=queue,
+    )
+    cli._print_status(Status(services=[], data=data, problems=[]))
+    assert "829 rows, 3 changes queued for 12 s" in console.export_text()
+    [problem] = queue_problems(queue)
+    assert "1 queued changes of the outbox fail and are tried again: the event of order 1" in problem
+    assert queue_problems(replace(queue, failing=0)) == queue_problems(None) == []
 
 
 def test_the_status_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
