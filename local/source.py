@@ -24,7 +24,7 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxQueue:
-    """What the outbox doesn't say yet: queued changes, the age of the oldest in seconds, and what fails with its reason."""
+    """What the outbox doesn't say yet: queued changes, the oldest's age in seconds, how many fail, and one reason."""
 
     entries: int
     seconds: float

@@ -110,7 +110,7 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
         return []
     return [
         f"{queue.failing} queued changes of the outbox fail and are tried again: {queue.error}"
-        " (SELECT * FROM datalake.outbox_queue WHERE error IS NOT NULL)"
+        " (the table datalake.outbox_queue says which)"
     ]
 
 
