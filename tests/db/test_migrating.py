@@ -4,10 +4,10 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psycopg2
 import pytest
@@ -321,20 +321,30 @@ def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fail
 
 
 def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_way(released: Shop) -> None:
-    result: list[Any] = []
-    thread = threading.Thread(target=lambda: result.append(migrate(released.parameters)))
-    sale = released.connect()
-    with sale, sale.cursor() as cursor:
-        cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
-        thread.start()
-        while not released.value("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'products'::regclass"):
-            time.sleep(0.01)
-        # The migration has this one's table, and waits for the first's.
-        cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-    thread.join(60)
-    assert result
-    assert result[0].changed
+    with ThreadPoolExecutor() as threads:
+        first, sale = released.connect(), released.connect()
+        with first, first.cursor() as lines, sale, sale.cursor() as cursor:
+            lines.execute("UPDATE order_details SET quantity = 1 WHERE order_id = 10248")
+            cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
+            migration = threads.submit(migrate, released.parameters)
+            wait_for_lock(released, "order_details")
+            # The migration has orders already. The sale waits for it, and only then does it come to wait for the sale.
+            freight = threads.submit(cursor.execute, "UPDATE orders SET freight = 1 WHERE order_id = 10248")
+            wait_for_lock(released, "orders", unless=freight.done)
+            first.commit()
+            freight.result(timeout=30)
+        assert migration.result(timeout=60).changed
     released.assert_consistent()
+
+
+def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: False) -> None:
+    """Wait until somebody waits for a lock on the table, or it has become needless."""
+    deadline = time.monotonic() + 20
+    while not unless() and not shop.value(
+        f"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass"
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_migration_that_was_interrupted_is_finished_by_the_next(
