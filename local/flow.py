@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class Flow:
         self._passwords = passwords
         self._processes = processes
         self.lost: str | None = None
+        self._patience_s: dict[str, float] = {}
         self._source = SourceSettings(
             database_hostname=HOST,
             database_port=services.ports["postgres"],
@@ -169,25 +170,29 @@ class Flow:
 
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topic."""
-        api = self._services.connect.api
         name = self._source.name
-        failed_before = api.failure(name) is not None
-        api.put_connector(name, source_connector(self._source))
-        if failed_before:
-            api.restart_failed(name)
-        patience_s = RESTART_S if failed_before else 0
-        if not self._came(self._delivery(), failing=name, patience_s=patience_s, what="snapshot"):
+        self._configure(name, source_connector(self._source))
+        if not self._came(self._delivery(), failing=name, what="snapshot"):
             return LOST
         return f"{self._services.topic.count():,} events"
 
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
         if self._services.options.lenses:
-            self._services.connect.api.put_connector(self._sink.name, sink_connector(self._sink))
+            self._configure(self._sink.name, sink_connector(self._sink))
             return
         # An earlier start may have had the real one, and both would share the consumer group.
         self._services.connect.api.delete_connector(self._sink.name)
         self.run_sink()
+
+    def _configure(self, name: str, configuration: Mapping[str, str]) -> None:
+        """Give a connector its configuration; one that had failed starts again, and may say so for a while."""
+        api = self._services.connect.api
+        failed_before = api.failure(name) is not None
+        api.put_connector(name, configuration)
+        if failed_before:
+            api.restart_failed(name)
+            self._patience_s[name] = RESTART_S
 
     def resume_sink(self) -> None:
         """Let the real sink, which was stopped, run again."""
@@ -276,7 +281,6 @@ class Flow:
         what: str,
         service: str = "connect",
         failing: str | None = None,
-        patience_s: float = 0,
     ) -> None:
         """Wait for data; a dead service or a failed connector ends it with the reason at once."""
         started = looked = time.monotonic()
@@ -287,6 +291,7 @@ class Flow:
             for name in ("kafka", service):
                 self._processes.check_alive(name)
             waited = time.monotonic() - started
+            patience_s = self._patience_s.get(failing or "", 0)
             if failing and waited > patience_s and (reason := self._services.connect.api.failure(failing)):
                 self._check_nothing_is_lost()
                 if COMMAND in reason:
