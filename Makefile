@@ -84,6 +84,13 @@ schema: setup ## Make the Avro schema of the change events from the outbox table
 bench-outbox: setup ## Outbox functions against the text's way, by pgbench
 	@$(BIN)/python -m bench.outbox
 
+.PHONY: bench-freshness bench-requests
+bench-freshness: setup ## How old changes are when the lake shows them: one by one, then 200 a second for 5 minutes
+	@$(BIN)/python -m bench.freshness
+
+bench-requests: setup ## What a commit of the streaming job asks S3 for, by layout
+	@$(BIN)/python -m bench.s3_requests
+
 bench-synth: wheels ## Synthesis against importing CDK and synthesizing an empty app
 	@$(BIN)/python -m bench.synth
 

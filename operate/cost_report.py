@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from operate.costs import Item, confirmed, hints, items, total, unknown
+from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
 from operate.prices import HOUR, Prices
 from operate.text import columns
 from stacks.environment import Environment
 
 TENS = -1
+# For the table of what rounds cost: seconds.
+INTERVALS = (5, 15, 60, 300, 900)
 NOT_IN_IT = (
     "Not in it: tax, data between zones and to the internet, Athena, QuickSight. Lambda, Glue and SNS are cents."
 )
@@ -16,7 +18,13 @@ NOT_IN_IT = (
 def report(environment: Environment, prices: Prices) -> str:
     """Return the bill: a line per item, the total, what could be off. Raises OperateError."""
     lines = items(environment, prices)
-    parts = [_table(lines), _total(environment, lines), _hints(environment, lines), _notes(prices)]
+    parts = [
+        _table(lines),
+        _total(environment, lines),
+        _rounds(environment, prices),
+        _hints(environment, lines),
+        _notes(prices),
+    ]
     return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
 
@@ -54,6 +62,17 @@ def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:
     least, most = environment.processing.core_instances, environment.processing.maximum_core_instances
     if most > least:
         yield f"with {least} core instances; managed scaling goes up to {most}"
+
+
+def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
+    """What `sync_interval_seconds` means: the requests of a job that commits all day, and of one that idles."""
+    yield "S3 requests of one table's job, USD a month, by sync_interval_seconds:"
+    chosen = {table.sync_interval_seconds for table in environment.tables if table.sync_interval_seconds}
+    rows = [("every", "a commit each time", "nothing new")]
+    for seconds in sorted(chosen | set(INTERVALS)):
+        busy, idle = requests_of_rounds(prices, seconds)
+        rows.append((f"{seconds} s", f"~{_rounded(busy)}", f"~{_rounded(idle)}"))
+    yield from (f"  {row}" for row in columns(rows, left=0))
 
 
 def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:

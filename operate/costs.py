@@ -111,6 +111,16 @@ def hints(lines: list[Item], environment: Environment) -> list[Hint]:
     return sorted((hint for hint in found if hint.usd), key=lambda hint: -hint.usd)
 
 
+def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
+    """Return what the job's requests to S3 cost in USD a month with a round every so many seconds.
+
+    First when every round makes a commit, then when none finds anything: one LIST each.
+    """
+    rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
+    dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
+    return rounds * (commit.puts_and_lists * dear + commit.reads * cheap), rounds * dear
+
+
 class _Bill:
     """Makes lines from the table's prices."""
 

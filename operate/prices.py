@@ -75,6 +75,15 @@ class Usage(BaseModel):
     metrics: float
 
 
+class CommitRequests(BaseModel):
+    """What one commit of the streaming job asks S3 for: at the price of a PUT, and at that of a GET."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    puts_and_lists: int
+    reads: int
+
+
 class Prices(BaseModel):
     """The whole table, for one region."""
 
@@ -85,6 +94,7 @@ class Prices(BaseModel):
     families: tuple[Family, ...]
     prices: tuple[Price, ...]
     counts: Counts
+    commit_requests: CommitRequests
     usage: Usage
 
     @cached_property

@@ -20,11 +20,11 @@ class Hadoop:
 
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there."""
-        return bool(self._system(path).exists(self._path(path)))
+        return bool(self.system(path).exists(self._path(path)))
 
     def read_text(self, path: str) -> str:
         """Return a file's text (UTF-8)."""
-        stream = self._system(path).open(self._path(path))
+        stream = self.system(path).open(self._path(path))
         try:
             return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
         finally:
@@ -32,7 +32,7 @@ class Hadoop:
 
     def write_text(self, path: str, text: str) -> None:
         """Write a file's text (UTF-8), replacing what is there."""
-        stream = self._system(path).create(self._path(path), True)
+        stream = self.system(path).create(self._path(path), True)
         try:
             content = text.encode()
             for start in range(0, len(content), _CHUNK):
@@ -42,20 +42,20 @@ class Hadoop:
 
     def delete(self, path: str) -> None:
         """Remove a folder with all that is in it; nothing happens when it isn't there."""
-        self._system(path).delete(self._path(path), True)
+        self.system(path).delete(self._path(path), True)
 
     def sizes_in(self, path: str) -> dict[str, int]:
         """Return names and bytes of what is directly in a folder; empty when it isn't there."""
         if not self.exists(path):
             return {}
-        statuses = self._system(path).listStatus(self._path(path))
+        statuses = self.system(path).listStatus(self._path(path))
         return {str(status.getPath().getName()): int(status.getLen()) for status in statuses}
 
     def files_below(self, path: str) -> Iterator[tuple[str, int, int, str | None]]:
         """Yield path, bytes, modification time in ms and ETag (where there are such) of all files below a folder."""
         if not self.exists(path):
             return
-        files = self._system(path).listFiles(self._path(path), True)
+        files = self.system(path).listFiles(self._path(path), True)
         etag_source = self.jvm.java.lang.Class.forName("org.apache.hadoop.fs.EtagSource")
         while files.hasNext():
             status = files.next()
@@ -71,11 +71,12 @@ class Hadoop:
         region = self.configuration.get("fs.s3a.endpoint.region")
         return {"endpoint_url": with_scheme} | ({"region_name": region} if region else {})
 
+    def system(self, path: str) -> Any:
+        """Return the FileSystem that a path lies in."""
+        return self._path(path).getFileSystem(self.configuration)
+
     def _path(self, path: str) -> Any:
         return self.jvm.org.apache.hadoop.fs.Path(path)
-
-    def _system(self, path: str) -> Any:
-        return self._path(path).getFileSystem(self.configuration)
 
 
 def read_text(path: str, spark: SparkSession) -> str:

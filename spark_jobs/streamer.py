@@ -14,6 +14,7 @@ from spark_jobs import libraries, options, properties, schema, session, settings
 from spark_jobs.catalogue import Catalogue, sync_to_glue
 from spark_jobs.companions import Companions
 from spark_jobs.errors import JobError, first_line
+from spark_jobs.file_memory import remembering
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.loop import Loop
@@ -62,8 +63,9 @@ def read_settings(given: options.Options, spark: SparkSession) -> Settings:
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
     """Bring the source's events into the table, and the table into the catalogue."""
-    table = HudiTable(spark, decided.table)
     hadoop = Hadoop(spark)
+    stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
+    table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
     ingest = Ingest(
         spark,
         decided,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,17 +38,22 @@ class Commit:
 class HudiTable:
     """One Hudi table, which may not exist yet."""
 
-    def __init__(self, spark: SparkSession, settings: TableSettings) -> None:
+    def __init__(
+        self, spark: SparkSession, settings: TableSettings, *, look_anew: Callable[[], None] = lambda: None
+    ) -> None:
+        """`look_anew` is called before each look at the table: what is remembered of it may be another's by now."""
         self._spark = spark
         self._settings = settings
         self._hadoop = Hadoop(spark)
         self._path = settings.base_path
+        self._look_anew = look_anew
         self._newest_version = self._hudi_table_version()
         # Whether partition values are encoded; `check_layout` learns it from the table.
         self.url_encodes = settings.url_encode is not False
 
     def exists(self) -> bool:
         """Tell whether the table has been created."""
+        self._look_anew()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
     def repair(self) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from operate.cost_report import report
-from operate.costs import Item, confirmed, hints, items, total, unknown
+from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
 from operate.errors import OperateError
 from operate.prices import Prices, load_prices
 from stacks import catalogue, emr_catalogue
@@ -60,6 +60,18 @@ def test_twice_as_much_costs_twice_as_much(
         return total([line for line in lines if line.part == part and line.price and line.price.unit == "hour"])
 
     assert instances(changed(dev, section, **values)) == pytest.approx(factor * instances(dev))
+
+
+def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one(dev: Environment, prices: Prices) -> None:
+    busy, idle = requests_of_rounds(prices, 60)
+    rounds = 730 * 60
+    assert idle == pytest.approx(rounds * prices.of("s3.requests").usd / 1000)
+    commit = prices.commit_requests
+    each = commit.puts_and_lists * prices.of("s3.requests").usd + commit.reads * prices.of("s3.reads").usd
+    assert busy == pytest.approx(rounds * each / 1000)
+    assert requests_of_rounds(prices, 120) == pytest.approx((busy / 2, idle / 2))
+    every_7 = dev.model_copy(update={"tables": (dev.tables[0].model_copy(update={"sync_interval_seconds": 7}),)})
+    assert any(line.split()[:2] == ["7", "s"] for line in report(every_7, prices).splitlines())
 
 
 def test_gateways_and_endpoints_are_paid_per_zone(dev: Environment, prices: Prices) -> None:

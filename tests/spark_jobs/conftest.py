@@ -16,6 +16,7 @@ from local.jars import jar_folder
 from local.java import java_home
 from local.job import spark_flags
 from spark_jobs import options, properties, schema, session, settings
+from spark_jobs.file_memory import remembering
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.ingest import Ingest
 from spark_jobs.quarantine import Quarantine
@@ -201,6 +202,8 @@ class Lake:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         text = Path(decided.schema_file).read_text()
+        stores = [decided.table.base_path, self.extra.get("hoodie.streamer.source.dfs.root", "")]
+        look_anew = remembering(Hadoop(self.spark), stores, self.log.append)
         source: Source
         if isinstance(decided.source, FileSettings):
             lister, _ = lister_for(decided.source.root, Hadoop(self.spark))
@@ -211,7 +214,7 @@ class Lake:
             self.spark,
             decided,
             schema.parse(text, decided.schema_file),
-            table=HudiTable(self.spark, decided.table),
+            table=HudiTable(self.spark, decided.table, look_anew=look_anew),
             source=source,
             quarantine=Quarantine(Hadoop(self.spark), decided.quarantine_path),
             log=self.log.append,

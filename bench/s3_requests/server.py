@@ -1,0 +1,72 @@
+"""An S3 endpoint on loopback that writes down each request, so that they can be counted by verb."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from local.processes import Command
+from local.s3 import S3
+
+# LIST is a GET to S3 and costs what a PUT does; deletes are free.
+VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")
+DEAR = ("LIST", "PUT")
+_REQUEST = re.compile(r"\{(?P<verb>[A-Z]+)@\w+ http://[^/]+(?P<path>/[^\s?]*)(?P<query>\?\S*)? HTTP")
+_LOGBACK = """<configuration>
+  <appender name="requests" class="ch.qos.logback.core.FileAppender">
+    <file>{log}</file><encoder><pattern>%msg%n</pattern></encoder>
+  </appender>
+  <logger name="org.gaul.s3proxy.S3ProxyHandler" level="DEBUG" additivity="false">
+    <appender-ref ref="requests"/>
+  </logger>
+  <root level="OFF"/>
+</configuration>
+"""
+
+
+class Request(NamedTuple):
+    """One request: its verb, of VERBS, and the path with the query, `/bucket/key?…`."""
+
+    verb: str
+    target: str
+
+
+class CountedS3(S3):
+    """S3Proxy with a log of its requests."""
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        super().__init__(folder, port=port)
+        self.log = folder / "requests.log"
+        self._read = 0
+
+    def prepare(self) -> Command:
+        """Write the configuration, this log's too, and return how to start S3Proxy."""
+        command = super().prepare()
+        (self.log.parent / "logback.xml").write_text(_LOGBACK.format(log=self.log))
+        return command
+
+    def taken(self) -> list[Request]:
+        """Return the requests since the last call."""
+        with self.log.open() as file:
+            file.seek(self._read)
+            text = file.read()
+            self._read = file.tell()
+        return list(requests_of(text))
+
+
+def requests_of(text: str) -> Iterator[Request]:
+    """Yield the requests of a log."""
+    for found in _REQUEST.finditer(text):
+        verb, query = found["verb"], found["query"] or ""
+        if verb == "GET" and re.search(r"[?&](list-type|prefix|delimiter)=", query):
+            verb = "LIST"
+        if verb == "POST":
+            verb = "DELETE" if query.startswith("?delete") else "PUT"
+        yield Request(verb, found["path"] + query)
+
+
+def by_verb(requests: list[Request]) -> dict[str, int]:
+    """Count requests by verb, in the order of VERBS."""
+    counted = Counter(request.verb for request in requests)
+    return {verb: counted[verb] for verb in VERBS}
