@@ -1,5 +1,6 @@
 """What must not get into the outbox, and how it is written anew while others write."""
 
+import contextlib
 import threading
 
 import psycopg2
@@ -7,6 +8,7 @@ import pytest
 
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from tests.db.conftest import Shop
+from tests.db.test_outbox_concurrency import FLUSH, Session
 from tests.db.test_outbox_transaction import changes
 
 pytestmark = pytest.mark.integration
@@ -97,6 +99,16 @@ def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
         for thread in threads:
             thread.join(60)
     assert failures == []
+    shop.assert_consistent()
+
+
+def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Shop) -> None:
+    shop.run("DELETE FROM cdc_events WHERE order_id = 10248")
+    with contextlib.closing(Session(shop)) as sale, contextlib.closing(Session(shop)) as repair:
+        sale.run("UPDATE order_details SET quantity = 99 WHERE order_id = 10248", FLUSH)
+        waiting = repair.start_and_block("CALL usp_init_order_events()", "COMMIT")
+        sale.run("COMMIT")
+        waiting.result(timeout=20)
     shop.assert_consistent()
 
 
