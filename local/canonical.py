@@ -56,6 +56,8 @@ def canonical(value: Any, kind: str) -> str | None:
         return INFINITE_DAYS.get(value, str(value))
     if isinstance(value, int) and kind in TIMESTAMPS:
         return INFINITE_MICROS.get(value, str(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # a whole number of the source is double in a column that no schema declares
     return str(value)
 
 

@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import cast
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -25,6 +26,12 @@ _CORRUPT = "_corrupt_line"
 _STRICT = {"columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 _TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
+# What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
+_WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+# A number that Spark would change as it copies a value into a text: from_json reads fractions as doubles.
+_INEXACT_IN_TEXT = r"(?=[\d.]{17})\d+\.\d+|\d[eE][-+]?\d{3}"
+_TWO_TO_53 = float(2**53)
 # A new field's name must be usable as a column in Hudi, Glue and Athena, and must not be one of Hudi's own.
 _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 
@@ -47,10 +54,11 @@ class Decoder:
         known = [column.name for column in columns]
         wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
-        needs_text = (F.size("_others") > 0) | F.col(f"_wire.{_CORRUPT}").isNotNull()
+        needs_text = (F.size("_others") > 0) | F.col(f"_wire.{_CORRUPT}").isNotNull() | _is_large(columns)
         unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
         placeholders = {column.name: _is_placeholder(column) for column in columns if _is_text(column)}
-        reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _missing(required), _bad_operation(known)]
+        reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _changed_numbers(columns, unknown)]
+        reasons += [_missing(required), _bad_operation(known)]
         if unplaceable:
             reasons.append(unplaceable(_is_delete(known)))
         reasons += [_unusable_names(unknown, known), _refused_names(unknown, refusal)]
@@ -121,6 +129,8 @@ def _stored(column: Column) -> Expression:
             for micros, text in INFINITE_MICROS.items():
                 instant = F.when(value == text, F.expr(f"timestamp_micros({micros}L)")).otherwise(instant)
             value = instant
+        case Encoding.DECIMAL:
+            value = F.when(value.rlike(_decimal_pattern(cast(T.DecimalType, column.stored))), value.cast(column.stored))
         case Encoding.JSON:
             value = F.when(_is_placeholder(column) | _is_one_json_value(value), value)
         case Encoding.PLAIN | Encoding.ANYTHING:
@@ -150,7 +160,16 @@ def _listed(prefix: str, conditions: dict[str, Expression]) -> Expression:
 
 def _broken() -> Expression:
     is_object = F.ltrim("line").startswith("{")
-    return F.when(~F.col("_whole"), F.lit("not one JSON value")).when(~is_object, F.lit("not a JSON object"))
+    line = F.col("line")
+    is_utf8 = line.cast("binary") == F.encode(line, "UTF-8")  # a text that isn't changes on its way through Java
+    escaped = line.contains("\\ud") | line.contains("\\uD")
+    lone = escaped & F.regexp_replace(line, _WHOLE_PAIRS, "").rlike(_SURROGATE)
+    return (
+        F.when(~is_utf8, F.lit("not UTF-8 text"))
+        .when(~F.col("_whole"), F.lit("not one JSON value"))
+        .when(~is_object, F.lit("not a JSON object"))
+        .when(lone, F.lit("value: half a surrogate pair, which no text can hold"))
+    )
 
 
 def _wrong_types(columns: Sequence[Column]) -> Expression:
@@ -180,6 +199,49 @@ def _not_text(columns: Sequence[Column]) -> Expression:
     pattern = rf'"({"|".join(map(re.escape, names))})"\s*:\s*[^"n\s]'
     found = F.when(F.coalesce(looks_so, F.lit(False)), F.regexp_extract("line", pattern, 1))
     return F.when(found != "", F.concat(F.lit("type: "), found, F.lit(" (not string)")))
+
+
+def _fractional(columns: Sequence[Column]) -> list[Column]:
+    return [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
+
+
+def _is_large(columns: Sequence[Column]) -> Expression:
+    """Tell lines with a double beyond which not every whole number is one."""
+    large = [F.abs(F.col(f"_wire.{column.name}")) >= _TWO_TO_53 for column in _fractional(columns)]
+    return reduce(operator.or_, (F.coalesce(one, F.lit(False)) for one in large), F.lit(False))
+
+
+def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
+    """Name the fields whose number would become another one: too large or too small for a double, or too long."""
+    changed = {f"{c.name} (no {c.wire.simpleString()} is that number)": _is_changed(c) for c in _fractional(columns)}
+    # A number, object or array in a column of text goes there as Spark writes it.
+    copied = {}
+    inexact = F.col("line").rlike(_INEXACT_IN_TEXT)
+    for column in columns:
+        if column.encoding in (Encoding.JSON, Encoding.ANYTHING):
+            value = F.col(f"_wire.{column.name}")
+            bare = F.col("line").rlike(rf'"{re.escape(column.name)}"\s*:\s*[-\d\[{{]')
+            copied[f"{column.name} (a number in it would change)"] = value.rlike(_LITERAL) & bare
+    infinite = F.exists(unknown, lambda name: F.col("_text")[name].rlike('^"?-?Infinity"?$'))
+    beyond = F.when(
+        infinite & F.col("line").rlike(r"\d[eE]\+?\d{3}"), F.lit("value: a new field's number is too large")
+    )
+    # One look at the line, as few have such a number, decides whether to look closer.
+    return F.coalesce(_listed("value: ", changed), F.when(inexact, _listed("value: ", copied)), beyond)
+
+
+def _is_changed(column: Column) -> Expression:
+    value = F.col(f"_wire.{column.name}")
+    infinite = F.abs(value) == float("inf")
+    vanished = (value == 0) & F.col("line").rlike(rf'"{re.escape(column.name)}"\s*:\s*-?[0.]*[1-9]')
+    text = F.col("_text")[column.name]
+    whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
+    return infinite | vanished | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False))
+
+
+def _decimal_pattern(stored: T.DecimalType) -> str:
+    fraction = rf"(\.\d{{1,{stored.scale}}}0*)?" if stored.scale else r"(\.0+)?"
+    return rf"^-?0*\d{{1,{max(stored.precision - stored.scale, 1)}}}{fraction}$"
 
 
 def _bad_values(columns: Sequence[Column]) -> Expression:

@@ -29,17 +29,28 @@ def new_names(known: Collection[str], sets: Collection[tuple[str, ...]], *, room
 def infer_columns(spark: SparkSession, events: DataFrame, names: Sequence[str]) -> T.StructType:
     """Return the new columns for fields `names` as the decoded events carry them.
 
-    Whole numbers become long, others double, objects and arrays JSON text. Days and timestamps look like numbers and
-    text here: whoever wants them as dates describes the field in the Avro file first.
+    Numbers become double, since a fraction may follow a whole number; long where no double is that whole number.
+    Objects and arrays become JSON text. Days and timestamps look like numbers and text here: whoever wants them as
+    dates describes the field in the Avro file first.
     """
     only_these = F.size(F.array_except("unknown", F.array(*map(F.lit, names)))) == 0
     concerned = events.filter((F.size("unknown") > 0) & only_these).select("line")
     jvm: Any = spark._jvm
     # By way of Java: pyspark itself would pass each line through a Python process.
     texts = getattr(concerned._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
-    found = {
-        field.name: inferred_type(field.dataType)
-        for field in DataFrame(spark._jsparkSession.read().json(texts), spark).schema
-    }
+    found = DataFrame(spark._jsparkSession.read().json(texts), spark)
+    kinds = {field.name: field.dataType for field in found.schema.fields if field.name in names}
+    large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
+    types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}
     # Spark finds no type for empty texts and objects, which are values all the same.
-    return T.StructType([T.StructField(name, found.get(name) or T.StringType()) for name in sorted(names)])
+    return T.StructType([T.StructField(name, types.get(name) or T.StringType()) for name in sorted(names)])
+
+
+def _beyond_double(values: DataFrame, names: Sequence[str]) -> set[str]:
+    """Return the columns of whole numbers that have one beyond 2^53, up to which each is a double."""
+    if not names:
+        return set()
+    limit = 2**53
+    beyond = [F.max((F.col(name) > limit) | (F.col(name) < -limit)).alias(name) for name in names]
+    [row] = values.agg(*beyond).collect()
+    return {name for name in names if row[name]}

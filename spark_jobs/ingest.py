@@ -17,7 +17,7 @@ from spark_jobs.evolution import infer_columns, new_names
 from spark_jobs.known import remembered_deletes, stored_rows
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.report import CommitReport
-from spark_jobs.schema import Column, extend
+from spark_jobs.schema import Column, extend, with_decimal_ordering
 from spark_jobs.settings import KafkaSettings, Settings
 from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary, summarise
@@ -50,7 +50,8 @@ class Ingest:
     ) -> None:
         self._spark = spark
         self._settings = settings
-        self._declared = tuple(columns)
+        self._given = tuple(columns)
+        self._declared = with_decimal_ordering(columns, settings.table.ordering_field)
         self._table = table
         self._source = source
         self._quarantine = quarantine
@@ -74,7 +75,7 @@ class Ingest:
             self._table.check_layout()
             stored = checkpoint.from_commits(self._table.commits_with_progress())
             if (schema := self._table.schema()) is not None:
-                columns = extend(self._declared, schema)
+                columns = extend(self._declare(schema), schema)
         if not stored.complete:
             self._log("the commits that carried the older deletes are gone: only those since are remembered")
         if columns != self._columns or self._table.url_encodes != self._encoded:
@@ -109,6 +110,13 @@ class Ingest:
         for name in (*table.key_fields, table.ordering_field, *table.partition_fields):
             if name not in known:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
+
+    def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
+        """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
+        ordering = self._settings.table.ordering_field
+        if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
+            self._declared = self._given
+        return self._declared
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -21,6 +21,7 @@ class Encoding(Enum):
     MILLIS = "milliseconds since 1970-01-01T00:00Z"
     MICROS = "microseconds since 1970-01-01T00:00Z"
     ISO_TIMESTAMP = "ISO 8601 text with an offset"
+    DECIMAL = "a decimal number as text"
     JSON = "JSON text"
     ANYTHING = "text, or any other value as JSON text"
 
@@ -96,12 +97,28 @@ def table_schema(columns: Sequence[Column]) -> T.StructType:
     return T.StructType([*fields, T.StructField(IS_DELETED, T.BooleanType())])
 
 
-def inferred_type(data_type: T.DataType) -> T.DataType | None:
-    """Return the column type for a type inferred from JSON: objects and arrays as JSON text; None when all is null."""
+def inferred_type(data_type: T.DataType, *, fits_double: bool = False) -> T.DataType | None:
+    """Return the column type for a type inferred from JSON: objects and arrays as JSON text; None when all is null.
+
+    Whole numbers become doubles as long as they fit (`fits_double`): a fraction may follow.
+    """
     if isinstance(data_type, T.NullType):
         return None
-    plain = isinstance(data_type, T.BooleanType | T.LongType | T.DoubleType)
+    if isinstance(data_type, T.LongType):
+        return T.DoubleType() if fits_double else data_type
+    plain = isinstance(data_type, T.BooleanType | T.DoubleType)
     return data_type if plain else T.StringType()
+
+
+def with_decimal_ordering(columns: Sequence[Column], ordering: str) -> tuple[Column, ...]:
+    """Return `columns`, the ordering field a decimal where it is text: as text, 9 would be newer than 10."""
+    decimal = T.DecimalType(38, 18)
+    return tuple(
+        replace(column, stored=decimal, encoding=Encoding.DECIMAL)
+        if column.name == ordering and isinstance(column.stored, T.StringType) and column.encoding is Encoding.PLAIN
+        else column
+        for column in columns
+    )
 
 
 def _column(field: dict[str, Any], path: str) -> Column:
@@ -112,6 +129,8 @@ def _column(field: dict[str, Any], path: str) -> Column:
         raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
     attributes = branches[0] if isinstance(branches[0], dict) else {"type": branches[0]}
     wire = _PRIMITIVES.get(str(attributes.get("type")))
+    if isinstance(wire, T.StringType) and attributes.get("logicalType") == "decimal":
+        return Column(name, wire, _decimal(attributes, name, path), Encoding.DECIMAL)
     meaning = str(attributes.get("logicalType") or attributes.get("connect.name") or "")
     if wire is None or (meaning and meaning not in _ENCODINGS):
         raise SettingsError(f"{path}: field {name} has the type {meaning or attributes.get('type')}, not supported")
@@ -119,11 +138,19 @@ def _column(field: dict[str, Any], path: str) -> Column:
     return Column(name, wire, stored, encoding)
 
 
+def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
+    """Return the type of a decimal that travels as text (Debezium's `decimal.handling.mode=string`)."""
+    precision, scale = attributes.get("precision"), attributes.get("scale", 0)
+    if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38 and precision):
+        raise SettingsError(f"{path}: field {name} needs a precision of 1 to 38 and a scale of 0 to the precision")
+    return T.DecimalType(precision, scale)
+
+
 def _wire_type(stored: T.DataType) -> T.DataType:
     """Return how events most likely carry a column that the Avro file doesn't describe, as Debezium encodes it."""
     if isinstance(stored, T.DateType):
         return T.IntegerType()
-    return T.StringType() if isinstance(stored, T.TimestampType) else stored
+    return T.StringType() if isinstance(stored, T.TimestampType | T.DecimalType) else stored
 
 
 def _encoding_of(stored: T.DataType) -> Encoding:
@@ -131,4 +158,6 @@ def _encoding_of(stored: T.DataType) -> Encoding:
         return Encoding.DAYS
     if isinstance(stored, T.StringType):
         return Encoding.ANYTHING
+    if isinstance(stored, T.DecimalType):
+        return Encoding.DECIMAL
     return Encoding.ISO_TIMESTAMP if isinstance(stored, T.TimestampType) else Encoding.PLAIN

@@ -124,6 +124,10 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"_hoodie_commit_time": "1"}, "name: no column can be called _hoodie_commit_time"),
     (event(10248, 1) | {"n": 1, "N": 2}, "name: no column can be called n, N"),
     (event(10248, 1) | {"bad name": 1}, "name: no column can be called bad name"),
+    (event(10248, 1, customer_id="\ud83d"), "value: half a surrogate pair, which no text can hold"),
+    (event(10248, 1, customer_id="\\\ude00x"), "value: half a surrogate pair, which no text can hold"),
+    (json.dumps(event(10248, 1))[:-1] + ', "new": 1e999}', "value: a new field's number is too large"),
+    (event(10248, 1) | {"customer": {"n": 1.2345678901234567}}, "value: customer (a number in it would change)"),
     ("{", "not one JSON value"),
     ('{"order_id":1', "not one JSON value"),
     ("x", "not one JSON value"),
@@ -177,6 +181,25 @@ def test_a_delete_with_its_key_only_fits(decode: Decode) -> None:
     assert (row["reason"], row["deleted"]) == (None, True)
 
 
+def test_whole_surrogate_pairs_and_escaped_backslashes_are_texts(decode: Decode) -> None:
+    texts = ["\U0001f600", "\\ud83d", "\\\\ud83d\\", "\u00e9"]
+    rows = decode(*(event(1, 1, customer_id=text) for text in texts))
+    assert [(row["reason"], row["row"]["customer_id"]) for row in rows] == [(None, text) for text in texts]
+    inner = json.dumps({"n": 1.2345678901234567, "s": "\ud83d"})  # in a document that travels as text nothing changes
+    [row] = decode(event(1, 1, customer=inner))
+    assert (row["reason"], row["row"]["customer"]) == (None, inner)
+
+
+def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    cut = b'{"order_id":1,"__lsn":2,"customer_id":"\xc3"}'
+    lines = spark.range(1).select(F.unhex(F.lit(cut.hex())).alias("bytes"))
+    places = [F.lit(0).alias(name) for name in ("block", "number", "tie")]
+    decoded = Decoder(columns, required=["order_id"])(
+        lines.select(F.col("bytes").cast("string").alias("line"), F.lit("file").alias("origin"), *places)
+    )
+    assert [row["reason"] for row in decoded.collect()] == ["not UTF-8 text"]
+
+
 def test_unavailable_values_are_named(decode: Decode) -> None:
     rows = decode(*captured("unavailable_value"))
     assert rows[0]["placeholders"] == []
@@ -209,6 +232,12 @@ def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
     good = {"order_id": 1, "price": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
     rows = decode(good, good | {"price": "3"}, good | {"paid": "true"}, by=columns)
     assert [row["reason"] for row in rows] == [None, "type: price (not double)", "type: paid (not boolean)"]
+    numbers = ["1e999", "-1e999", "1e-400", "9007199254740993", "9007199254740992", "0.0", "0e5", "1e300", "-12.5"]
+    texts = good | {"extra": '{"a":[1]}'}
+    found = decode(*(json.dumps(texts).replace('"price": 3', f'"price": {number}') for number in numbers), by=columns)
+    assert [row["reason"] for row in found[:4]] == ["value: price (no double is that number)"] * 4
+    assert [row["row"]["price"] for row in found[4:]] == [2.0**53, 0.0, 0.0, 1e300, -12.5]
+    assert [row["reason"] for row in found[4:]] == [None] * 5
     assert rows[0]["row"]["price"] == 3.0
     assert rows[0]["row"]["extra"] == '{"a":[1]}'
     assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)

@@ -32,6 +32,7 @@ def test_types_and_their_encodings() -> None:
             {"type": "long", "logicalType": "timestamp-micros"},
             [{"type": "string", "connect.name": "io.debezium.data.Json"}, "null"],
             {"type": "int", "connect.type": "int16"},
+            {"type": "string", "logicalType": "decimal", "precision": 12, "scale": 4},
         ),
         "x.avsc",
     )
@@ -44,6 +45,7 @@ def test_types_and_their_encodings() -> None:
         ("timestamp", Encoding.MICROS),
         ("string", Encoding.JSON),
         ("int", Encoding.PLAIN),
+        ("decimal(12,4)", Encoding.DECIMAL),
     ]
 
 
@@ -55,6 +57,7 @@ def test_types_and_their_encodings() -> None:
         (record(), "x.avsc: not an Avro record schema with fields"),
         (record("bytes"), "x.avsc: field f0 has the type bytes, not supported"),
         (record({"type": "bytes", "logicalType": "decimal"}), "field f0 has the type decimal, not supported"),
+        (record({"type": "string", "logicalType": "decimal"}), "field f0 needs a precision of 1 to 38"),
         (record({"type": "array", "items": "int"}), "field f0 has the type array, not supported"),
         (record(["null", "int", "string"]), "field f0 is a union of 2 types"),
     ],
@@ -81,6 +84,7 @@ def test_columns_that_only_the_table_has_are_kept_behind_the_declared_ones() -> 
 def test_inferred_types() -> None:
     assert inferred_type(T.NullType()) is None
     assert inferred_type(T.LongType()) == T.LongType()
+    assert inferred_type(T.LongType(), fits_double=True) == T.DoubleType()
     assert inferred_type(T.StructType()) == T.StringType()
     assert inferred_type(T.ArrayType(T.LongType())) == T.StringType()
 
