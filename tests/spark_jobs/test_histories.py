@@ -168,7 +168,10 @@ def _stored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     values = {name: row.get(name) for name in names}
     if isinstance(days := values["order_date"], int):
         values["order_date"] = dt.date(1970, 1, 1) + dt.timedelta(days)
-    return {name: json.dumps(value) if isinstance(value, list | dict) else value for name, value in values.items()}
+    return {
+        name: json.dumps(value, separators=(",", ":")) if isinstance(value, list | dict) else value
+        for name, value in values.items()
+    }
 
 
 def _by_spark(lake: Lake) -> list[dict[str, Any]]:
