@@ -22,8 +22,9 @@ from spark_jobs.schema import Column, Encoding
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
 PLACEHOLDER = "__debezium_unavailable_value"
 OPERATIONS = ("r", "c", "u", "d")
-_CORRUPT = "_corrupt_line"
-_STRICT = {"columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+# No field that becomes a column can be called so.
+CORRUPT = "corrupt line"
+_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 _TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
@@ -54,7 +55,7 @@ class Decoder:
         known = [column.name for column in columns]
         wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
-        needs_text = (F.size("_others") > 0) | F.col(f"_wire.{_CORRUPT}").isNotNull() | _is_large(columns)
+        needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | _is_large(columns)
         unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
         placeholders = {column.name: _is_placeholder(column) for column in columns if _is_text(column)}
         reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _changed_numbers(columns, unknown)]
@@ -101,7 +102,7 @@ class Decoder:
 
 
 def _corrupt_field() -> T.StructField:
-    return T.StructField(_CORRUPT, T.StringType())
+    return T.StructField(CORRUPT, T.StringType())
 
 
 def _no_names() -> Expression:
@@ -180,7 +181,7 @@ def _wrong_types(columns: Sequence[Column]) -> Expression:
         for column in columns
         if not _is_text(column)
     }
-    corrupt = F.when(F.col(f"_wire.{_CORRUPT}").isNotNull(), F.lit("type: a value doesn't fit its field"))
+    corrupt = F.when(F.col(f"_wire.`{CORRUPT}`").isNotNull(), F.lit("type: a value doesn't fit its field"))
     return F.coalesce(_listed("type: ", wrong), corrupt, _not_text(columns))
 
 

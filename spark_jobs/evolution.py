@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.decode import CORRUPT
 from spark_jobs.schema import inferred_type
 
 
@@ -38,7 +39,8 @@ def infer_columns(spark: SparkSession, events: DataFrame, names: Sequence[str]) 
     jvm: Any = spark._jvm
     # By way of Java: pyspark itself would pass each line through a Python process.
     texts = getattr(concerned._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
-    found = DataFrame(spark._jsparkSession.read().json(texts), spark)
+    reader = spark._jsparkSession.read().option("columnNameOfCorruptRecord", CORRUPT)
+    found = DataFrame(reader.json(texts), spark)
     kinds = {field.name: field.dataType for field in found.schema.fields if field.name in names}
     large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
     types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}

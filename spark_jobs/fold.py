@@ -8,8 +8,9 @@ from pyspark.sql.window import WindowSpec
 
 from spark_jobs.schema import IS_DELETED
 
-KEY = "_event_key"
-STORED_AT = "_stored_at"
+# No field that becomes a column can be called so.
+KEY = "event key"
+STORED_AT = "stored at"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:

@@ -1,14 +1,24 @@
 """Reads, writes and lists files through Hadoop's FileSystem, for paths that Python can't open itself."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import SettingsError, first_line
 
 _CHUNK = 1 << 20
+_S3 = re.compile(r"s3[an]?:")
+_S3_BUCKET = re.compile(r"s3[an]?://[^/]+")
+_LOCAL = re.compile(r"file:/+")
+
+
+def local_path(qualified: str) -> str | None:
+    """Return the path on this machine's disk that a qualified one means; None when it is somewhere else."""
+    return _LOCAL.sub("/", qualified, count=1) if _LOCAL.match(qualified) else None
 
 
 class Hadoop:
@@ -17,6 +27,24 @@ class Hadoop:
     def __init__(self, spark: SparkSession) -> None:
         self.jvm: Any = spark._jvm
         self.configuration: Any = spark._jsc.hadoopConfiguration()
+
+    def qualified(self, path: str) -> str:
+        """Return a path with scheme, authority and all its folders, however it was written.
+
+        Raises SettingsError for one that Hadoop can't understand.
+        """
+        if _S3.match(path):
+            if not _S3_BUCKET.match(path):
+                raise SettingsError(f"{path}: no bucket; write it as s3://bucket/folder")
+            return path
+        try:
+            return str(self.system(path).makeQualified(self._path(path)).toString())
+        except Exception as error:
+            raise SettingsError(f"{path}: {first_line(error)}") from error
+
+    def is_folder(self, path: str) -> bool:
+        """Tell whether a folder is there."""
+        return self.exists(path) and bool(self.system(path).getFileStatus(self._path(path)).isDirectory())
 
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there."""
@@ -37,6 +65,62 @@ class Hadoop:
             content = text.encode()
             for start in range(0, len(content), _CHUNK):
                 stream.write(content[start : start + _CHUNK])
+        finally:
+            stream.close()
+
+    def create_text(self, path: str, text: str) -> bool:
+        """Write a file's text (UTF-8) unless something is there: then False. Atomic where the file system is."""
+        try:
+            stream = self.system(path).create(self._path(path), False)
+        except Py4JJavaError:
+            if self.exists(path):
+                return False
+            raise
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+        return True
+
+    def copy(self, path: str, to: str) -> None:
+        """Copy a file as it is, replacing what is there."""
+        copied = self.jvm.org.apache.hadoop.fs.FileUtil.copy
+        copied(self.system(path), self._path(path), self.system(to), self._path(to), False, True, self.configuration)
+
+    def why_unreadable(self, path: str) -> str | None:
+        """Return why a compressed file can't be decompressed; None when it can, or isn't compressed.
+
+        Raises what the file system raises when the bytes themselves can't be read.
+        """
+        codec = self.jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self.configuration).getCodec(
+            self._path(path)
+        )
+        if codec is None:
+            return None
+        if path.endswith(".bz2") and self._begins(path, 3) != b"BZh":
+            return "not a bzip2 file"  # Hadoop looks for a block on and on, and takes the file for an empty one
+        try:
+            self._read_to_the_end(path, codec.createInputStream)
+        except Py4JJavaError as error:
+            reason = first_line(error)
+        else:
+            return None
+        self._read_to_the_end(path, lambda stream: stream)
+        return reason
+
+    def _begins(self, path: str, count: int) -> bytes:
+        stream = self.system(path).open(self._path(path))
+        try:
+            found = [stream.read() for _ in range(count)]
+        finally:
+            stream.close()
+        return bytes(byte for byte in found if byte >= 0)
+
+    def _read_to_the_end(self, path: str, opened: Callable[[Any], Any]) -> None:
+        stream = self.system(path).open(self._path(path))
+        try:
+            nowhere = self.jvm.org.apache.commons.io.output.NullOutputStream.NULL_OUTPUT_STREAM
+            self.jvm.org.apache.commons.io.IOUtils.copyLarge(opened(stream), nowhere)
         finally:
             stream.close()
 

@@ -5,14 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs import checkpoint, fold, keys, partitions
 from spark_jobs.checkpoint import Checkpoint
+from spark_jobs.claim import Claim
 from spark_jobs.decode import Decoder
-from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
+from spark_jobs.errors import ConcurrentWriterError, JobError, QuarantineLimitError, SettingsError
 from spark_jobs.evolution import infer_columns, new_names
 from spark_jobs.known import remembered_deletes, stored_rows
 from spark_jobs.quarantine import COLUMNS, Quarantine
@@ -47,7 +49,9 @@ class Ingest:
         source: Source,
         quarantine: Quarantine,
         log: Log,
+        claim: Claim | None = None,
     ) -> None:
+        """`claim` makes this job the table's only writer; without one whoever calls sees to that."""
         self._spark = spark
         self._settings = settings
         self._given = tuple(columns)
@@ -56,6 +60,7 @@ class Ingest:
         self._source = source
         self._quarantine = quarantine
         self._log = log
+        self._claim = claim
         self._checkpoint = Checkpoint()
         # What the table's timeline said last: the newest instant, and the source's progress in the newest commit.
         self._last_instant: str | None = None
@@ -67,12 +72,16 @@ class Ingest:
     def load(self) -> None:
         """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
         self._source.reset()
+        if self._claim:
+            self._claim.acquire()
         columns = self._declared
         for path in self._table.repair():
             self._log(f"removed {path}, which a crash had left half written")
         stored = Checkpoint()
         if self._table.exists():
             self._table.check_layout()
+            for line in self._table.repair_buckets():
+                self._log(line)
             stored = checkpoint.from_commits(self._table.commits_with_progress())
             if (schema := self._table.schema()) is not None:
                 columns = extend(self._declare(schema), schema)
@@ -98,7 +107,7 @@ class Ingest:
             batch = self._source.next_batch(self._checkpoint.source)
         if batch is None:
             return None
-        decoded = self._decode(batch)
+        batch, decoded = self._decode_readable(batch)
         try:
             return self._commit(batch, decoded, started)
         finally:
@@ -121,6 +130,19 @@ class Ingest:
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
         return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
+
+    def _decode_readable(self, batch: Batch) -> tuple[Batch, _Decoded]:
+        """Decode a batch, without what turns out to be unreadable in itself."""
+        while True:
+            try:
+                return batch, self._decode(batch)
+            except (JobError, Py4JNetworkError):
+                raise
+            except Exception:
+                readable = batch.without_unreadable()
+                if readable is None:
+                    raise
+                batch = readable
 
     def _decode(self, batch: Batch) -> _Decoded:
         """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
@@ -167,7 +189,7 @@ class Ingest:
         summary = decoded.summary
         events, unrestored = self._restore(decoded)
         bad = decoded.events.filter("reason IS NOT NULL").select(*COLUMNS)
-        quarantined = summary.bad
+        quarantined = summary.bad + len(batch.unreadable)
         if unrestored is not None:
             bad = bad.unionByName(unrestored)
             quarantined += unrestored.count()
@@ -175,12 +197,13 @@ class Ingest:
         findings = batch.check(summary.lines_of_origin)
         for note in findings.notes:
             self._log(note)
-        commit, fitting = self._write(batch, events, summary), summary.events - quarantined
+        seen = summary.events + len(batch.unreadable)
+        commit, fitting = self._write(batch, events, summary), seen - quarantined
         now = time.time()
         return CommitReport(
             commit=commit.instant,
             files=batch.files,
-            events=summary.events,
+            events=seen,
             upserts=commit.inserts + commit.updates,
             deletes=commit.deletes,
             quarantined=quarantined,
@@ -212,13 +235,18 @@ class Ingest:
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
             return
-        limit = self._settings.quarantine_limit
+        limit, seen = self._settings.quarantine_limit, summary.events + len(batch.unreadable)
         if count > limit:
             first = bad.select("origin", "reason").first()
-            example = "" if first is None else f", such as {batch.name_of(first['origin'])}: {first['reason']}"
+            examples = [f"{batch.name_of(first['origin'])}: {first['reason']}"] if first else []
+            examples += [f"{name}: {reason}" for name, reason in batch.unreadable.items()]
+            example = f", such as {examples[0]}" if examples else ""
             raise QuarantineLimitError(
-                f"{count} of {summary.events} events don't fit{example}; the limit is {limit}; nothing was committed"
+                f"{count} of {seen} events don't fit{example}; the limit is {limit}; nothing was committed"
             )
+        for name, reason in batch.unreadable.items():
+            self._log(f"{name} goes to quarantine whole: {reason}")
+        self._quarantine.write_unreadable(batch)
         kafka = isinstance(self._settings.source, KafkaSettings)
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
@@ -268,6 +296,8 @@ class Ingest:
         return wanted
 
     def _refuse_other_writers(self) -> None:
+        if self._claim:
+            self._claim.check()
         found = self._table.last_instant()
         if found == self._last_instant:
             return

@@ -48,6 +48,14 @@ class Quarantine:
                 text = "".join(_file_entries(rows, now, name, lines[origin]))
                 self._hadoop.write_text(f"{self._path}/{content}", text)
 
+    def write_unreadable(self, batch: Batch) -> None:
+        """Copy what a batch couldn't read, each beside an entry that says why."""
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        for name, reason in sorted(batch.unreadable.items()):
+            copy = batch.copy(name, self._path)
+            entry = {"reason": reason, "origin": name, "quarantined_at": now, "file": copy}
+            self._hadoop.write_text(f"{copy}.reason.json", json.dumps(entry, ensure_ascii=False) + "\n")
+
 
 def _file_entries(rows: Iterator[Row], now: str, name: str, lines: OriginLines) -> Iterator[str]:
     for row in rows:

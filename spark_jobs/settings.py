@@ -25,6 +25,13 @@ class KafkaSettings:
     from_earliest: bool
     max_events: int
     fail_on_loss: bool
+    # A continuous job waits for a topic or folder that isn't there yet.
+    must_exist: bool
+
+    @property
+    def servers(self) -> str:
+        """The brokers to begin with."""
+        return self.consumer["bootstrap.servers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +42,7 @@ class FileSettings:
     remembered_files: int
     sweep_seconds: float
     max_bytes: int | None
+    must_exist: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +86,7 @@ class Settings:
     sync: SyncSettings | None
     schema_file: str
     quarantine_path: str
+    claim_path: str
     quarantine_limit: int
     tombstones_limit: int
     new_columns_limit: int
@@ -108,7 +117,8 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         table=table,
         sync=_sync(options, properties, table),
         schema_file=_schema_file(properties),
-        quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path)).rstrip("/"),
+        quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path, "_quarantine")).rstrip("/"),
+        claim_path=_beside(table.base_path, "_claims"),
         quarantine_limit=int(_number(properties, keys.QUARANTINE_LIMIT)),
         tombstones_limit=int(_number(properties, keys.TOMBSTONES_LIMIT)),
         new_columns_limit=int(_number(properties, keys.NEW_COLUMNS_LIMIT)),
@@ -170,6 +180,7 @@ def _source(
             from_earliest=reset == "EARLIEST",
             max_events=options.source_limit or int(_number(properties, keys.KAFKA_MAX_EVENTS)),
             fail_on_loss=_flag(properties, keys.KAFKA_FAIL_ON_LOSS),
+            must_exist=not options.continuous,
         )
     for key in consumer:
         warn(f"{key} is not used: it has no meaning for JSON files")
@@ -178,6 +189,7 @@ def _source(
         remembered_files=int(_number(properties, keys.FILES_REMEMBERED)),
         sweep_seconds=_number(properties, keys.FILES_SWEEP),
         max_bytes=options.source_limit,
+        must_exist=not options.continuous,
     )
 
 
@@ -254,9 +266,11 @@ def _schema_file(properties: Mapping[str, str]) -> str:
     return path
 
 
-def _beside(base_path: str) -> str:
+def _beside(base_path: str, folder: str) -> str:
     parent, _, name = base_path.rpartition("/")
-    return f"{parent}/_quarantine/{name}"
+    if not parent or parent.endswith("/"):  # a bucket of its own
+        return f"{base_path}/{folder}"
+    return f"{parent}/{folder}/{name}"
 
 
 def _required(properties: Mapping[str, str], key: str, needed_by: str) -> str:

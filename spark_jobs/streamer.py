@@ -5,13 +5,15 @@ Run it by spark-submit with HoodieStreamer's own options (spark_jobs/README.md).
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs import libraries, options, properties, schema, session, settings
 from spark_jobs.catalogue import Catalogue, sync_to_glue
+from spark_jobs.claim import Claim
+from spark_jobs.claim_store import claim_store
 from spark_jobs.companions import Companions
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.file_memory import remembering
@@ -66,14 +68,16 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     hadoop = Hadoop(spark)
     stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
     table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
+    claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
     ingest = Ingest(
         spark,
         decided,
         columns,
         table=table,
-        source=_source(spark, decided, hadoop),
+        source=open_source(spark, decided, log),
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
+        claim=claim,
     )
     companions = Companions(
         hadoop=hadoop,
@@ -97,7 +101,10 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:
-        companions.finish()
+        try:
+            companions.finish()
+        finally:
+            claim.release()
 
 
 def _prepared(
@@ -128,13 +135,14 @@ def log(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def _source(spark: SparkSession, decided: Settings, hadoop: Hadoop) -> Source:
+def open_source(spark: SparkSession, decided: Settings, log: Callable[[str], None]) -> Source:
+    """Return the source that the settings name."""
     if not isinstance(decided.source, FileSettings):
-        return JsonKafka(spark, decided.source)
-    lister, note = lister_for(decided.source.root, hadoop)
+        return JsonKafka(spark, decided.source, log=log)
+    lister, note = lister_for(decided.source.root, Hadoop(spark))
     if note:
         log(note)
-    return JsonFiles(spark, decided.source, lister)
+    return JsonFiles(spark, decided.source, lister, log=log)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,21 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from spark_jobs import checkpoint, keys
+from spark_jobs import buckets, checkpoint, keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.settings import TableSettings
 
 # Athena reads up to this table version; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
+# Two jobs that cross leave one commit too many, or a few.
+_MOST_TAKEN_BACK = 5
 _COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
 
 
@@ -78,6 +81,34 @@ class HudiTable:
         for name in torn:
             self._hadoop.delete(f"{timeline}/{name}")
         return [f"{timeline}/{name}" for name in torn]
+
+    def repair_buckets(self) -> list[str]:
+        """Take back the newest commits until no bucket has two file groups; returns what was done, a line each.
+
+        Their events are read again: each commit's progress is that of its own data. Raises JobError when taking back
+        the newest commits doesn't help.
+        """
+        done: list[str] = []
+        if self._settings.write_options.get(keys.INDEX_TYPE, "").upper() != "BUCKET":
+            return done
+        while broken := self._doubled_buckets():
+            newest = next(self._instants(self._meta_client().getActiveTimeline()), None)
+            if newest is None or len(done) == _MOST_TAKEN_BACK or not _is_commit(newest[1]):
+                raise JobError(
+                    f"{self._path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
+                    "--target-base-path with --ignore-checkpoint and load the table anew"
+                )
+            buckets.roll_back(
+                self._spark, self._path, self._settings.name, self.write_options(self._settings.operation), newest[0]
+            )
+            done.append(f"took back commit {newest[0]}: two jobs had written bucket {broken[0]}; its events come again")
+        return done
+
+    def _doubled_buckets(self) -> list[str]:
+        client = self._meta_client()
+        newest = [json.loads(details) for _, details in islice(self._instants(client.getActiveTimeline()), 2)]
+        written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
+        return buckets.doubled(self._hadoop.jvm, client, sorted(written))
 
     def check_layout(self) -> None:
         """Raise SettingsError when the existing table has another type, key, partitioning or ordering field."""
@@ -230,6 +261,11 @@ class HudiTable:
 
     def _time_of(self, instant: Any) -> str:
         return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())
+
+
+def _is_commit(details: bytes) -> bool:
+    """Tell whether an instant wrote events, and no compaction or clustering did."""
+    return checkpoint.SOURCE_KEY in (json.loads(details).get("extraMetadata") or {})
 
 
 def _is_json(text: str) -> bool:

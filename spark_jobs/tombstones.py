@@ -56,4 +56,4 @@ def as_frame(spark: SparkSession, register: Mapping[str, str]) -> DataFrame:
     """Return a register as a frame with the key and `deleted_at`, parsed by the JVM from one JSON text."""
     text = F.lit(json.dumps(dict(register), ensure_ascii=False))
     entries = F.from_json(text, "map<string,string>")
-    return spark.range(1).select(F.explode(entries).alias("_event_key", "deleted_at"))
+    return spark.range(1).select(F.explode(entries).alias("event key", "deleted_at"))

@@ -28,6 +28,16 @@ class Batch(Protocol):
         """False when there is progress but nothing to read, as with empty objects."""
 
     @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Name → reason of what can't be read at all and was left out of `lines`: it goes to quarantine whole."""
+
+    def without_unreadable(self) -> "Batch | None":
+        """Return the batch without what can't be read, after reading it has failed; None when all of it can."""
+
+    def copy(self, name: str, folder: str) -> str:
+        """Copy what can't be read below a folder, as it is; return the copy's path."""
+
+    @property
     def checkpoint(self) -> str:
         """The progress to store with the commit."""
 

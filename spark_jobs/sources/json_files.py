@@ -3,21 +3,36 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs import keys
+from spark_jobs.errors import SettingsError
+from spark_jobs.hadoop import Hadoop
 from spark_jobs.settings import FileSettings
 from spark_jobs.sources import Findings
 from spark_jobs.sources.listing import Lister
 from spark_jobs.sources.progress import FileProgress, SourceFile, read_progress
 
+Log = Callable[[str], None]
 # One listing request returns this many objects: below it a full listing is cheaper than one by partition.
 _PAGE = 1000
 # The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.
+# Folder names like `customer_id=[missing]` are neither patterns nor partitions, and nothing is skipped in silence.
+_READ = {
+    "recursiveFileLookup": "true",
+    "__globPaths__": "false",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
+# Spark must not even try these: plain text called .bz2 has no lines for it, and under the other names text is taken for
+# the length of a block, for which the JVM runs out of memory and ends.
+_DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
+_GLOB = "*?[{"
 _OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
 
 
@@ -35,6 +50,7 @@ class FileBatch:
     consumed: Sequence[SourceFile]
     before: FileProgress
     progress: FileProgress
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def files(self) -> int:
@@ -53,9 +69,11 @@ class FileBatch:
 
     def lines(self) -> DataFrame:
         """Return the lines, `number` counting them within a block of their file."""
-        paths = [file.path for file in self.consumed if file.size]
-        # Folder names like `customer_id=[missing]` are neither patterns nor partitions.
-        text = self.spark.read.options(recursiveFileLookup="true", __globPaths__="false").text(paths)
+        paths = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
+        if not paths:
+            nothing = ("'' AS line", "'' AS origin", "0L AS block", "id AS number", "0 AS tie")
+            return self.spark.range(0).selectExpr(*nothing)
+        text = self.spark.read.options(**_READ).text(paths)
         path = F.col("_metadata.file_path")
         offset = F.regexp_extract(path, _OFFSET_IN_NAME, 1).cast("long")
         return text.select(
@@ -68,20 +86,41 @@ class FileBatch:
             ),
         )
 
+    def without_unreadable(self, *, endings: tuple[str, ...] = ("",)) -> "FileBatch | None":
+        """Return the batch without its files, of these endings, that can't be decompressed; None if all can."""
+        hadoop = Hadoop(self.spark)
+        reasons = {
+            file.name: hadoop.why_unreadable(file.path)
+            for file in self.consumed
+            if file.size and file.name not in self.unreadable and file.name.endswith(endings)
+        }
+        found = {name: f"unreadable: {reason}" for name, reason in reasons.items() if reason}
+        return replace(self, unreadable={**self.unreadable, **found}) if found else None
+
+    def copy(self, name: str, folder: str) -> str:
+        """Copy a file, as it is, below a folder; return the copy's path."""
+        [file] = [file for file in self.consumed if file.name == name]
+        to = f"{folder}/{self._content_of(name)}"
+        Hadoop(self.spark).copy(file.path, to)
+        return to
+
     def name_of(self, origin: str) -> str:
         """Return the name, relative to the root, of a path as Spark gives it."""
         return normalised_root(unquote(origin)).removeprefix(self.before.root).lstrip("/")
 
     def content_of(self, origin: str) -> str:
         """Return the name with the digest of the file's content mark before its ending."""
-        name = PurePosixPath(self.name_of(origin))
+        return self._content_of(self.name_of(origin))
+
+    def _content_of(self, of: str) -> str:
+        name = PurePosixPath(of)
         [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
         return str(name.with_name(f"{name.stem}-{digest}{name.suffix}"))
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
         """Compare line counts with the offsets in the names of the ordered layout."""
         lines_of_name = {self.name_of(origin): count for origin, count in lines_of_origin.items()}
-        missing = self.before.missing_offsets(self.consumed, lines_of_name)
+        missing = self.before.missing_offsets(self.consumed, lines_of_name, uncounted=self.unreadable)
         late = [file.name for file in self.consumed if self.before.is_late(file)]
         notes = [f"{count} offsets of {folder} are in no file" for folder, count in sorted(missing.items())]
         if late:
@@ -97,13 +136,17 @@ class JsonFiles:
         spark: SparkSession,
         settings: FileSettings,
         lister: Lister,
+        *,
+        log: Log,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
         self._settings = settings
         self._lister = lister
+        self._log = log
         self._clock = clock
-        self._root = normalised_root(settings.root)
+        self._root = normalised_root(lister.root)
+        self._said_missing = False
         self._waiting: list[SourceFile] = []
         self._swept_at: float | None = None
         self._ceiling_ms = 0
@@ -124,7 +167,10 @@ class JsonFiles:
         self._since_sweep += 0 if self._is_sweeping else count
         remembered = self._settings.remembered_files
         after = progress.after(consumed, self._waiting, remembered=remembered, ceiling_ms=self._ceiling_ms)
-        return FileBatch(self._spark, consumed, progress, after)
+        batch = FileBatch(self._spark, consumed, progress, after)
+        if any(file.name.endswith(_DANGEROUS) for file in consumed):
+            return batch.without_unreadable(endings=_DANGEROUS) or batch
+        return batch
 
     def reset(self) -> None:
         """List everything anew."""
@@ -141,11 +187,28 @@ class JsonFiles:
             self._is_sweeping = False
             return self._lister.after(progress.watermarks)
         files = self._lister.all()
+        if not files:
+            self._notice_missing(progress)
         self._swept_at = now
         self._since_sweep, self._is_sweeping = 0, True
         self._ceiling_ms = progress.ceiling(files, remembered=remembered)
         self._can_list_after = len(files) > _PAGE and all(file.folder is not None for file in files)
         return files
+
+    def _notice_missing(self, progress: FileProgress) -> None:
+        """Say once that the root isn't there; raise SettingsError where waiting for it makes no sense."""
+        if self._said_missing:
+            return
+        reason = self._lister.missing(read_before=bool(progress.memory))
+        if reason is None:
+            return
+        root = self._settings.root
+        if any(character in root for character in _GLOB):
+            raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}; a pattern has no meaning here, name one folder")
+        if self._settings.must_exist:
+            raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}")
+        self._said_missing = True
+        self._log(f"{keys.FILES_ROOT}={root}: {reason} yet; the job waits for it")
 
 
 def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:

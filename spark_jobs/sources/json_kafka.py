@@ -1,7 +1,7 @@
 """JsonKafkaSource: a topic directly, with HoodieStreamer's own checkpoint text `topic,0:123,1:456` (next offsets)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.sizes import SizeLimits
+from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.settings import KafkaSettings
 from spark_jobs.sources import Findings
@@ -77,6 +78,18 @@ class KafkaBatch:
         return True
 
     @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Nothing: the consumer decompresses, and what it can't read it can't pass by."""
+        return {}
+
+    def without_unreadable(self) -> None:
+        """Return None, as nothing is unreadable by itself."""
+
+    def copy(self, name: str, folder: str) -> str:
+        """Never called, as nothing is unreadable by itself."""
+        raise NotImplementedError(name)
+
+    @property
     def checkpoint(self) -> str:
         """The progress to store with the commit."""
         return write_offsets(self.settings.topic, self.stop)
@@ -120,15 +133,18 @@ class KafkaBatch:
 class JsonKafka:
     """Finds new offsets of one topic."""
 
-    def __init__(self, spark: SparkSession, settings: KafkaSettings) -> None:
+    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Callable[[str], None]) -> None:
         self._spark = spark
         self._settings = settings
+        self._log = log
+        self._said_missing = False
         self._consumer: Any = None
 
     def next_batch(self, checkpoint: str | None) -> KafkaBatch | None:
         """Return the next offsets after `checkpoint`, at most the settings' number; None while there are none."""
         earliest, end = self._bounds()
         if not end:
+            self._notice_missing()
             return None
         known = read_offsets(checkpoint, self._settings.topic) if checkpoint else None
         start = self._start(known, earliest, end)
@@ -148,6 +164,14 @@ class JsonKafka:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+    def _notice_missing(self) -> None:
+        missing = f"{keys.KAFKA_TOPIC}={self._settings.topic}: no such topic on {self._settings.servers}"
+        if self._settings.must_exist:
+            raise SettingsError(missing)
+        if not self._said_missing:
+            self._log(f"{missing} yet; the job waits for it")
+        self._said_missing = True
 
     def _start(self, known: Offsets | None, earliest: Offsets, end: Offsets) -> Offsets:
         if known is None:

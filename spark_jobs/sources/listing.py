@@ -7,12 +7,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from spark_jobs.hadoop import Hadoop
+from spark_jobs.hadoop import Hadoop, local_path
 from spark_jobs.sources.progress import SourceFile
 
 
 class Lister(Protocol):
     """Lists SourceFiles under its root, bookkeeping left out; a root that isn't there yet has none."""
+
+    @property
+    def root(self) -> str:
+        """The root in full: scheme, authority and all folders."""
+
+    def missing(self, *, read_before: bool) -> str | None:
+        """Return what is wrong with a root that has no files; None when it is only empty.
+
+        `read_before` says that files have been there.
+        """
 
     def all(self) -> list[SourceFile]:
         """Return every file."""
@@ -37,6 +47,17 @@ class LocalLister:
     def __init__(self, root: str) -> None:
         self._root = Path(root)
 
+    @property
+    def root(self) -> str:
+        """The root in full."""
+        return str(self._root)
+
+    def missing(self, *, read_before: bool) -> str | None:  # noqa: ARG002  (an emptied folder is still there)
+        """Return what is wrong with a root that has no files."""
+        if self._root.is_dir():
+            return None
+        return "not a folder" if self._root.exists() else "no such folder"
+
     def all(self) -> list[SourceFile]:
         """Return every file."""
         return list(self._walk(self._root, ""))
@@ -48,7 +69,7 @@ class LocalLister:
     def _walk(self, folder: Path, prefix: str) -> Iterator[SourceFile]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         for entry in entries:
             if is_bookkeeping(entry.name):
@@ -70,13 +91,25 @@ class S3Lister:
 
     def __init__(self, root: str, client: Any) -> None:
         self._client = client
+        self.root = root
         self._scheme, _, rest = root.partition("://")
         self._bucket, _, prefix = rest.partition("/")
         self._prefix = f"{prefix}/" if prefix else ""
 
     def all(self) -> list[SourceFile]:
         """Return every object."""
-        return list(self._list(""))
+        try:
+            return list(self._list(""))
+        except self._client.exceptions.NoSuchBucket:
+            return []
+
+    def missing(self, *, read_before: bool) -> str | None:
+        """Return what is wrong with a root that has no files. S3 has no folders: one goes with its last object."""
+        try:
+            found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
+        except self._client.exceptions.NoSuchBucket:
+            return "no such bucket"
+        return None if found.get("Contents") or read_before else "no object's name begins so"
 
     def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
         """Return the objects after each folder's watermark, and all of folders that have appeared since."""
@@ -125,15 +158,21 @@ class HadoopLister:
     """Files of any file system that Hadoop knows; lists everything each time."""
 
     def __init__(self, root: str, hadoop: Hadoop) -> None:
-        self._root = root
+        self.root = hadoop.qualified(root)
         self._hadoop = hadoop
+
+    def missing(self, *, read_before: bool) -> str | None:
+        """Return what is wrong with a root that has no files."""
+        if self._hadoop.is_folder(self.root) or (read_before and self.root.startswith("s3")):
+            return None
+        return "not a folder" if self._hadoop.exists(self.root) else "no such folder"
 
     def all(self) -> list[SourceFile]:
         """Return every file."""
         files = []
-        for path, size, changed_ms, etag in self._hadoop.files_below(self._root):
-            name = _below(path, self._root)
-            if not is_bookkeeping(name):
+        for path, size, changed_ms, etag in self._hadoop.files_below(self.root):
+            name = _below(path, self.root)
+            if name and not is_bookkeeping(name):
                 files.append(SourceFile(path, name, size, changed_ms, etag or str(changed_ms)))
         return files
 
@@ -149,11 +188,16 @@ def _below(path: str, root: str) -> str:
 
 
 def lister_for(root: str, hadoop: Hadoop) -> tuple[Lister, str | None]:
-    """Return the lister for a root, and a line to log when it isn't the best one that there could be."""
-    scheme = root.partition("://")[0] if "://" in root else ""
-    if scheme in ("", "file"):
-        return LocalLister(root.removeprefix("file://")), None
-    if scheme not in ("s3", "s3a"):
+    """Return the lister for a root, and a line to log when it isn't the best one that there could be.
+
+    A root without a scheme is what Hadoop takes it for: a local folder, or one on the cluster's HDFS. Raises
+    SettingsError for a root that nothing can understand.
+    """
+    qualified = hadoop.qualified(root)
+    local = local_path(qualified)
+    if local is not None:
+        return LocalLister(local), None
+    if not qualified.startswith(("s3://", "s3a://")):
         return HadoopLister(root, hadoop), None
     try:
         import boto3  # shipped with the job, but no part of EMR's Python

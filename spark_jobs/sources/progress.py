@@ -13,7 +13,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from spark_jobs.errors import SettingsError
@@ -117,10 +117,13 @@ class FileProgress:
                 watermarks[folder] = max(file.name, watermarks.get(folder, ""))
         return watermarks
 
-    def missing_offsets(self, consumed: Iterable[SourceFile], lines_of_name: Mapping[str, int]) -> dict[str, int]:
+    def missing_offsets(
+        self, consumed: Iterable[SourceFile], lines_of_name: Mapping[str, int], *, uncounted: Collection[str] = ()
+    ) -> dict[str, int]:
         """Return, per topic partition, how many offsets are in no file between the watermark and `consumed`.
 
-        A file's name tells its last offset, its number of lines the first.
+        A file's name tells its last offset, its number of lines the first. Files `uncounted` couldn't be read: where
+        they begin nobody knows.
         """
         missing: dict[str, int] = {}
         last_of = {folder: SourceFile("", name, 0, 0, "").last_offset for folder, name in self.watermarks.items()}
@@ -128,7 +131,7 @@ class FileProgress:
             if file.folder is None or self.is_late(file):
                 continue
             gap = file.last_offset - last_of.get(file.folder, -1) - lines_of_name.get(file.name, 0)
-            if gap > 0:
+            if gap > 0 and file.name not in uncounted:
                 missing[file.folder] = missing.get(file.folder, 0) + gap
             last_of[file.folder] = file.last_offset
         return missing

@@ -15,18 +15,14 @@ from pyspark.sql import SparkSession
 from local.jars import jar_folder
 from local.java import java_home
 from local.job import spark_flags
-from spark_jobs import options, properties, schema, session, settings
+from spark_jobs import options, properties, schema, session, settings, streamer
 from spark_jobs.file_memory import remembering
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.ingest import Ingest
 from spark_jobs.quarantine import Quarantine
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
-from spark_jobs.settings import FileSettings, Settings
-from spark_jobs.sources import Source
-from spark_jobs.sources.json_files import JsonFiles
-from spark_jobs.sources.json_kafka import JsonKafka
-from spark_jobs.sources.listing import lister_for
+from spark_jobs.settings import Settings
 from spark_jobs.table import HudiTable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -204,18 +200,12 @@ class Lake:
         text = Path(decided.schema_file).read_text()
         stores = [decided.table.base_path, self.extra.get("hoodie.streamer.source.dfs.root", "")]
         look_anew = remembering(Hadoop(self.spark), stores, self.log.append)
-        source: Source
-        if isinstance(decided.source, FileSettings):
-            lister, _ = lister_for(decided.source.root, Hadoop(self.spark))
-            source = JsonFiles(self.spark, decided.source, lister)
-        else:
-            source = JsonKafka(self.spark, decided.source)
         job = Ingest(
             self.spark,
             decided,
             schema.parse(text, decided.schema_file),
             table=HudiTable(self.spark, decided.table, look_anew=look_anew),
-            source=source,
+            source=streamer.open_source(self.spark, decided, self.log.append),
             quarantine=Quarantine(Hadoop(self.spark), decided.quarantine_path),
             log=self.log.append,
         )

@@ -31,13 +31,20 @@ def ordered(last: int, changed_ms: int = 1000, *, partition: int = 0, mark: str 
 class Listing:
     """A lister whose files the test sets."""
 
+    root = "s3a://landing"
+
     def __init__(self, *files: SourceFile) -> None:
         self.files = list(files)
+        self.wrong: str | None = None
         self.calls: list[Any] = []
 
     def all(self) -> list[SourceFile]:
         self.calls.append("all")
         return list(self.files)
+
+    def missing(self, *, read_before: bool) -> str | None:
+        self.calls.append(f"missing {read_before}")
+        return self.wrong
 
     def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
         self.calls.append(dict(watermarks))
@@ -47,17 +54,27 @@ class Listing:
 class Reader:
     """Consumes batches and keeps their progress, as the job does with each commit."""
 
-    def __init__(self, *files: SourceFile, remembered: int = 100, max_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        *files: SourceFile,
+        remembered: int = 100,
+        max_bytes: int | None = None,
+        root: str = "s3a://landing",
+        must_exist: bool = False,
+    ) -> None:
         self.listing = Listing(*files)
         self.settings = FileSettings(
-            root="s3a://landing", remembered_files=remembered, sweep_seconds=300, max_bytes=max_bytes
+            root=root, remembered_files=remembered, sweep_seconds=300, max_bytes=max_bytes, must_exist=must_exist
         )
+        self.log: list[str] = []
         self.now = 0.0
         self.checkpoint: str | None = None
         self.restart()
 
     def restart(self) -> None:
-        self.source = JsonFiles(cast(Any, None), self.settings, self.listing, clock=lambda: self.now)
+        self.source = JsonFiles(
+            cast(Any, None), self.settings, self.listing, log=self.log.append, clock=lambda: self.now
+        )
 
     def batch(self) -> FileBatch | None:
         batch = self.source.next_batch(self.checkpoint)
@@ -217,6 +234,22 @@ def test_another_root_starts_over_and_a_hoodie_streamer_checkpoint_is_a_time() -
     assert [by_time.is_new(file("x", changed)) for changed in (999, 1000, 1001)] == [False, True, True]
 
 
+def test_a_missing_root_is_said_once_by_a_job_that_waits_and_ends_one_that_does_not() -> None:
+    waiting, ending, pattern = Reader(), Reader(must_exist=True), Reader(root="s3a://landing/cdc-*")
+    for reader in (waiting, ending, pattern):
+        assert reader.names() == []  # an empty folder is no mistake
+        reader.listing.wrong = "no such folder"
+    key = "hoodie.streamer.source.dfs.root=s3a://landing"
+    assert [waiting.names(), waiting.names()] == [[], []]
+    assert waiting.log == [f"{key}: no such folder yet; the job waits for it"]
+    with pytest.raises(SettingsError, match=f"^{key}: no such folder$"):
+        ending.names()
+    with pytest.raises(SettingsError, match="a pattern has no meaning here, name one folder"):
+        pattern.names()
+    waiting.listing.files.append(file("a"))
+    assert waiting.names() == ["a"]
+
+
 @pytest.mark.parametrize("text", ["topic,0:5", "{}", '{"version": 1}', "", '{"version": 9}'])
 def test_another_sources_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="checkpoint"):
@@ -252,15 +285,32 @@ def test_bookkeeping(name: str, hidden: bool) -> None:
 
 
 def test_local_files_are_listed_by_their_change_time(tmp_path: Path) -> None:
-    assert LocalLister(str(tmp_path / "nothing")).all() == []
+    nothing = LocalLister(str(tmp_path / "nothing"))
+    assert (nothing.all(), nothing.missing(read_before=True)) == ([], "no such folder")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "old.json").write_text("x")
     (tmp_path / ".hidden").write_text("x")
     os.utime(tmp_path / "a" / "old.json", (1, 1))
     [found] = LocalLister(str(tmp_path)).all()
+    no_folder = LocalLister(found.path.removeprefix("file://"))
+    assert (no_folder.all(), no_folder.missing(read_before=False)) == ([], "not a folder")
+    assert LocalLister(str(tmp_path / "a")).missing(read_before=False) is None
     assert (found.name, found.size, found.path) == ("a/old.json", 1, f"file://{tmp_path}/a/old.json")
     # A file that was moved here keeps its modification time; it must not count as consumed long ago.
     assert found.changed_ms > 1_000_000_000_000
+
+
+def test_a_prefix_or_bucket_that_is_not_there_is_missing_on_s3() -> None:
+    client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    lister = S3Lister("s3a://landing/cdc", client)
+    with Stubber(client) as stub:
+        for _ in range(2):
+            stub.add_response("list_objects_v2", {"IsTruncated": False})
+        assert lister.missing(read_before=False) == "no object's name begins so"
+        assert lister.missing(read_before=True) is None  # a prefix goes with its last object
+        for _ in range(2):
+            stub.add_client_error("list_objects_v2", "NoSuchBucket")
+        assert (lister.all(), lister.missing(read_before=True)) == ([], "no such bucket")
 
 
 def test_s3_is_listed_from_the_watermarks_on() -> None:

@@ -1,6 +1,7 @@
 """Batches into a real Hudi table: order, deletes, quarantine, placeholders, new columns, progress."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -403,3 +404,25 @@ def test_a_checkpoint_option_counts_once(lake: Lake) -> None:
     lake.arguments = ("--ignore-checkpoint", "once")
     assert lake.run().files == 1
     assert lake.job().run_batch() is None
+
+
+def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, tmp_path: Path) -> None:
+    events = [event(number, 10, "c") for number in range(1, 9)]
+    lake.land(*events)
+    assert lake.job().run_batch() is not None
+    # A second job started at the same moment, and saw the first events and one more.
+    other = Lake(lake.spark, tmp_path / "other")
+    other.land(*events, event(9, 10, "c"))
+    assert other.job().run_batch() is not None
+    for path in [*other.table_path.glob("*.parquet"), *(other.table_path / ".hoodie").glob("[0-9]*")]:
+        shutil.copy(path, lake.table_path / path.relative_to(other.table_path))
+    broken = lake.spark.read.format("hudi").load(str(lake.table_path))
+    assert broken.count() == 17
+
+    lake.land(event(9, 10, "c"), event(1, 20))
+    report = lake.job().run_batch()
+    assert report is not None
+    assert lake.lsns() == {1: 20} | dict.fromkeys(range(2, 10), 10)
+    [line] = [line for line in lake.log if "took back commit" in line]
+    assert re.fullmatch(r"took back commit \d+: two jobs had written bucket 0000000\d; its events come again", line)
+    assert lake.table().repair_buckets() == []

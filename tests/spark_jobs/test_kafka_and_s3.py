@@ -1,6 +1,7 @@
 """The two ways from the outside into the job on real servers: a Kafka topic, and objects on S3."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from local.kafka import Kafka
 from local.ports import choose
 from local.processes import Processes
 from local.s3 import S3
+from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.sources.json_kafka import limited, read_offsets, write_offsets
@@ -61,12 +63,19 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services) -> None:
     topic = "kafka_to_table"
     lake.arguments = ("--source-class", "org.apache.hudi.utilities.sources.JsonKafkaSource")
+    one_run = lake.arguments
+    lake.arguments = (*one_run, "--continuous")
     lake.extra = {
         "hoodie.deltastreamer.source.kafka.topic": topic,
         "bootstrap.servers": services.kafka.bootstrap_servers,
     }
     job = lake.job()
-    assert job.run_batch() is None  # the topic isn't there yet
+    assert [job.run_batch(), job.run_batch()] == [None, None]  # the topic isn't there yet
+    missing = f"hoodie.streamer.source.kafka.topic={topic}: no such topic on {services.kafka.bootstrap_servers}"
+    assert lake.log == [f"{missing} yet; the job waits for it"]
+    lake.arguments = one_run
+    with pytest.raises(SettingsError, match=missing):
+        lake.job().run_batch()
     services.kafka.create_topics([topic])
     services.produce(topic, event(1, 10, "c"), event(2, 20, "c"), "{broken", None, event(1, 30))
     report = job.run_batch()
@@ -118,6 +127,13 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
         assert {file.path for file in through_hadoop.values()} == {file.path for file in files.values()}
         after = lister.after({"t/0": "t/0/000000000001_1_2.json"})
         assert {file.name for file in after} == {names[1]}
+        store = claim_store("s3a://landing/_claims/t", hadoop)
+        assert isinstance(store, S3Claims)
+        through_hadoop_too = HadoopClaims(hadoop, "s3a://landing/_claims/t", settle_seconds=0)
+        assert [store.create("1.json", "a"), store.create("1.json", "b"), store.names()] == [True, False, ["1.json"]]
+        assert [through_hadoop_too.create("1.json", "c"), through_hadoop_too.read("1.json")] == [False, "a"]
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(store.create, ["2.json"] * 8, map(str, range(8)))).count(True) == 1
         lake = Lake(spark, tmp_path, extra={"hoodie.streamer.source.dfs.root": "s3a://landing/cdc"})
         report = lake.run()
         assert report.files == 2

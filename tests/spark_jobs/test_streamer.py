@@ -200,6 +200,31 @@ def test_kills_and_signals_at_every_stage(place: Place) -> None:
     assert "Traceback" not in job.output.read_text()
 
 
+@pytest.mark.integration
+def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(place: Place) -> None:
+    place.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
+    jobs = [place.start(), place.start()]
+    refused: list[Job] = []
+    deadline = time.monotonic() + WAIT_S
+    while not refused and time.monotonic() < deadline:
+        refused = [job for job in jobs if job.process.poll() is not None]
+        time.sleep(0.1)
+    [second] = refused
+    [first] = set(jobs) - {second}
+    assert second.process.returncode == 1
+    [line] = [line for line in second.output.read_text().splitlines() if line.startswith("error: ")]
+    assert f"{place.table} is being written by another job (process " in line
+    first.wait_for(first.commits, "commit")
+    # Killed, it doesn't hold up the next one.
+    first.kill()
+    place.land(event(1, 200))
+    third = place.start()
+    third.wait_for(third.commits, "commit")
+    assert third.terminate(signal.SIGTERM) == 0
+    assert "waiting to see" not in third.output.read_text()
+    assert place.rows() == {number: 100 + number for number in range(2, 50)} | {1: 200}
+
+
 def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert streamer.main(["--continous"]) == 1
     printed = capsys.readouterr()
