@@ -20,7 +20,7 @@ _DATE = (2026, 1, 1, 0, 0, 0)
 def build_archive(target: Path, *, libraries: bool = False) -> None:
     """Pack the job's modules, and boto3 with `libraries`; a file that is the same already stays untouched."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    sources = (path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
+    sources = (path for folder in OURS for kind in ("*.py", "*.txt") for path in (ROOT / folder).rglob(kind))
     contents = {path.relative_to(ROOT).as_posix(): path for path in sources}
     if libraries:
         contents |= dict(_library_files())

@@ -21,6 +21,7 @@ FILES_ROOT = "hoodie.streamer.source.dfs.root"
 FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"
 FILES_SWEEP = "hoodie.streamer.source.dfs.sweep.interval.seconds"
 KAFKA_TOPIC = "hoodie.streamer.source.kafka.topic"
+KAFKA_NATIVE_RESET = "auto.offset.reset"
 KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
 KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
 KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
@@ -56,7 +57,7 @@ STREAMER_PROPERTIES = {
         default="300", own=True, meaning="seconds between two full listings that look for late or rewritten files"
     ),
     KAFKA_TOPIC: Property(default=None, meaning="JsonKafkaSource: the topic"),
-    KAFKA_RESET: Property(default="EARLIEST", meaning="where a topic without a checkpoint starts: EARLIEST or LATEST"),
+    KAFKA_RESET: Property(default=None, meaning=f"an older name of {KAFKA_NATIVE_RESET}, EARLIEST or LATEST"),
     KAFKA_MAX_EVENTS: Property(default="5000000", meaning="events that one commit may take without --source-limit"),
     KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
@@ -81,40 +82,78 @@ STREAMER_PROPERTIES = {
     METRICS_NAMESPACE: Property(default=None, own=True, meaning="CloudWatch namespace to publish metrics to"),
 }
 
+KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
+FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
+
 _NO_PLUG_INS = "Java classes of hudi-utilities can't be plugged into this job"
+_OWN_SOURCES = "only JSON files and Kafka are supported"
+_ONE_TABLE = "that is HoodieMultiTableStreamer's; this job keeps one table"
+_ONE_SCHEMA = f"the schema comes from an Avro file, {SCHEMA_FILE}"
+_OWN_SELECTION = "files are selected by this job's own rules"
+_OWN_OFFSETS = "offsets are in the table's commits, values are JSON text"
+_QUARANTINED = "an event that doesn't fit goes to quarantine"
+_OTHER_SOURCES = (
+    *("hoodieincr", "incrpull", "s3incr", "gcs", "gcsincr", "cloud", "pulsar", "kinesis", "sql", "hive", "parquet"),
+    *("orc", "csv"),
+)
+# Families of HoodieStreamer's keys (hudi-utilities 0.15, classes named *Config) of which this job has none; the longest
+# one that fits says why.
 UNSUPPORTED_PREFIXES = {
-    "hoodie.streamer.transformer.": _NO_PLUG_INS,
-    "hoodie.streamer.schemaprovider.registry.": "the schema comes from an Avro file",
-    "hoodie.streamer.schemaprovider.": f"only {SCHEMA_FILE} is supported",
-    "hoodie.streamer.source.dfs.": "files are selected by this job's own rules",
-    "hoodie.streamer.source.kafka.": "offsets and values are handled by this job's own rules",
-    "hoodie.streamer.source.hoodieincr.": "only JSON files and Kafka are supported",
-    "hoodie.streamer.source.s3incr.": "only JSON files and Kafka are supported",
-    "hoodie.streamer.s3.source.": "only JSON files and Kafka are supported",
-    "hoodie.streamer.jdbc.": "only JSON files and Kafka are supported",
-    "hoodie.streamer.ingestion.": "this job has no tables of its own",
-    "hoodie.streamer.checkpoint.": "give a start with --checkpoint",
+    **dict.fromkeys(
+        (
+            "hoodie.streamer.schemaprovider.registry.",
+            "hoodie.streamer.schemaprovider.source.schema.hive.",
+            "hoodie.streamer.schemaprovider.target.schema.hive.",
+            "hoodie.streamer.schemaprovider.source.schema.jdbc.",
+            "hoodie.streamer.schemaprovider.hive.",
+            "hoodie.streamer.schemaprovider.jdbc.",
+            "hoodie.streamer.schemaprovider.proto.",
+        ),
+        _ONE_SCHEMA,
+    ),
+    **dict.fromkeys(
+        (
+            "hoodie.streamer.transformer.",
+            "hoodie.streamer.source.json.kafka.",
+            "hoodie.streamer.schemaprovider.schema_post_processor",
+            "hoodie.streamer.schemaprovider.spark_avro_post_processor.",
+        ),
+        _NO_PLUG_INS,
+    ),
+    **dict.fromkeys(
+        (f"hoodie.streamer.source.{kind}." for kind in _OTHER_SOURCES),
+        _OWN_SOURCES,
+    ),
+    "hoodie.streamer.s3.source.": _OWN_SOURCES,
+    "hoodie.streamer.jdbc.": _OWN_SOURCES,
+    "hoodie.streamer.csv.": _OWN_SOURCES,
+    "hoodie.streamer.source.dfs.datepartitioned.": _OWN_SELECTION,
+    "hoodie.streamer.source.input.": _OWN_SELECTION,
+    "hoodie.streamer.source.kafka.value.deserializer.": _OWN_OFFSETS,
+    "hoodie.streamer.source.kafka.proto.": _OWN_OFFSETS,
+    "hoodie.streamer.source.sanitize.": f"{_QUARANTINED} when a field's name can't be a column",
+    "hoodie.streamer.schema.": "all columns are nullable, and new fields become columns",
+    "hoodie.streamer.ingestion.": _ONE_TABLE,
+    "hoodie.streamer.checkpoint.": "progress is in every commit; give a start with --checkpoint",
+    "hoodie.streamer.sample.": "give Hudi the rows' size with hoodie.copyonwrite.record.size.estimate",
+    "hoodie.streamer.row.": f"{_QUARANTINED}, and any other failure stops the batch",
 }
-# What HoodieStreamer knows under these prefixes; anything else there is a slip of the pen.
+# Keys of HoodieStreamer beside ones that this job has; anything else there is a slip of the pen.
 UNSUPPORTED = {
-    "hoodie.streamer.source.dfs.datepartitioned.selector.depth",
-    "hoodie.streamer.source.dfs.datepartitioned.selector.lookback.days",
-    "hoodie.streamer.source.dfs.datepartitioned.selector.currentdate",
-    "hoodie.streamer.source.input.selector",
-    "hoodie.streamer.source.kafka.value.deserializer.class",
-    "hoodie.streamer.source.kafka.value.deserializer.schema",
-    "hoodie.streamer.source.kafka.checkpoint.type",
-    "hoodie.streamer.source.kafka.enable.commit.offset",
-    "hoodie.streamer.source.kafka.fetch_partition.time.out",
-    "hoodie.streamer.source.kafka.append.offsets",
-    "hoodie.streamer.source.kafka.minPartitions",
-    "hoodie.streamer.source.kafka.proto.value.deserializer.class",
-    "hoodie.streamer.source.sanitize.invalid.schema.field.names",
-    "hoodie.streamer.source.sanitize.invalid.char.mask",
-    "hoodie.streamer.row.throw.explicit.exceptions",
-    "hoodie.streamer.sync.force.refresh.from.table",
-    "hoodie.streamer.write.error.table",
+    "hoodie.streamer.source.kafka.checkpoint.type": _OWN_OFFSETS,
+    "hoodie.streamer.source.kafka.enable.commit.offset": _OWN_OFFSETS,
+    "hoodie.streamer.source.kafka.fetch_partition.time.out": _OWN_OFFSETS,
+    "hoodie.streamer.source.kafka.append.offsets": "the table has the events' own columns only",
+    "hoodie.streamer.source.kafka.minPartitions": "Spark reads a partition of the topic with one task",
+    "hoodie.streamer.source.json.skip.invalid.records": _QUARANTINED,
+    "hoodie.streamer.sync.force.refresh.from.table": "the catalogue is synced from the table's own schema",
+    "hoodie.streamer.write.error.table": _QUARANTINED,
 }
+# Hudi's keys that its jars name nowhere as a whole, or only newer ones.
+OURS = (
+    *(RECORD_KEY, PARTITION_PATH, KEY_GENERATOR, KEY_GENERATOR_TYPE, HIVE_STYLE, INDEX_TYPE, URL_ENCODE, *SYNC_ENABLE),
+    *("hoodie.write.table.version", "hoodie.write.auto.upgrade", "hoodie.write.record.merge.mode"),
+)
 # Options decide these; a property that contradicts its option is refused.
 DECIDED_BY_OPTION = {
     "hoodie.datasource.write.operation": "--op",
@@ -122,6 +161,9 @@ DECIDED_BY_OPTION = {
     "hoodie.table.type": "--table-type",
     "hoodie.datasource.write.precombine.field": "--source-ordering-field",
     "hoodie.payload.ordering.field": "--source-ordering-field",
+    "hoodie.table.precombine.field": "--source-ordering-field",
+    "hoodie.payload.event.time.field": "--source-ordering-field",
+    "hoodie.database.name": "--target-table",
     "hoodie.table.name": "--target-table",
     "hoodie.datasource.write.table.name": "--target-table",
     "hoodie.datasource.write.payload.class": "--payload-class",

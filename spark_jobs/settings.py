@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from spark_jobs import keys
+from spark_jobs import hudi_keys, keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import KAFKA_SOURCES, Options
 
@@ -108,6 +108,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
     """
     _refuse_unknown(properties)
     _refuse_contradictions(options, properties)
+    hudi_keys.check(properties, [*keys.NOT_USED, *keys.OURS], warn)
     for key, reason in keys.NOT_USED.items():
         if key in properties:
             warn(f"{key} is not used: {reason}")
@@ -138,11 +139,18 @@ def _refuse_unknown(properties: Mapping[str, str]) -> None:
     for key in properties:
         if not key.startswith("hoodie.streamer.") or key in keys.STREAMER_PROPERTIES:
             continue
+        if reason := _why_unsupported(key):
+            raise SettingsError(f"{key} isn't supported: {reason}")
         close = difflib.get_close_matches(key, keys.STREAMER_PROPERTIES, n=1, cutoff=0.85)
-        reason = next((why for prefix, why in keys.UNSUPPORTED_PREFIXES.items() if key.startswith(prefix)), None)
-        if key in keys.UNSUPPORTED or (reason and not close):
-            raise SettingsError(f"{key} isn't supported: {reason or 'this job has no such setting'}")
         raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
+
+
+def _why_unsupported(key: str) -> str | None:
+    """Return the reason for a key of HoodieStreamer that this job hasn't; None for one that HoodieStreamer hasn't."""
+    if key in keys.UNSUPPORTED:
+        return keys.UNSUPPORTED[key]
+    fitting = [prefix for prefix in keys.UNSUPPORTED_PREFIXES if key.startswith(prefix)]
+    return keys.UNSUPPORTED_PREFIXES[max(fitting, key=len)] if fitting else None
 
 
 def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> None:
@@ -152,6 +160,9 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
         "hoodie.table.type": options.table_type,
         "hoodie.datasource.write.precombine.field": options.ordering_field,
         "hoodie.payload.ordering.field": options.ordering_field,
+        "hoodie.table.precombine.field": options.ordering_field,
+        "hoodie.payload.event.time.field": options.ordering_field,
+        "hoodie.database.name": options.target_table.rpartition(".")[0],
         "hoodie.table.name": options.target_table.rpartition(".")[2],
         "hoodie.datasource.write.table.name": options.target_table.rpartition(".")[2],
         "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
@@ -162,6 +173,11 @@ def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> N
         given = properties.get(key)
         if given is not None and given.lower() != decided[key].lower():
             raise SettingsError(f"{key}={given} contradicts {option}, which says {decided[key]}")
+    base_path = properties.get("hoodie.base.path", options.target_base_path)
+    if base_path.rstrip("/") != options.target_base_path:
+        raise SettingsError(
+            f"hoodie.base.path={base_path} contradicts --target-base-path, which says {options.target_base_path}"
+        )
 
 
 def _source(
@@ -169,9 +185,10 @@ def _source(
 ) -> FileSettings | KafkaSettings:
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
     if options.source_class in KAFKA_SOURCES:
-        reset = properties.get(keys.KAFKA_RESET, consumer.pop("auto.offset.reset", "EARLIEST")).upper()
-        if reset not in ("EARLIEST", "LATEST"):
-            raise SettingsError(f"{keys.KAFKA_RESET}={reset}: say EARLIEST or LATEST")
+        for key in sorted(keys.FILES_ONLY & set(properties)):
+            warn(f"{key} is not used: it has no meaning for Kafka")
+        reset = _reset(properties)
+        consumer.pop(keys.KAFKA_NATIVE_RESET, None)
         if "bootstrap.servers" not in consumer:
             raise SettingsError("bootstrap.servers is missing: JsonKafkaSource needs it as a property")
         return KafkaSettings(
@@ -182,7 +199,7 @@ def _source(
             fail_on_loss=_flag(properties, keys.KAFKA_FAIL_ON_LOSS),
             must_exist=not options.continuous,
         )
-    for key in consumer:
+    for key in [*consumer, *sorted(keys.KAFKA_ONLY & set(properties))]:
         warn(f"{key} is not used: it has no meaning for JSON files")
     return FileSettings(
         root=_required(properties, keys.FILES_ROOT, "JsonDFSSource").rstrip("/"),
@@ -191,6 +208,17 @@ def _source(
         max_bytes=options.source_limit,
         must_exist=not options.continuous,
     )
+
+
+def _reset(properties: Mapping[str, str]) -> str:
+    """Say where a topic without a checkpoint starts, by Kafka's name of the setting or HoodieStreamer's older one."""
+    given = {key: properties[key].upper() for key in (keys.KAFKA_NATIVE_RESET, keys.KAFKA_RESET) if key in properties}
+    for key, value in given.items():
+        if value not in ("EARLIEST", "LATEST"):
+            raise SettingsError(f"{key}={value}: say EARLIEST or LATEST (progress is in the table, not in a group)")
+    if len(set(given.values())) > 1:
+        raise SettingsError(" and ".join(f"{key}={value}" for key, value in given.items()) + " contradict each other")
+    return next(iter(given.values()), "LATEST")
 
 
 def _table(options: Options, properties: Mapping[str, str]) -> TableSettings:

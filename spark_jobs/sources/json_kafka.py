@@ -138,6 +138,7 @@ class JsonKafka:
         self._settings = settings
         self._log = log
         self._said_missing = False
+        self._latest: Offsets | None = None
         self._consumer: Any = None
 
     def next_batch(self, checkpoint: str | None) -> KafkaBatch | None:
@@ -165,6 +166,16 @@ class JsonKafka:
             self._consumer.close()
             self._consumer = None
 
+    def _from_now_on(self, end: Offsets) -> Offsets:
+        """Return where the topic ended when this job first saw it: what came since is to be read, nothing before."""
+        if self._latest is None:
+            self._latest = dict(end)
+            self._log(
+                f"topic {self._settings.topic}: the table has no progress, so reading starts at the topic's end; "
+                f"{keys.KAFKA_NATIVE_RESET}=earliest reads it all"
+            )
+        return {partition: self._latest.get(partition, 0) for partition in end}
+
     def _notice_missing(self) -> None:
         missing = f"{keys.KAFKA_TOPIC}={self._settings.topic}: no such topic on {self._settings.servers}"
         if self._settings.must_exist:
@@ -175,7 +186,7 @@ class JsonKafka:
 
     def _start(self, known: Offsets | None, earliest: Offsets, end: Offsets) -> Offsets:
         if known is None:
-            return dict(earliest if self._settings.from_earliest else end)
+            return dict(earliest) if self._settings.from_earliest else self._from_now_on(end)
         for partition, offset in known.items():
             if offset > end.get(partition, -1):
                 raise JobError(

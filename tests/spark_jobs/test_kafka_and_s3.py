@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Producer
@@ -18,7 +18,8 @@ from local.s3 import S3
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.sources.json_kafka import limited, read_offsets, write_offsets
+from spark_jobs.settings import KafkaSettings
+from spark_jobs.sources.json_kafka import JsonKafka, limited, read_offsets, write_offsets
 from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
 from tests.spark_jobs.conftest import Lake, as_lines, event
 
@@ -68,6 +69,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     lake.extra = {
         "hoodie.deltastreamer.source.kafka.topic": topic,
         "bootstrap.servers": services.kafka.bootstrap_servers,
+        "auto.offset.reset": "earliest",
     }
     job = lake.job()
     assert [job.run_batch(), job.run_batch()] == [None, None]  # the topic isn't there yet
@@ -138,6 +140,28 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
         report = lake.run()
         assert report.files == 2
         assert lake.lsns() == {1: 1}
+
+
+def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
+    log: list[str] = []
+    source = JsonKafka(cast(Any, None), _latest(), log=log.append)
+    ends = iter([{0: 5}, {0: 5}, {0: 7, 1: 2}])
+    source._bounds = lambda: ({0: 0, 1: 0}, next(ends))  # type: ignore[method-assign]
+    assert [source.next_batch(None), source.next_batch(None)] == [None, None]
+    source.reset()
+    batch = source.next_batch(None)
+    assert batch is not None
+    assert (batch.start, batch.stop) == ({0: 5, 1: 0}, {0: 7, 1: 2})
+    [line] = log
+    assert line.startswith(
+        "topic t: the table has no progress, so reading starts at the topic's end; auto.offset.reset"
+    )
+
+
+def _latest() -> KafkaSettings:
+    return KafkaSettings(
+        topic="t", consumer={}, from_earliest=False, max_events=100, fail_on_loss=False, must_exist=False
+    )
 
 
 def test_offsets_have_hoodie_streamers_form() -> None:

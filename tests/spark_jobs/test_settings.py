@@ -93,12 +93,16 @@ def test_kafka() -> None:
     assert dict(decided.source.consumer) == {"bootstrap.servers": "localhost:9092", "sasl.mechanism": "AWS_MSK_IAM"}
     assert (decided.source.from_earliest, decided.source.max_events) == (False, 9)
     assert "AWS_MSK" not in repr(decided)
-    assert warnings == []
+    assert warnings == ["hoodie.streamer.source.dfs.root is not used: it has no meaning for Kafka"]
 
 
 def test_what_has_no_use_is_said() -> None:
     _, warnings = decide(bootstrap__servers="x:1")
     assert warnings == ["bootstrap.servers is not used: it has no meaning for JSON files"]
+    _, warnings = decide(hoodie__streamer__source__kafka__topic="t")
+    assert warnings == ["hoodie.streamer.source.kafka.topic is not used: it has no meaning for JSON files"]
+    _, warnings = decide(hoodie__future__setting="1")
+    assert warnings == ["hoodie.future.setting: Hudi 0.15 knows no such key; it is passed on all the same"]
 
 
 KEYGEN = "hoodie__datasource__write__keygenerator__class"
@@ -126,6 +130,27 @@ PARTITION = "hoodie__datasource__write__partitionpath__field"
         (
             {"hoodie__datasource__write__precombine__field": "ts"},
             "hoodie.datasource.write.precombine.field=ts contradicts --source-ordering-field, which says __lsn",
+        ),
+        (
+            {"hoodie__database__name": "other"},
+            "hoodie.database.name=other contradicts --target-table, which says datalake",
+        ),
+        ({"hoodie__base__path": "s3://other/t"}, "contradicts --target-base-path, which says s3://lake/t"),
+        (
+            {"hoodie__errortable__enable": "true"},
+            "hoodie.errortable.enable isn't supported: events that don't fit go to",
+        ),
+        (
+            {"hoodie__clustering__async__enabled": "true"},
+            "hoodie.clustering.async.enabled=true isn't supported: table services run inside the commit here",
+        ),
+        (
+            {"hoodie__datasource__compaction__async__enable": "true"},
+            "hoodie.datasource.compaction.async.enable=true isn't supported: table services run inside the commit here",
+        ),
+        (
+            {"hoodie__cleaner__comits__retained": "3"},
+            "hoodie.cleaner.comits.retained: Hudi knows no such key; did you mean hoodie.cleaner.commits.retained?",
         ),
         ({"hoodie__streamer__source__dfs__root": ""}, "hoodie.streamer.source.dfs.root is missing: JsonDFSSource"),
         ({"hoodie__datasource__write__recordkey__field": ""}, "recordkey.field is missing: a Hudi table needs it"),
@@ -165,8 +190,44 @@ def test_kafka_needs_servers_and_a_known_start() -> None:
     kafka = ["--source-class", "JsonKafkaSource"]
     with pytest.raises(SettingsError, match=r"bootstrap\.servers is missing"):
         decide(kafka, hoodie__streamer__source__kafka__topic="t")
+    kafka_settings = {"bootstrap__servers": "x:1", "hoodie__streamer__source__kafka__topic": "t"}
+    older = {"hoodie__streamer__source__kafka__auto__reset__offsets": "group"}
     with pytest.raises(SettingsError, match="say EARLIEST or LATEST"):
-        decide(kafka, bootstrap__servers="x:1", hoodie__streamer__source__kafka__auto__reset__offsets="group")
+        decide(kafka, **kafka_settings, **older)
+    with pytest.raises(SettingsError, match=r"auto.offset.reset=EARLIEST and .*offsets=LATEST contradict each other"):
+        decide(kafka, **kafka_settings, **dict.fromkeys(older, "latest"), auto__offset__reset="earliest")
+    for given, from_earliest in [({}, False), ({"auto__offset__reset": "Earliest"}, True)]:
+        decided, _ = decide(kafka, **kafka_settings, **given)
+        assert isinstance(decided.source, KafkaSettings)
+        assert decided.source.from_earliest is from_earliest
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.streamer.source.dfs.datepartitioned.date.format",
+        "hoodie.streamer.source.kafka.minPartitions",
+        "hoodie.streamer.source.json.kafka.processor.class",
+        "hoodie.streamer.source.cloud.data.datafile.format",
+        "hoodie.streamer.source.gcs.project.id",
+        "hoodie.streamer.source.pulsar.topic",
+        "hoodie.streamer.source.sql.sql.query",
+        "hoodie.streamer.source.parquet.dfs.merge_schema.enable",
+        "hoodie.streamer.source.incrpull.root",
+        "hoodie.streamer.jdbc.url",
+        "hoodie.streamer.schemaprovider.source.schema.hive.database",
+        "hoodie.streamer.schemaprovider.source.schema.jdbc.dbtable",
+        "hoodie.streamer.schemaprovider.proto.class.name",
+        "hoodie.streamer.schemaprovider.schema_post_processor",
+        "hoodie.streamer.sample.writes.size",
+        "hoodie.streamer.checkpoint.force.skip",
+        "hoodie.streamer.ingestion.tablesToBeIngested",
+        "hoodie.streamer.row.throw.explicit.exceptions",
+    ],
+)
+def test_what_only_hoodie_streamer_has_is_refused_with_a_reason_of_its_own(key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{key} isn't supported: \w"):
+        decide(**{key.replace(".", "__"): "x"})
 
 
 def test_only_an_index_over_all_partitions_is_global() -> None:
