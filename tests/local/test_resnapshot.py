@@ -1,10 +1,12 @@
 """What a re-snapshot refuses before it changes anything, and how the local connector is told what to do."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from local.connect_api import ConnectApi, RequestError
 from local.errors import PlatformError
 from local.lake import Lake
 from local.resnapshot.connector import LocalConnector
@@ -72,3 +74,18 @@ def test_the_newest_position_counts_events_that_left_no_row() -> None:
 def test_what_is_passed_over_may_concern_any_row() -> None:
     with pytest.raises(PlatformError, match="SKIP and WHERE exclude each other"):
         resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
+
+
+@pytest.mark.parametrize("ask", [ConnectApi.stop, ConnectApi.resume, ConnectApi.restart_failed])
+def test_a_worker_that_takes_over_a_configuration_is_asked_again(
+    ask: Callable[[ConnectApi, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Exception | None] = [RequestError("stale configuration", 409), None]
+
+    def request(_self: ConnectApi, _method: str, _path: str) -> None:
+        if error := answers.pop(0):
+            raise error
+
+    monkeypatch.setattr(ConnectApi, "_request", request)
+    ask(ConnectApi("http://127.0.0.1:1"), "orders-source")
+    assert answers == []
