@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("contract", "spark_jobs")
+# Modules, and what they read from beside them.
+KINDS = ("*.py", "*.txt", "*.java")
 # Where boto3 and what it needs lie in the archive; spark_jobs/libraries.py unpacks them.
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
@@ -20,7 +22,7 @@ _DATE = (2026, 1, 1, 0, 0, 0)
 def build_archive(target: Path, *, libraries: bool = False) -> None:
     """Pack the job's modules, and boto3 with `libraries`; a file that is the same already stays untouched."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    sources = (path for folder in OURS for kind in ("*.py", "*.txt") for path in (ROOT / folder).rglob(kind))
+    sources = (path for folder in OURS for kind in KINDS for path in (ROOT / folder).rglob(kind))
     contents = {path.relative_to(ROOT).as_posix(): path for path in sources}
     if libraries:
         contents |= dict(_library_files())

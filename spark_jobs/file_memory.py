@@ -9,11 +9,12 @@ system gets a layer:
 - A completed instant never changes. The newest few are kept; whether one is there, the timeline's listing still says.
 - Of a landing object Spark asks four times what it is before it reads it: once is enough.
 
-Whatever is written, renamed or deleted is forgotten. Executors with a JVM of their own go without. The layer is
-written in Java, since Python can't extend a class of the JVM, and compiled by Janino, which Spark itself brings.
+Whatever is written, renamed or deleted is forgotten. Executors with a JVM of their own go without. The layer is Java
+(RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Janino, which Spark brings.
 """
 
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from typing import Any
 
 from spark_jobs.errors import first_line
@@ -22,192 +23,7 @@ from spark_jobs.hadoop import Hadoop
 Log = Callable[[str], None]
 _NAME = "spark_jobs.RememberingFileSystem"
 _SCHEMES = ("s3", "s3a", "s3n")
-_JAVA = r"""
-package spark_jobs;
-
-import java.io.ByteArrayInputStream;
-import java.io.EOFException;
-import java.io.FileNotFoundException;
-import java.io.IOException;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.FilterFileSystem;
-import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.PositionedReadable;
-import org.apache.hadoop.fs.RemoteIterator;
-import org.apache.hadoop.fs.Seekable;
-import org.apache.hadoop.fs.permission.FsPermission;
-import org.apache.hadoop.util.Progressable;
-
-public class RememberingFileSystem extends FilterFileSystem {
-  private static final int INSTANTS = 4;
-  private final Map contents = new LinkedHashMap();
-  private final Map objects = new LinkedHashMap();
-
-  public RememberingFileSystem(FileSystem below) { super(below); }
-
-  public synchronized void forget() {
-    this.objects.clear();
-    for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      if (isProperties((Path) i.next())) i.remove();
-    }
-  }
-
-  public FSDataInputStream open(Path path, int bufferSize) throws IOException {
-    if (!isProperties(path) && !isCompletedInstant(path)) return this.fs.open(path, bufferSize);
-    return new FSDataInputStream(new Content(read(path)));
-  }
-
-  public FileStatus getFileStatus(Path path) throws IOException {
-    if (isLanded(path)) return status(path);
-    if (!isTable(path)) return this.fs.getFileStatus(path);
-    return new FileStatus(0L, true, 1, 0L, 0L, makeQualified(path));
-  }
-
-  public boolean exists(Path path) throws IOException {
-    if (isTable(path)) return true;
-    if (isBootstrapIndex(path)) return false;
-    if (!isProperties(path) && !isLanded(path)) return this.fs.exists(path);
-    try {
-      if (isLanded(path)) status(path); else read(path);
-      return true;
-    } catch (FileNotFoundException e) {
-      return false;
-    }
-  }
-
-  public FileStatus[] listStatus(Path path) throws IOException {
-    FileStatus known = isLanded(path) ? status(path) : null;
-    return known == null || known.isDirectory() ? this.fs.listStatus(path) : new FileStatus[] {known};
-  }
-
-  private FileStatus status(Path path) throws IOException {
-    FileStatus known;
-    synchronized (this) { known = (FileStatus) this.objects.get(path); }
-    if (known != null) return known;
-    known = this.fs.getFileStatus(path);
-    synchronized (this) { this.objects.put(path, known); }
-    return known;
-  }
-
-  private byte[] read(Path path) throws IOException {
-    byte[] known = known(path);
-    if (known != null) return known;
-    FSDataInputStream in = this.fs.open(path);
-    try {
-      byte[] content = in.readAllBytes();
-      remember(path, content);
-      return content;
-    } finally {
-      in.close();
-    }
-  }
-
-  private synchronized byte[] known(Path path) { return (byte[]) this.contents.get(path); }
-
-  private synchronized void remember(Path path, byte[] content) {
-    // A file that is being written is none yet.
-    if (content.length == 0) return;
-    this.contents.put(path, content);
-    int instants = 0;
-    for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      if (!isProperties((Path) i.next())) instants++;
-    }
-    for (Iterator i = this.contents.keySet().iterator(); i.hasNext() && instants > INSTANTS; ) {
-      if (!isProperties((Path) i.next())) { i.remove(); instants--; }
-    }
-  }
-
-  private synchronized void forget(Path path) {
-    this.objects.clear();
-    for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      String found = i.next().toString();
-      if (found.equals(path.toString()) || found.startsWith(path.toString() + "/")) i.remove();
-    }
-  }
-
-  private static boolean isProperties(Path path) { return path.getName().equals("hoodie.properties"); }
-
-  private static boolean isLanded(Path path) {
-    return path.getName().endsWith(".json") && path.toString().indexOf("/.hoodie/") < 0;
-  }
-
-  private static boolean isCompletedInstant(Path path) {
-    return path.getName().matches("\\d{17}\\.(commit|deltacommit|replacecommit|clean)");
-  }
-
-  private boolean isTable(Path path) {
-    return path.getName().equals(".hoodie") && known(new Path(path, "hoodie.properties")) != null;
-  }
-
-  private boolean isBootstrapIndex(Path path) {
-    String text = path.toString();
-    int aux = text.indexOf("/.aux/.bootstrap/");
-    byte[] properties = aux < 0 ? null : known(new Path(text.substring(0, aux), "hoodie.properties"));
-    return properties != null && new String(properties).indexOf("hoodie.bootstrap.base.path") < 0;
-  }
-
-  public FSDataOutputStream create(Path path, FsPermission permission, boolean overwrite, int bufferSize,
-      short replication, long blockSize, Progressable progress) throws IOException {
-    forget(path);
-    return this.fs.create(path, permission, overwrite, bufferSize, replication, blockSize, progress);
-  }
-
-  public FSDataOutputStreamBuilder createFile(Path path) {
-    forget(path);
-    return this.fs.createFile(path);
-  }
-
-  public boolean rename(Path from, Path to) throws IOException {
-    forget(from);
-    forget(to);
-    return this.fs.rename(from, to);
-  }
-
-  public boolean delete(Path path, boolean recursive) throws IOException {
-    forget(path);
-    return this.fs.delete(path, recursive);
-  }
-
-  // What FilterFileSystem would do in its own, dearer way.
-  public String getScheme() { return this.fs.getScheme(); }
-  public boolean isDirectory(Path path) throws IOException {
-    return isLanded(path) ? exists(path) && status(path).isDirectory() : isTable(path) || this.fs.isDirectory(path);
-  }
-  public boolean isFile(Path path) throws IOException { return this.fs.isFile(path); }
-  public RemoteIterator listFiles(Path path, boolean recursive) throws IOException {
-    return this.fs.listFiles(path, recursive);
-  }
-
-  private static class Content extends ByteArrayInputStream implements Seekable, PositionedReadable {
-    Content(byte[] content) { super(content); }
-    public void seek(long position) throws IOException {
-      if (position < 0 || position > this.count) throw new EOFException("no such position: " + position);
-      this.pos = (int) position;
-    }
-    public long getPos() { return this.pos; }
-    public boolean seekToNewSource(long position) { return false; }
-    public int read(long position, byte[] target, int offset, int length) {
-      if (position >= this.count) return -1;
-      int found = Math.min(length, this.count - (int) position);
-      System.arraycopy(this.buf, (int) position, target, offset, found);
-      return found;
-    }
-    public void readFully(long position, byte[] target, int offset, int length) throws IOException {
-      if (read(position, target, offset, length) < length) throw new EOFException();
-    }
-    public void readFully(long position, byte[] target) throws IOException {
-      readFully(position, target, 0, target.length);
-    }
-  }
-}
-"""
+_SOURCE = "RememberingFileSystem.java"
 
 
 def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], None]:
@@ -249,7 +65,7 @@ def _constructor(jvm: Any) -> Any:
     if _NAME not in vars(jvm):
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(_JAVA)
+        compiler.cook((files(__package__) / _SOURCE).read_text(encoding="utf-8"))
         [constructor] = compiler.getClassLoader().loadClass(_NAME).getConstructors()
         setattr(jvm, _NAME, constructor)
     return vars(jvm)[_NAME]
