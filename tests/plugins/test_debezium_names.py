@@ -16,6 +16,7 @@ CONNECT = (
     "connector.class",
     "errors.log.",
     "key.converter",
+    "producer.override.",
     "tasks.max",
     "topic.creation.",
     "transforms",

@@ -1,11 +1,12 @@
 """One Spark session with Hudi for all integration tests of the job, and builders of events and jobs."""
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
@@ -24,6 +25,9 @@ from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.table import HudiTable
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = ROOT / "spark_jobs" / "conf"
@@ -50,6 +54,15 @@ def glue_endpoint() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+
+
+@pytest.fixture
+def empty_glue(glue_endpoint: str) -> str:
+    """The same Glue without the lake's database, whichever test has made it before."""
+    client = _glue(glue_endpoint)
+    with contextlib.suppress(client.exceptions.EntityNotFoundException):
+        client.delete_database(Name="datalake")
+    return glue_endpoint
 
 
 @pytest.fixture(scope="session")
@@ -98,11 +111,15 @@ def aws_environment(glue_endpoint: str) -> dict[str, str]:
     return keys | {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL_GLUE": glue_endpoint}
 
 
-def glue_table(endpoint: str) -> dict[str, Any]:
-    """The lake's table as Glue has it, with its partitions' values."""
-    client = boto3.client(
+def _glue(endpoint: str) -> "GlueClient":
+    return boto3.client(
         "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x"
     )
+
+
+def glue_table(endpoint: str) -> dict[str, Any]:
+    """The lake's table as Glue has it, with its partitions' values."""
+    client = _glue(endpoint)
     table: dict[str, Any] = dict(client.get_table(DatabaseName="datalake", Name="cdc_events")["Table"])
     pages = client.get_paginator("get_partitions").paginate(DatabaseName="datalake", TableName="cdc_events")
     table["partitions"] = sorted(tuple(entry["Values"]) for page in pages for entry in page["Partitions"])

@@ -123,7 +123,7 @@ def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
 
 
 @pytest.mark.integration
-def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake: Lake, glue_endpoint: str) -> None:
+def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
     lake.conf = "cdc_events_partitioned.properties"
     lake.arguments = ("--enable-sync",)
     decided = lake.settings()
@@ -133,7 +133,7 @@ def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake:
     assert sync_to_glue(spark, decided.sync, decided.table)
     lake.run(event(2, 20, "c", customer_id="B", note="new"))
     assert sync_to_glue(spark, decided.sync, decided.table)
-    table = glue_table(glue_endpoint)
+    table = glue_table(empty_glue)
     types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
     assert (types["order_date"], types["order_items"], types["note"], types["__lsn"]) == (
         "date",

@@ -10,9 +10,10 @@ from spark_jobs import fold
 pytestmark = pytest.mark.integration
 
 UNAVAILABLE = "__debezium_unavailable_value"
+KEY = f"`{fold.KEY}` string"
+STORED = f"{KEY}, `{fold.STORED_AT}` long"
 EVENTS = (
-    "_event_key string, row struct<lsn:long,t:string>, deleted boolean, placeholders array<string>, tie int, "
-    "block int, number int"
+    f"{KEY}, row struct<lsn:long,t:string>, deleted boolean, placeholders array<string>, tie int, block int, number int"
 )
 
 
@@ -48,7 +49,7 @@ CASES: dict[
 def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: SparkSession) -> None:
     changes = [(case, lsn, text) for case, (_, batch, _, _) in CASES.items() for lsn, text in batch]
     stored = [(case, *row) for case, (row, _, _, _) in CASES.items() if row]
-    rows = spark.createDataFrame(stored, f"_event_key string, {fold.STORED_AT} long, t string")
+    rows = spark.createDataFrame(stored, f"{STORED}, t string")
     restored, lacking = fold.restore_placeholders(_events(spark, *changes), rows, ["t"], ordering="lsn")
     newest = {row[fold.KEY]: tuple(row["row"]) for row in fold.keep_newest(restored, ordering="lsn").collect()}
     set_aside = [(row[fold.KEY], row["row"]["lsn"]) for row in lacking.collect()]
@@ -66,8 +67,6 @@ def test_without_a_table_only_the_batch_is_asked(spark: SparkSession) -> None:
 
 def test_deletes_of_newer_or_absent_rows_do_nothing(spark: SparkSession) -> None:
     events = _events(spark, ("older", 5, "gone"), ("absent", 5, "gone"), ("equal", 5, "gone"), ("row", 1, "x"))
-    stored = spark.createDataFrame(
-        [("older", 6), ("equal", 5), ("row", 9)], f"_event_key string, {fold.STORED_AT} long"
-    )
+    stored = spark.createDataFrame([("older", 6), ("equal", 5), ("row", 9)], STORED)
     found = fold.without_idle_deletes(events, stored, ordering="lsn")
     assert {row[fold.KEY] for row in found.collect()} == {"equal", "row"}

@@ -34,7 +34,7 @@ def test_a_folder_is_decoded_as_hive_does(path: str, values: list[str]) -> None:
 
 
 @pytest.mark.integration
-def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake, glue_endpoint: str) -> None:
+def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake, empty_glue: str) -> None:
     lake.conf, lake.arguments = PARTITIONED, ("--enable-sync",)
     texts = ["a/../../../esc", "a:b", ".", "..", "x=[y]%2F"]
     events = [event(number, 10, "c", customer_id=text) for number, text in enumerate([*texts, None, ""])]
@@ -59,7 +59,7 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     for _ in range(2):
         sync_to_glue(lake.spark, decided.sync, decided.table)
     listed = [(text, str(number)) for number, text in enumerate([*texts, DEFAULT, DEFAULT])]
-    assert glue_table(glue_endpoint)["partitions"] == sorted(listed)
+    assert glue_table(empty_glue)["partitions"] == sorted(listed)
 
     # A delete with nothing but the key finds its row by the global index.
     assert lake.run(key_only_delete(1, 20)).quarantined == 0
