@@ -9,6 +9,7 @@ from typing import Any
 import psycopg2
 import psycopg2.extras
 
+from local.canonical import EPOCH, MICROSECOND
 from local.demo.changes import Change
 from local.errors import PlatformError
 from local.lake import Lake
@@ -48,7 +49,7 @@ class Watch:
         Raises NotArrivedError after `timeout_s`.
         """
         source = read_source(self.parameters)
-        loaded = max(datetime.fromisoformat(row["updated_at"] or "") for row in source.rows.values())
+        loaded = EPOCH + max(int(row["updated_at"] or 0) for row in source.rows.values()) * MICROSECOND
         deadline = time.monotonic() + timeout_s
         while True:
             rows = self.lake.rows([KEY]).num_rows if self.lake.exists() else 0

@@ -117,7 +117,8 @@ def everything_killed(platform: Platform, *, writing: Writing, first_order: int)
 def check(platform: Platform) -> None:
     """Raise AssertionError unless source and lake get equal and nothing is in quarantine."""
     comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=EQUAL_TIMEOUT_S)
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    found = (comparison.missing, comparison.extra, comparison.different)
+    assert found == ([], [], {}), f"missing, extra, different: {found}"
     assert comparison.source_rows == comparison.lake_rows > 0
     assert count_quarantined(platform.services.s3.client()) == 0
 

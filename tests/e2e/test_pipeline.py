@@ -7,6 +7,8 @@ import pytest
 from local.platform import Platform
 from local.quarantine import count_quarantined
 from local.reconcile import reconcile
+from local.resnapshot.command import resnapshot_platform
+from local.resnapshot.run import Wanted
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
@@ -33,7 +35,7 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> 
 
 
 def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:
-    """Take the object of a change out of the landing bucket before the job can see it, then go on."""
+    """Take the object of a change out of the landing bucket before the job sees it, go on, and mend it at the end."""
     with suspended(platform, "job"):
         before = landed(platform)
         with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=990_000):
@@ -48,6 +50,8 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=5)
     assert comparison.missing == ["990000"]
     assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
+    mended = resnapshot_platform(platform, Wanted(where="order_id = 990000"), lambda _line: None)
+    assert (mended.missing, mended.extra, mended.different) == ([], [], {})
 
 
 def wait_for_row(platform: Platform, order: int) -> None:
