@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "build" / "tests"
 PROGRAMS = ["tests/spark_jobs/test_streamer.py", "tests/spark_jobs/test_companions.py"]
+HISTORIES = "tests/spark_jobs/test_histories.py"
+NOT_IN_SPARK = [*PROGRAMS, HISTORIES]
 FAULTS = "tests/e2e/test_suffering.py"
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
@@ -24,7 +26,10 @@ PARTS: dict[str, list[list[str]]] = {
     "synth": [["pytest", "-q", "-m", "synth"]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     # In one Spark session, and as programs of their own.
-    "spark": [["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in PROGRAMS)]],
+    "spark": [
+        ["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]
+    ],
+    "histories": [["pytest", "-q", "-m", "integration", HISTORIES]],
     "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
     "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}"]],
     # On a platform of their own: they wait for stopped services most of their time.
@@ -32,7 +37,7 @@ PARTS: dict[str, list[list[str]]] = {
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
-ORDER = ["lint", "e2e", "integration", "spark", "faults", "job", "synth", "types", "unit"]
+ORDER = ["lint", "spark", "integration", "e2e", "histories", "faults", "job", "synth", "types", "unit"]
 AT_A_TIME = 4
 
 
