@@ -120,11 +120,11 @@ class Metrics:
                 self._statistics[name] = self._statistics[name].minus(sent)
 
     def _run(self) -> None:
-        while True:
+        self.publish()
+        while not self._ended.wait(INTERVAL_S):
             self.publish()
-            if self._ended.is_set():
-                return
-            self._ended.wait(INTERVAL_S)
+        # Whatever was counted while the last one was under way.
+        self.publish()
 
     def _data(self, taken: dict[str, _Statistics], age: float) -> Iterator[dict[str, Any]]:
         yield self._datum("CommitAgeSeconds", "Seconds", Value=age)

@@ -7,9 +7,7 @@ import contextlib
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 
-import psutil
 import psycopg2
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -23,6 +21,8 @@ from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from local.services import LAKE_BUCKET, LANDING_BUCKET, LANDING_PREFIX
 from local.status import read_status
+from tests import conftest
+from tests.e2e.faults import suspended
 from tests.e2e.writer import Writer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -39,11 +39,8 @@ def running(platform: Platform) -> None:
 
 def execute(platform: Platform, *statements: str) -> None:
     """Run statements as the superuser, each for itself."""
-    with contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
+    for statement in statements:
+        conftest.execute(platform.endpoints.source, statement)
 
 
 def delete_order(platform: Platform, order: int) -> None:
@@ -101,20 +98,6 @@ def empty(platform: Platform, bucket: str, prefix: str) -> None:
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for entry in page.get("Contents", []):
             client.delete_object(Bucket=bucket, Key=entry["Key"])
-
-
-@contextlib.contextmanager
-def suspended(platform: Platform, name: str) -> Iterator[None]:
-    pid = platform.pid(name)
-    assert pid is not None
-    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    for process in processes:
-        process.suspend()
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.resume()
 
 
 def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
