@@ -167,6 +167,26 @@ def test_the_thread_publishes_at_once_and_at_the_end(cloudwatch: Any, monkeypatc
     assert sums(cloudwatch, "Events") == [833]
 
 
+def test_what_is_counted_while_a_publication_is_under_way_at_the_end_is_published(
+    cloudwatch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
+    first = threading.Event()
+
+    class Slow(Broken):
+        def put_metric_data(self, **arguments: Any) -> Any:
+            first.set()
+            made._ended.wait(10)
+            return super().put_metric_data(**arguments)
+
+    made = make(Slow(cloudwatch, failures=0), Clock())
+    made.start()
+    assert first.wait(10)
+    made.committed(REPORT)
+    made.finish()
+    assert sums(cloudwatch, "Events") == [833]
+
+
 def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "FINISH_S", 0.05)
     asked, released = threading.Event(), threading.Event()
