@@ -34,7 +34,7 @@ from local.services import (
     Services,
 )
 from local.state import Passwords, write_private
-from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
+from plugins.connectors import SinkSettings, SourceSettings, sink_connector, sink_group, source_connector
 from spark_jobs import submit
 from spark_jobs.submit import TableJob
 
@@ -244,7 +244,7 @@ class Flow:
 
     def sink_offset(self) -> int:
         """Return the offset that the sink goes on from: everything before it is in the landing bucket."""
-        return self._services.kafka.committed_offset(f"connect-{self._sink.name}", TOPIC) or 0
+        return self._services.kafka.committed_offset(sink_group(self._sink.name), TOPIC) or 0
 
     def _delivery(self) -> Callable[[], bool]:
         """Return the question whether Debezium has delivered all that was committed when it began to stream."""

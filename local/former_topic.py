@@ -11,6 +11,7 @@ from local.kafka import Kafka
 from local.s3 import S3
 from local.sink.store import LandingStore
 from local.topic import Topic
+from plugins.connectors import sink_group
 
 FORMER_PREFIX = "former"
 
@@ -63,7 +64,7 @@ class FormerTopic:
 
     def _has_lost_records(self) -> bool:
         try:
-            committed = self._kafka.committed_offset(f"connect-{self._sink}", self._topic)
+            committed = self._kafka.committed_offset(sink_group(self._sink), self._topic)
             return committed is not None and committed > self._log.bounds()[1]
         except KafkaException:
             return False

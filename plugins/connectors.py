@@ -41,6 +41,21 @@ def events_topic(topic_prefix: str) -> str:
     return f"{topic_prefix}.{EVENTS_TABLE}"
 
 
+def heartbeat_topic(topic_prefix: str) -> str:
+    """Name the topic that Debezium's heartbeats go to (`topic.heartbeat.prefix` is the default)."""
+    return f"__debezium-heartbeat.{topic_prefix}"
+
+
+def offset_topic(connector: str) -> str:
+    """Name the topic of a source connector's offsets on AWS: ours, so they survive a connector that is made anew."""
+    return f"__cdc_lake_offsets_{connector}"
+
+
+def sink_group(connector: str) -> str:
+    """Name a sink connector's consumer group, as Kafka Connect does."""
+    return f"connect-{connector}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings:
     """What an environment decides about the Debezium connector. Raises ValueError naming the field that is wrong.

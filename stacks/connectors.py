@@ -1,5 +1,6 @@
 """MSK Connect: Debezium from the outbox into the topic, the S3 sink from the topic into the landing bucket."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
@@ -7,7 +8,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from plugins.connectors import sink_connector, source_connector
+from plugins.connectors import offset_topic, sink_connector, source_connector
+from plugins.kafka_access import Grant, sink_access, source_access
 from plugins.versions import Release, load_versions
 from stacks.connector_providers import ConnectorProviders
 from stacks.connector_restarts import ConnectorRestarts
@@ -114,31 +116,19 @@ class ConnectorsStack(Stack):
             removal_policy=removal(self._environment),
         )
 
-    def _role(self, id_: str, connector: str) -> ConnectorRole:
+    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
         arn, name = self._streaming.cluster_arn, self._streaming.cluster_name
-        return ConnectorRole(self, id_, connector=connector, cluster_arn=arn, cluster_name=name)
+        return ConnectorRole(self, id_, connector=connector, access=access, cluster_arn=arn, cluster_name=name)
 
     def _source_role(self) -> ConnectorRole:
-        role = self._role("SourceRole", self._source.name)
-        heartbeat = f"__debezium-heartbeat.{self._source.topic_prefix}"
-        role.may_write_topics(self._source.topic, heartbeat)
-        role.may_keep_offsets(self._offset_topic)
+        role = self._role("SourceRole", self._source.name, source_access(self._source))
         role.may_read_secret(self._database.connector_secret)
         return role
 
     def _sink_role(self) -> ConnectorRole:
-        role = self._role("SinkRole", self._sink.name)
-        role.may_read_topics(self._sink.topic)
-        if self._sink.dead_letter_topic is not None:
-            role.may_write_topics(self._sink.dead_letter_topic)
-        role.may_use_groups(f"connect-{self._sink.name}")
+        role = self._role("SinkRole", self._sink.name, sink_access(self._sink))
         role.may_write_objects(self._sink.bucket, [self._sink.prefix, *SINK_BOOKKEEPING])
         return role
-
-    @property
-    def _offset_topic(self) -> str:
-        """Named by us, so that Debezium's offsets survive when MSK Connect has to make the connector anew."""
-        return f"__cdc_lake_offsets_{self._source.name}"
 
     def _source_worker(self) -> dict[str, str]:
         provider = {
@@ -146,7 +136,7 @@ class ConnectorsStack(Stack):
             "config.providers.secretsmanager.class": SECRETS_PROVIDER,
             "config.providers.secretsmanager.param.region": self.region,
         }
-        return _converters() | provider | {"offset.storage.topic": self._offset_topic}
+        return _converters() | provider | {"offset.storage.topic": offset_topic(self._source.name)}
 
     def _source_configuration(self) -> dict[str, str]:
         secret = self._database.connector_secret.secret_name

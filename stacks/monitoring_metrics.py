@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from plugins.connectors import sink_group
 from stacks.lake import LANDED
 
 PERIOD_MINUTES = 5
@@ -56,7 +57,7 @@ class Metrics:
 
     def events_waiting(self) -> cloudwatch.Metric:
         """Events in the topic that the sink hasn't landed, at the least in a period."""
-        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": f"connect-{self.sink_connector}"}
+        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(self.sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=self.topic)
 
     def landed(self) -> cloudwatch.Metric:

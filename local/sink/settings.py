@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from local.sink.errors import SinkError
+from plugins.connectors import sink_group
 from plugins.kcql import Kcql, parse
 from plugins.sink_properties import CONSUMER_PREFIX, KCQL, PRODUCER_PREFIX, PRODUCER_PROPERTIES, problems
 from plugins.versions import load_versions
@@ -38,7 +39,7 @@ class TaskSettings:
     @property
     def group(self) -> str:
         """The consumer group, as Kafka Connect names it."""
-        return f"connect-{self.name}"
+        return sink_group(self.name)
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -1,0 +1,98 @@
+"""What each connector may do in Kafka, as data: stacks/ makes IAM statements of it, local/ the broker's ACLs.
+
+Actions and ARN forms: Amazon MSK developer guide, "Semantics of IAM authorization policy actions and resources", and
+"Understand service execution role" of MSK Connect.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from plugins.connectors import SinkSettings, SourceSettings, heartbeat_topic, offset_topic, sink_group
+
+PREFIX = "kafka-cluster:"
+Kind = Literal["cluster", "topic", "group", "transactional-id"]
+
+# Where MSK Connect keeps a connector's configuration, offsets and status; documented as
+# __amazon_msk_connect_<kind>_<connector>_<uuid>. For the worker group's name only the first part is documented.
+INTERNAL_TOPICS = "__amazon_msk_connect_*_{connector}_*"
+INTERNAL_GROUPS = "__amazon_msk_connect_*"
+
+_DESCRIBE = ("DescribeTopic", "DescribeTopicDynamicConfiguration")
+_CREATE = ("CreateTopic", *_DESCRIBE)
+_GROUP = ("AlterGroup", "DescribeGroup")
+
+
+class Statement(TypedDict):
+    """An IAM statement as a policy document has it."""
+
+    Effect: str
+    Action: list[str]
+    Resource: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """Actions (without `kafka-cluster:`) on topics, groups or transactional ids by name or pattern.
+
+    A `*` in a name stands for anything, as in IAM. `names` is empty for the cluster: there is but one.
+    """
+
+    kind: Kind
+    names: tuple[str, ...] = ()
+    actions: tuple[str, ...]
+
+    def statement(self, arns: Callable[[Kind, str], str]) -> Statement:
+        """Return the IAM statement; `arns` makes an ARN of a kind and a name, which is "" for the cluster."""
+        return {
+            "Effect": "Allow",
+            "Action": [f"{PREFIX}{action}" for action in self.actions],
+            "Resource": [arns(self.kind, name) for name in self.names or ("",)],
+        }
+
+
+def source_access(settings: SourceSettings) -> tuple[Grant, ...]:
+    """What Debezium and its worker do: write events and heartbeats, and keep offsets."""
+    return (
+        *worker_access(settings.name),
+        *_write_topics(settings.topic, heartbeat_topic(settings.topic_prefix)),
+        # Its offsets are the worker's affair, which reads them, too.
+        _topics(*_CREATE, "ReadData", "WriteData", names=[offset_topic(settings.name)]),
+    )
+
+
+def sink_access(settings: SinkSettings) -> tuple[Grant, ...]:
+    """What the S3 sink and its worker do: read the events as a group, and write those that can't be read."""
+    dead_letters = settings.dead_letter_topic
+    return (
+        *worker_access(settings.name),
+        _topics(*_DESCRIBE, "ReadData", names=[settings.topic]),
+        *(_write_topics(dead_letters) if dead_letters is not None else ()),
+        Grant(kind="group", names=(sink_group(settings.name),), actions=_GROUP),
+    )
+
+
+def worker_access(connector: str) -> tuple[Grant, ...]:
+    """What the worker does for itself: log in, keep its connector's configuration and status, find the other workers.
+
+    MSK Connect runs one connector per worker, with the connector's role.
+    """
+    return (
+        _topics(*_CREATE, "ReadData", "WriteData", names=[INTERNAL_TOPICS.format(connector=connector)]),
+        Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
+        Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
+    )
+
+
+def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> list[Statement]:
+    """Return the grants as IAM statements, in their order."""
+    return [grant.statement(arns) for grant in grants]
+
+
+def _write_topics(*names: str) -> tuple[Grant, ...]:
+    """Create and write topics; without transactions, but idempotently."""
+    return _topics(*_CREATE, "WriteData", names=names), Grant(kind="cluster", actions=("WriteDataIdempotently",))
+
+
+def _topics(*actions: str, names: Iterable[str]) -> Grant:
+    return Grant(kind="topic", names=tuple(names), actions=actions)

@@ -1,0 +1,55 @@
+"""What each connector may do in Kafka: no more than its part needs."""
+
+import dataclasses
+
+from plugins.connectors import SinkSettings, SourceSettings
+from plugins.kafka_access import Grant, Kind, sink_access, source_access, statements
+
+SOURCE = SourceSettings(
+    name="orders-source",
+    database_hostname="db.example",
+    database_password="${file:/run/secret:password}",
+    topic_prefix="shop",
+)
+SINK = SinkSettings(name="orders-sink", topic=SOURCE.topic, bucket="landing", region="eu-west-1")
+WITH_DEAD_LETTERS = dataclasses.replace(SINK, dead_letter_topic="orders-dead")
+
+
+def rights(grants: tuple[Grant, ...], kind: Kind, action: str) -> set[str]:
+    """The names of a kind on which the grants allow an action."""
+    return {name for grant in grants if grant.kind == kind and action in grant.actions for name in grant.names or ("",)}
+
+
+def test_the_source_writes_its_topics_and_reads_only_its_own_bookkeeping() -> None:
+    access = source_access(SOURCE)
+    bookkeeping = {"__cdc_lake_offsets_orders-source", "__amazon_msk_connect_*_orders-source_*"}
+    assert rights(access, "topic", "ReadData") == bookkeeping
+    assert rights(access, "topic", "WriteData") == {SOURCE.topic, "__debezium-heartbeat.shop", *bookkeeping}
+    assert rights(access, "cluster", "WriteDataIdempotently") == {""}
+
+
+def test_the_sink_reads_its_topic_as_one_group_and_writes_no_events() -> None:
+    access = sink_access(SINK)
+    assert rights(access, "topic", "ReadData") - {"__amazon_msk_connect_*_orders-sink_*"} == {SOURCE.topic}
+    assert rights(access, "topic", "WriteData") == {"__amazon_msk_connect_*_orders-sink_*"}
+    assert rights(access, "topic", "CreateTopic") == {"__amazon_msk_connect_*_orders-sink_*"}
+    assert rights(access, "group", "AlterGroup") == {"connect-orders-sink", "__amazon_msk_connect_*"}
+    assert rights(access, "cluster", "WriteDataIdempotently") == set()
+
+
+def test_a_sink_with_dead_letters_may_make_and_write_that_topic_too() -> None:
+    added = set(sink_access(WITH_DEAD_LETTERS)) - set(sink_access(SINK))
+    assert rights(tuple(added), "topic", "WriteData") == {"orders-dead"}
+    assert rights(tuple(added), "topic", "CreateTopic") == {"orders-dead"}
+    assert rights(tuple(added), "topic", "ReadData") == set()
+
+
+def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:
+    grants = (
+        Grant(kind="topic", names=("a", "b*"), actions=("ReadData",)),
+        Grant(kind="cluster", actions=("Connect",)),
+    )
+    assert statements(grants, lambda kind, name: f"arn:{kind}/{name}") == [
+        {"Effect": "Allow", "Action": ["kafka-cluster:ReadData"], "Resource": ["arn:topic/a", "arn:topic/b*"]},
+        {"Effect": "Allow", "Action": ["kafka-cluster:Connect"], "Resource": ["arn:cluster/"]},
+    ]
