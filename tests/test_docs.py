@@ -15,6 +15,12 @@ DOCUMENTS = [ROOT / name for name in TRACKED if name.endswith(".md")]
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
+def anchors(document: Path) -> set[str]:
+    """The names that a page's headings have on GitHub: lower case, blanks as hyphens, nothing else but words."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_make_target_that_is_named_exists(document: Path) -> None:
     named = set(re.findall(r"(?:`|^|\$ )make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
@@ -28,17 +34,10 @@ def test_every_make_target_is_documented() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", document.read_text())
-    assert [link for link in links if not (document.parent / link).exists()] == []
-
-
-def test_decisions_are_numbered_once_and_have_their_three_parts() -> None:
-    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    numbers = [page.name[:4] for page in pages]
-    assert len(numbers) == len(set(numbers))
-    for page in pages:
-        headings = re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE)
-        assert headings[:3] == ["Context", "Decision", "Consequences"], page.name
+    links = re.findall(r"\]\((?!https?:|mailto:)([^)#]*)(?:#([^)]+))?\)", re.sub(r"`[^`]*`", "", document.read_text()))
+    targets = [(document.parent / path if path else document, anchor) for path, anchor in links]
+    assert [str(path) for path, _ in targets if not path.exists()] == []
+    assert [anchor for path, anchor in targets if anchor and anchor not in anchors(path)] == []
 
 
 @pytest.mark.parametrize("module", ["db.load", "db.migrate", "local up"])
