@@ -84,7 +84,7 @@ fuzz: setup ## Random histories against the job and its model, for MINUTES=10
 schema: setup ## Make the Avro schema of the change events from the outbox table
 	@$(BIN)/python -m local.schema
 
-bench-outbox: setup ## Outbox functions against the text's way, by pgbench
+bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 	@$(BIN)/python -m bench.outbox
 
 .PHONY: bench-freshness bench-requests

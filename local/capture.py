@@ -60,7 +60,7 @@ TRANSACTION_CASES = (
         operations="u",
     ),
     Case(name="delete", statements=delete_order(11075), operations="d"),
-    # From here on as the text's outbox was: the old row isn't logged. 11077 has the most lines; stored uncompressed,
+    # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed,
     # its products are out of line.
     Case(
         name="unavailable_value",

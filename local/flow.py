@@ -320,7 +320,7 @@ def _is(reached: Callable[[], bool]) -> bool:
 
 
 def job_arguments() -> list[str]:
-    """Return the streaming job's options: the text's spark-submit line with our storage and the default layout."""
+    """Return the streaming job's options: HoodieDeltaStreamer's, with our storage and the default layout."""
     job = TableJob(
         landing=f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
         table_path=f"s3a://{LAKE_BUCKET}/{LAKE_PATH}",

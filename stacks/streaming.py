@@ -21,7 +21,7 @@ MOST_REPLICAS = 3
 
 
 class StreamingStack(Stack):
-    """MSK with IAM as the only way in. `security_group` is the brokers' and, as in the text, the connectors' too.
+    """MSK with IAM as the only way in. `security_group` is the brokers' and the connectors'.
 
     `bootstrap_brokers` are `host:9098` addresses, separated by commas.
     """

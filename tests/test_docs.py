@@ -11,6 +11,9 @@ from tests.__main__ import ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+# What people read: pages, and comments and docstrings of everything that runs.
+TEXTS = [name for name in TRACKED if re.search(r"\.(md|py|sql|toml|yaml|properties|sh|java|in)$|Makefile$", name)]
+HERE = "tests/test_docs.py"
 DOCUMENTS = [ROOT / name for name in TRACKED if name.endswith(".md")]
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -38,6 +41,49 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     targets = [(document.parent / path if path else document, anchor) for path, anchor in links]
     assert [str(path) for path, _ in targets if not path.exists()] == []
     assert [anchor for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+
+
+def found(pattern: str, names: list[str], *, without: str = r"\Z.") -> list[tuple[str, str]]:
+    """Return file and match wherever the pattern is found, once what matches `without` is taken out."""
+    kept = [(name, re.sub(without, "", (ROOT / name).read_text())) for name in names if (ROOT / name).is_file()]
+    return [(name, match[0]) for name, text in kept for match in re.finditer(pattern, text)]
+
+
+def test_no_placeholder_is_left() -> None:
+    assert found(r"@@\w+@@|\bTODO\b|\bFIXME\b|\bTBD\b", [name for name in TEXTS if name != HERE]) == []
+
+
+def test_documents_name_no_path_outside_the_repository() -> None:
+    pages = [name for name in TEXTS if name.endswith(".md")]
+    assert found(r"(?<![\w.])/(?:home|Users|root|tmp|work|workspace)/", pages) == []
+    climbing = [(name, path) for name, path in found(r"(?<![\w./])(?:\.\./)+[\w./-]*", pages)]
+    assert [
+        (n, path) for n, path in climbing if not (ROOT / n).parent.joinpath(path).resolve().is_relative_to(ROOT)
+    ] == []
+
+
+def test_documents_name_no_page_or_module_that_is_not_there() -> None:
+    pages = [name for name in TEXTS if name.endswith(".md")]
+    named = found(
+        r"(?<![\w./<*@:-])[\w-]+(?:/[\w.-]+)*\.(?:md|py|sql|toml)\b(?!\.?[\w/-])", pages, without=r"\]\([^)]*\)"
+    )
+    there = {"/" + name for name in TRACKED}
+    missing = [(name, path) for name, path in named if not any(other.endswith(f"/{path}") for other in there)]
+    assert [(name, path) for name, path in missing if "NNNN" not in path] == []
+
+
+def test_what_the_system_comes_from_is_named_in_the_readme_alone() -> None:
+    """Elsewhere "the text" says nothing to a reader: say what is meant, or link the README's section."""
+    origin = (
+        r"\b[Tt]he texts?'s?\b|\b[Tt]he texts\b|\boriginal (?:text|article)|\b[Tt]he (?:article|tutorial|blog post)s?\b"
+    )
+    origin += r"|\b(?:in|of|as) the text\b(?! (?:that|format))"
+    assert found(origin, [name for name in TEXTS if name not in {HERE, "README.md"} and "/released/" not in name]) == []
+    linked = "(../../README.md#where-it-comes-from)", "(../README.md#where-it-comes-from)", "README's series"
+    speaking = {
+        name for name, _ in found(r"\b[Tt]he series\b", [name for name in TEXTS if name not in {HERE, "README.md"}])
+    }
+    assert {name for name in speaking if not any(link in (ROOT / name).read_text() for link in linked)} == set()
 
 
 @pytest.mark.parametrize("module", ["db.load", "db.migrate", "local up"])

@@ -38,7 +38,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def main(
     *,
     commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
-    orders: Annotated[int, typer.Option(min=2, help="Orders in the table; in the text's layout as many folders.")] = 20,
+    orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
 ) -> None:
     """Print the requests per commit, in thirds of the run: a figure that grows shows there."""
     table = Table(

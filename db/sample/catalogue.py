@@ -7,7 +7,7 @@ from db.sample.words import FOODS, LAST_NAMES, PRODUCT_MODIFIERS
 from db.tables import Row
 
 SUPPLIERS = 29
-# The products that the texts name, or whose price the walk-through uses: id → (name or None, category, price).
+# The products whose names or prices are taken over (docs/decisions/0013): id → (name or None, category, price).
 NAMED_PRODUCTS: dict[int, tuple[str | None, int, float]] = {
     2: (None, 1, 19.0),
     11: ("Queso Cabrales", 4, 21.0),
@@ -45,7 +45,7 @@ def categories() -> list[Row]:
 
 
 def shippers(source: random.Random) -> list[Row]:
-    """Return the rows of shippers; the third is named by the texts."""
+    """Return the rows of shippers; the third's name is taken over."""
     return [(key, name, digits(source, "(503) 555-####")) for key, name in enumerate(_SHIPPERS, start=1)]
 
 

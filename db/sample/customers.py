@@ -1,4 +1,4 @@
-"""Ninety-one customers, three of them as the texts name them."""
+"""Ninety-one customers, three of them by names that are taken over (docs/decisions/0013)."""
 
 import random
 import unicodedata

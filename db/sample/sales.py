@@ -138,7 +138,7 @@ def _move(values: list[Value], value: Value, position: int) -> None:
 
 
 def _named_order(order: Row) -> Row:
-    """Put in what the texts say about an order."""
+    """Put in what of the first and the last order is taken over (docs/decisions/0013)."""
     if order[0] == FIRST_ORDER:
         return (*order[:2], 5, "1996-07-04", "1996-08-01", "1996-07-16", 3, 32.38, *order[8:])
     if order[0] == LAST_ORDER:
@@ -147,7 +147,7 @@ def _named_order(order: Row) -> Row:
 
 
 def _named_lines(order: int) -> list[Row]:
-    """Return the lines of the order whose lines the texts give; prices have risen since."""
+    """Return the lines of the order whose lines are taken over; prices have risen since."""
     if order != FIRST_ORDER:
         return []
     return [(order, product, price, quantity, 0) for product, price, quantity in _FIRST_LINES]

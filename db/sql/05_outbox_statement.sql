@@ -1,4 +1,4 @@
--- Mode `statement`: every statement writes the orders that it touched, as in the text; an order may be seen half done.
+-- Mode `statement`: every statement writes the orders that it touched; an order may be seen half done.
 -- What it wrote may embed rows that are edited before this transaction commits, and what it edited may be embedded by more
 -- orders then. So it is noted as well, with the count of edits so far, and looked at again at commit.
 CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID

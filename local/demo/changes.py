@@ -1,4 +1,4 @@
-"""The changes that the demo walks through: the texts' two and four of ours, each one transaction."""
+"""The changes that the demo walks through: two after the README's series and four of our own, each one transaction."""
 
 import json
 from collections.abc import Mapping

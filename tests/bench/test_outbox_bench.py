@@ -43,9 +43,9 @@ def test_a_run_in_which_something_failed_doesnt_count(returncode: int, output: s
 
 
 def test_the_median_is_of_one_variant_and_workload() -> None:
-    measured = [Measurement("text", "new_order", tps) for tps in (1.0, 9.0, 2.0)]
-    measured += [Measurement("text", "ship_order", 100.0), Measurement("ours", "new_order", 200.0)]
-    assert median_tps(measured, "text", "new_order") == 2.0
+    measured = [Measurement("row_triggers", "new_order", tps) for tps in (1.0, 9.0, 2.0)]
+    measured += [Measurement("row_triggers", "ship_order", 100.0), Measurement("ours", "new_order", 200.0)]
+    assert median_tps(measured, "row_triggers", "new_order") == 2.0
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +64,19 @@ def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, wor
 
 
 @pytest.mark.integration
-def test_the_texts_way_is_as_the_text_describes_it(prepared: Postgres) -> None:
+def test_row_triggers_make_an_event_per_statement_with_a_stale_employee(prepared: Postgres) -> None:
     """Four events for the walk-through, as many as ours in mode `statement`, but a stale employee."""
-    execute(prepared, "text", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL")  # the event reader asks for it
-    with fresh_database(prepared, template="text") as parameters:
+    execute(
+        prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL"
+    )  # the event reader asks for it
+    with fresh_database(prepared, template="row_triggers") as parameters:
         shop = Shop(parameters)
         assert [event.op for event in shop.commit(*WALK_THROUGH)] == ["c", "u", "u", "u"]
         shop.commit("UPDATE orders SET employee_id = 1 WHERE order_id = 11075")
         assert shop.value("SELECT employee ->> 'employee_id' FROM cdc_events WHERE order_id = 11075") == "8"
         shop.close()
-    execute(prepared, "text", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT")
+    execute(prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT")
 
 
 def test_its_sql_is_beside_it() -> None:
-    assert {path.stem for path in FOLDER.glob("*.sql")} == {"text_way", *WORKLOADS}
+    assert {path.stem for path in FOLDER.glob("*.sql")} == {"row_triggers", *WORKLOADS}

@@ -1,4 +1,4 @@
-"""Mode `statement`: every statement writes the orders that it touched, as the text's function does."""
+"""Mode `statement`: every statement writes the orders that it touched."""
 
 import json
 

@@ -46,7 +46,7 @@ def test_a_load_leaves_829_orders_as_the_tables_say(any_shop: Shop) -> None:
     assert any_shop.values("SELECT DISTINCT employee_id FROM employee_territories ORDER BY 1") == list(range(1, 10))
 
 
-def test_the_texts_orders_are_as_the_texts_say(any_shop: Shop) -> None:
+def test_the_orders_that_are_taken_over_are_as_published(any_shop: Shop) -> None:
     assert any_shop.value("SELECT concat_ws(' ', customer_id, order_date, required_date, shipped_date) FROM cdc_events"
                       " WHERE order_id = 10248") == "VINET 1996-07-04 1996-08-01 1996-07-16"  # fmt: skip
     items = any_shop.value("SELECT order_items FROM cdc_events WHERE order_id = 10248")

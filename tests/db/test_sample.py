@@ -56,7 +56,7 @@ def test_ids_are_northwinds(sample: Tables) -> None:
 
 
 def test_three_customers_buy_more_than_the_others(sample: Tables) -> None:
-    """The dashboard of the text shows three big customers."""
+    """A dashboard of the orders shows three big customers."""
     value: Counter[str] = Counter()
     buyer = {row[0]: str(row[1]) for row in sample["orders"]}
     for order_id, _, price, quantity, discount in sample["order_details"]:

@@ -143,7 +143,7 @@ def test_only_a_server_other_than_aws_gets_an_endpoint() -> None:
     assert config["connect.s3.path.style.access"] == "true"
 
 
-def test_the_texts_layout_is_an_option_with_a_warning() -> None:
+def test_a_folder_per_order_is_an_option_with_a_warning() -> None:
     settings = replace(SINK, partition_by=("customer_id", "order_id"))
     assert "PARTITIONBY customer_id,order_id" in sink_connector(settings)["connect.s3.kcql"]
     assert len(settings.warnings) == 1

@@ -58,7 +58,7 @@ def test_names_that_the_lexer_would_take_for_its_own_words_are_quoted(topic: str
     assert f" FROM {written} STOREAS" in build(replace(PLAIN, topic=topic), version=CURRENT)
 
 
-def test_the_texts_own_statement_is_refused_with_the_reason() -> None:
+def test_a_statement_of_2021_is_refused_with_the_reason() -> None:
     text = (
         "INSERT INTO data-lake-demo:cdc-events SELECT * FROM msk.datalake.cdc_events PARTITIONBY customer_id,order_id "
         "STOREAS `json` WITH_FLUSH_INTERVAL = 60 WITH_FLUSH_COUNT = 50"

@@ -19,7 +19,7 @@ SIZES = {7: 3, 8: 3, 16: 3, 19: 3, 20: 3, 15: 4, 5: 9, 6: 9}
 
 
 def texts(content: bytes) -> Iterator[bytes]:
-    """The texts among a class file's constants."""
+    """The strings among a class file's constants."""
     (count,) = struct.unpack(">H", content[8:10])
     at, index = 10, 1
     while index < count:

@@ -6,8 +6,8 @@ from spark_jobs import options
 from spark_jobs.errors import SettingsError
 
 NEEDED = ["--table-type", "COPY_ON_WRITE", "--target-base-path", "s3://lake/t", "--target-table", "datalake.t"]
-# The original text's line, with only the class and the jar exchanged for this job.
-TEXT = [
+# HoodieDeltaStreamer's command line on EMR, with only the class and the jar exchanged for this job.
+DELTASTREAMER_LINE = [
     *("--table-type", "COPY_ON_WRITE"),
     *("--source-ordering-field", "__source_ts_ms"),
     *("--props", "s3://data-lake-demo-cevo/hudi/config/cdc_events_deltastreamer_s3.properties"),
@@ -20,8 +20,8 @@ TEXT = [
 ]
 
 
-def test_the_texts_line_is_understood() -> None:
-    given = options.parse(TEXT)
+def test_deltastreamers_line_is_understood() -> None:
+    given = options.parse(DELTASTREAMER_LINE)
     assert (given.operation, given.ordering_field, given.table_type) == ("upsert", "__source_ts_ms", "COPY_ON_WRITE")
     assert (given.continuous, given.enable_sync, given.min_sync_interval_seconds) == (True, True, 5)
     assert given.target_base_path == "s3://data-lake-demo-cevo/hudi/cdc-events"

@@ -10,10 +10,10 @@ from spark_jobs import keys, options, properties, settings
 from spark_jobs.errors import SettingsError
 from spark_jobs.settings import FileSettings, KafkaSettings, Settings
 from tests.spark_jobs.conftest import CONF
-from tests.spark_jobs.test_options import NEEDED, TEXT
+from tests.spark_jobs.test_options import DELTASTREAMER_LINE, NEEDED
 
-# The original text's properties file.
-TEXT_PROPERTIES = """
+# A properties file as HoodieDeltaStreamer takes it on EMR.
+DELTASTREAMER_PROPERTIES = """
 hoodie.upsert.shuffle.parallelism=2
 hoodie.insert.shuffle.parallelism=2
 hoodie.delete.shuffle.parallelism=2
@@ -41,10 +41,10 @@ def decide(arguments: Sequence[str] | None = None, /, **changed: Any) -> tuple[S
     return settings.decide(options.parse([*NEEDED, *(arguments or [])]), given, warnings.append), warnings
 
 
-def test_the_texts_properties_are_understood() -> None:
+def test_deltastreamers_properties_are_understood() -> None:
     warnings: list[str] = []
-    given = properties.combine(properties.parse(TEXT_PROPERTIES), [])
-    decided = settings.decide(options.parse(TEXT), given, warnings.append)
+    given = properties.combine(properties.parse(DELTASTREAMER_PROPERTIES), [])
+    decided = settings.decide(options.parse(DELTASTREAMER_LINE), given, warnings.append)
     table, sync = decided.table, decided.sync
     assert sync is not None
     assert isinstance(decided.source, FileSettings)

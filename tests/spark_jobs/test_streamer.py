@@ -1,4 +1,4 @@
-"""The job as a program, by spark-submit: the text's line, signals, and kill -9 at every stage."""
+"""The job as a program, by spark-submit: HoodieDeltaStreamer's command line, signals, and kill -9 at every stage."""
 
 import contextlib
 import json
@@ -18,8 +18,8 @@ from local.job import spark_submit
 from local.lake import Lake as TableReader
 from spark_jobs import streamer
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
-from tests.spark_jobs.test_options import TEXT
-from tests.spark_jobs.test_settings import TEXT_PROPERTIES
+from tests.spark_jobs.test_options import DELTASTREAMER_LINE
+from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES
 
 # Generous: other tests may share the two cores.
 WAIT_S = 200
@@ -135,18 +135,18 @@ def place(tmp_path: Path, glue_endpoint: str) -> Iterator[Place]:
 
 
 @pytest.mark.integration
-def test_the_texts_command_line_and_properties(place: Place) -> None:
+def test_deltastreamers_command_line_and_properties(place: Place) -> None:
     for order_id, customer in [(1, "A"), (2, "B"), (3, "[missing]")]:
         folder = place.landing / f"customer_id={customer}" / f"order_id={order_id}"
         folder.mkdir(parents=True)
         fields: dict[str, Any] = {"customer_id": customer if order_id < 3 else None}
         (folder / f"demo(0_{order_id:012d}).json").write_text(as_lines([event(order_id, order_id, "c", **fields)]))
-    text = TEXT_PROPERTIES.replace("s3://data-lake-demo-cevo/hudi/config/schema.avsc", str(SCHEMA))
+    text = DELTASTREAMER_PROPERTIES.replace("s3://data-lake-demo-cevo/hudi/config/schema.avsc", str(SCHEMA))
     text = text.replace("s3://data-lake-demo-cevo/cdc-events/", f"file://{place.landing}/")
     properties = place.folder / "cdc_events_deltastreamer_s3.properties"
     properties.write_text(text)
-    changed = {TEXT[5]: str(properties), TEXT[9]: f"{place.table}/"}
-    job = place.start(*[changed.get(argument, argument) for argument in TEXT])
+    changed = {DELTASTREAMER_LINE[5]: str(properties), DELTASTREAMER_LINE[9]: f"{place.table}/"}
+    job = place.start(*[changed.get(argument, argument) for argument in DELTASTREAMER_LINE])
     job.wait_for(job.commits, "commit")
     [commit] = job.commits()
     assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "3", "0")

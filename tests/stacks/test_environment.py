@@ -241,7 +241,7 @@ def test_a_reference_to_a_secret_is_accepted(folder: Path) -> None:
     assert load("dev", folder).connectors.source.configuration
 
 
-def test_the_texts_layout_is_an_option_in_todays_words(folder: Path) -> None:
+def test_a_folder_per_order_is_an_option_in_todays_words(folder: Path) -> None:
     change(folder, "dev", "connectors.sink", f'kcql = "{TODAYS_KCQL}"')
     assert load("dev", folder).connectors.sink.kcql == TODAYS_KCQL
 

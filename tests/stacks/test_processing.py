@@ -61,7 +61,7 @@ def may(environment: Synthesized, role: str, action: str) -> set[str]:
     return {resource for resources in found for resource in resources}
 
 
-def test_the_cluster_is_what_the_text_has(dev: Synthesized) -> None:
+def test_the_cluster_is_what_the_settings_say(dev: Synthesized) -> None:
     found, wanted = cluster(dev), load("dev").processing
     assert found["ReleaseLabel"] == "emr-7.10.0"
     assert [application["Name"] for application in found["Applications"]] == list(wanted.applications)

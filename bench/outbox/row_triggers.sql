@@ -1,6 +1,6 @@
--- The outbox as the text describes it, for comparison: row triggers on orders and their lines, each of which assembles all
+-- The usual outbox, for comparison: row triggers on orders and their lines, each of which assembles all
 -- products and all employees for its one order, and an upsert that leaves the employee as it was.
-CREATE FUNCTION datalake.bench_text_way() RETURNS TRIGGER
+CREATE FUNCTION datalake.bench_row_triggers() RETURNS TRIGGER
 LANGUAGE plpgsql SET search_path = datalake
 AS $$
 BEGIN
@@ -72,7 +72,7 @@ END
 $$;
 ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT;
 
-CREATE TRIGGER bench_text_way AFTER INSERT OR UPDATE ON datalake.orders
-    FOR EACH ROW EXECUTE FUNCTION datalake.bench_text_way();
-CREATE TRIGGER bench_text_way AFTER INSERT OR UPDATE ON datalake.order_details
-    FOR EACH ROW EXECUTE FUNCTION datalake.bench_text_way();
+CREATE TRIGGER bench_row_triggers AFTER INSERT OR UPDATE ON datalake.orders
+    FOR EACH ROW EXECUTE FUNCTION datalake.bench_row_triggers();
+CREATE TRIGGER bench_row_triggers AFTER INSERT OR UPDATE ON datalake.order_details
+    FOR EACH ROW EXECUTE FUNCTION datalake.bench_row_triggers();
