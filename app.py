@@ -40,6 +40,7 @@ def build(environment: settings.Environment, *, outdir: Path | None = None, vali
     common: dict[str, Any] = {
         "env": Environment(account=environment.account, region=environment.region),
         "environment": environment,
+        "termination_protection": environment.production,
     }
     name = environment.prefix
 

@@ -4,12 +4,14 @@ import os
 import subprocess
 from pathlib import Path
 
+from operate import stack_states
 from operate.errors import OperateError
-from operate.outputs import check_account
+from operate.outputs import QUICK, check_account, one_line
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.versions import load_versions
 from stacks.environment import Environment
+from stacks.naming import keeps
 from stacks.node import NODE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,19 +31,31 @@ def deploy(environment: Environment) -> int:
             f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`, look at what it "
             "has written and commit it; what can't be verified isn't deployed"
         )
-    check_account(environment)
+    session = check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
+    with one_line(environment):
+        client = session.client("cloudformation", config=QUICK)
+        for name in stack_states.clear_failed_creations(client, synthesis.templates):
+            print(f"{name}: its first creation failed, so that there is nothing in it; it is made anew", flush=True)
     return _cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
 
 
 def destroy(environment: Environment) -> int:
-    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns its exit status."""
-    check_account(environment)
+    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns its exit status.
+
+    The network stays where the database and the brokers do, which lie in it.
+    """
+    session = check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
-    return _cdk("destroy", "--all", "--app", str(synthesis.folder))
+    names = sorted(synthesis.templates)
+    if keeps(environment):
+        names.remove(f"{environment.prefix}-network")
+    with one_line(environment):
+        stack_states.check_unprotected(session.client("cloudformation", config=QUICK), names)
+    return _cdk("destroy", *names, "--app", str(synthesis.folder))
 
 
 def _cdk(command: str, *arguments: str) -> int:

@@ -4,7 +4,7 @@ import json
 import string
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -17,7 +17,7 @@ from plugins.connectors import SourceSettings
 from stacks import handler_code, wheels
 from stacks.checks import acknowledge
 from stacks.environment import Environment
-from stacks.naming import removal, retention
+from stacks.naming import keeps, removal, retention
 from stacks.provider import RUNTIME, HandlerProvider
 
 PORT = 5432
@@ -59,6 +59,8 @@ class DatabaseStack(Stack):
         self.cluster = self._cluster()
         self.connector_secret = self._connector_secret()
         self.prepared = self._prepared()
+        if self._settings.deletion_protection:
+            self._protect()
         self._outputs()
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
@@ -66,9 +68,8 @@ class DatabaseStack(Stack):
             self, "DatabaseAccess", vpc=self._vpc, description="The source database", allow_all_outbound=False
         )
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(PORT), "SQL clients on the VPN")
-        if removal(self._environment) is RemovalPolicy.RETAIN:
-            # A cluster that stays needs its group.
-            group.apply_removal_policy(RemovalPolicy.RETAIN)
+        # A cluster that stays needs its group.
+        group.apply_removal_policy(removal(self._environment))
         return group
 
     def _log_group(self) -> logs.LogGroup:
@@ -105,7 +106,8 @@ class DatabaseStack(Stack):
             storage_encrypted=True,
             backup=rds.BackupProps(retention=Duration.days(self._settings.backup_retention_days)),
             cloudwatch_logs_exports=["postgresql"],
-            deletion_protection=self._settings.deletion_protection,
+            # On, it is the last step: stacks/handlers/database_protection.py says why.
+            deletion_protection=None if self._settings.deletion_protection else False,
             removal_policy=removal(self._environment),
         )
         self._keep_what_a_kept_cluster_needs(cluster)
@@ -140,12 +142,17 @@ class DatabaseStack(Stack):
         assert isinstance(secret, secretsmanager.Secret)  # noqa: S101  CDK's own type is looser
         secret.apply_removal_policy(removal(self._environment))
         cluster.node.add_dependency(self.log_group)
-        if not self._settings.deletion_protection:
-            acknowledge(
-                cluster,
-                "AwsSolutions-RDS10",
-                reason="For trying things out, with generated data: `cdk destroy` is to remove it whole.",
-            )
+        if keeps(self._environment):
+            # CDK 2.275 hands only RETAIN on to these (aws-rds, helperRemovalPolicy).
+            for child in cluster.node.find_all():
+                if isinstance(child, rds.CfnDBInstance | rds.CfnDBSubnetGroup):
+                    child.apply_removal_policy(removal(self._environment))
+        protected = (
+            "A custom resource protects it as the stack's last step, so that a first deployment can be rolled back."
+        )
+        thrown_away = "For trying things out, with generated data: `cdk destroy` is to remove it whole."
+        reason = protected if self._settings.deletion_protection else thrown_away
+        acknowledge(cluster, "AwsSolutions-RDS10", reason=reason)
 
     def _rotate(self, cluster: rds.DatabaseCluster) -> None:
         days = self._settings.secret_rotation_days
@@ -206,6 +213,28 @@ class DatabaseStack(Stack):
         )
         prepared.node.add_dependency(self.cluster, self.security_group, function_access)
         return prepared
+
+    def _protect(self) -> None:
+        """Protect the cluster from deletion when nothing in this stack can fail any more."""
+        provider = HandlerProvider(
+            self,
+            "Protection",
+            module="database_protection",
+            waits=True,
+            statements=[
+                iam.PolicyStatement(
+                    actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
+                )
+            ],
+        )
+        protected = CustomResource(
+            self,
+            "ProtectedDatabase",
+            service_token=provider.service_token,
+            resource_type="Custom::ProtectedDatabase",
+            properties={"Request": self.to_json_string({"clusterIdentifier": self.cluster.cluster_identifier})},
+        )
+        protected.node.add_dependency(self.prepared, self.cluster)
 
     def _request(self) -> str:
         return self.to_json_string(

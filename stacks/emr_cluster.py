@@ -81,7 +81,9 @@ class EmrCluster(Construct):
             additional_master_security_groups=[access.vpn_primary.security_group_id],
             additional_slave_security_groups=[access.vpn_core.security_group_id],
             keep_job_flow_alive_when_no_steps=True,
-            termination_protected=self._environment.production,
+            # It holds nothing that can be lost, and EMR's protection would keep CloudFormation from rolling a failed
+            # first deployment back and from removing a cluster that was replaced. The stack is protected instead.
+            termination_protected=False,
             unhealthy_node_replacement=True,
         )
 

@@ -26,9 +26,18 @@ _RETENTION = {
 }
 
 
+def keeps(environment: Environment) -> bool:
+    """Whether data outlives its stack."""
+    return environment.removal_policy == "retain"
+
+
 def removal(environment: Environment) -> RemovalPolicy:
-    """What happens to data when its stack is deleted."""
-    return RemovalPolicy.DESTROY if environment.removal_policy == "destroy" else RemovalPolicy.RETAIN
+    """What happens to data when its stack is deleted.
+
+    What is kept isn't when the operation that created it is rolled back (`RetainExceptOnCreate`): nothing is in it yet,
+    and its name would block the next attempt.
+    """
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if keeps(environment) else RemovalPolicy.DESTROY
 
 
 def retention(days: int) -> logs.RetentionDays:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -23,7 +23,7 @@ MOST_REPLICAS = 3
 class StreamingStack(Stack):
     """MSK with IAM as the only way in. `security_group` is the brokers' and the connectors'.
 
-    `bootstrap_brokers` are `host:9098` addresses, separated by commas.
+    `bootstrap_brokers` are `host:9098` addresses, separated by commas, of the brokers that the cluster began with.
     """
 
     def __init__(
@@ -58,9 +58,8 @@ class StreamingStack(Stack):
         group.add_egress_rule(group, ec2.Port.all_traffic(), "Brokers and connectors among themselves")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Connectors to S3, Secrets Manager and STS")
         group.add_ingress_rule(vpn_access, ec2.Port.tcp(IAM_PORT), "Kafka clients on the VPN")
-        if removal(self._environment) is RemovalPolicy.RETAIN:
-            # A cluster that stays needs its group.
-            group.apply_removal_policy(RemovalPolicy.RETAIN)
+        # A cluster that stays needs its group.
+        group.apply_removal_policy(removal(self._environment))
         return group
 
     def _broker_log(self) -> logs.LogGroup:
@@ -122,7 +121,11 @@ class StreamingStack(Stack):
         )
 
     def _bootstrap_brokers(self) -> str:
-        """CloudFormation doesn't return the brokers' addresses, so a handler asks MSK."""
+        """CloudFormation doesn't return the brokers' addresses, so a handler asks MSK, once in a cluster's life.
+
+        The request must hold nothing that a setting changes: other stacks import the answer, and CloudFormation refuses
+        to change what is imported. More brokers need no other addresses: clients learn of them from the first ones.
+        """
         provider = HandlerProvider(
             self,
             "BrokerAddressLookup",
@@ -134,7 +137,7 @@ class StreamingStack(Stack):
                 )
             ],
         )
-        request = {"clusterArn": self.cluster_arn, "brokers": self._environment.streaming.brokers}
+        request = {"clusterArn": self.cluster_arn}
         found = CustomResource(
             self,
             "BrokerAddresses",

@@ -1,6 +1,7 @@
 """Custom resource: where the clients of an MSK cluster reach it with IAM, which CloudFormation doesn't tell.
 
-Request: `clusterArn`, `brokers` (how many; only so that a change looks again). Attribute: `BootstrapBrokers`.
+Request: `clusterArn`. Attribute: `BootstrapBrokers`. "This list may not include all the brokers in the cluster" (MSK
+developer guide, "Get the bootstrap brokers"): two answers for one cluster may differ, so a stack asks once.
 """
 
 import functools
@@ -49,7 +50,7 @@ def remove(_event: Event) -> Progress:
 
 
 def _cluster_arn(event: Event) -> str:
-    wanted = framework.request(event, required={"clusterArn": str}, optional={"brokers": int})
+    wanted = framework.request(event, required={"clusterArn": str}, optional={})
     return str(wanted["clusterArn"])
 
 

@@ -113,6 +113,17 @@ def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypa
         deploy.bootstrap(environment)
 
 
+@pytest.mark.parametrize(("policy", "stays"), [("destroy", False), ("retain", True)])
+def test_the_network_stays_where_kept_things_lie_in_it(
+    called: Path, environment: Environment, policy: str, *, stays: bool
+) -> None:
+    assert deploy.destroy(environment.model_copy(update={"removal_policy": policy})) == 0
+    arguments = json.loads(called.read_text())
+    assert arguments[0] == "destroy"
+    assert "dev-cdc-lake-database" in arguments
+    assert ("dev-cdc-lake-network" not in arguments) is stays
+
+
 def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:
     assert deploy.bootstrap(environment) == 0
     assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]

@@ -72,14 +72,34 @@ def test_dev_is_one_instance_that_goes_with_its_stack(dev: Synthesized) -> None:
 
 def test_prod_is_two_instances_and_stays_with_all_that_it_needs(prod: Synthesized) -> None:
     prod[ROLE].resource_count_is("AWS::RDS::DBInstance", 2)
-    assert cluster(prod)["Properties"]["DeletionProtection"] is True
+    # Switched on as the last step: see test_prods_database_is_protected_when_all_else_is_there.
+    assert "DeletionProtection" not in cluster(prod)["Properties"]
     kept = {
         type_: {resource["DeletionPolicy"] for resource in prod.resources(ROLE, type_).values()}
         for type_ in ("AWS::RDS::DBCluster", "AWS::SecretsManager::Secret", "AWS::RDS::DBClusterParameterGroup")
     }
-    assert list(kept.values()) == [{"Retain"}] * 3
+    assert list(kept.values()) == [{"RetainExceptOnCreate"}] * 3
     groups = prod.resources(ROLE, "AWS::EC2::SecurityGroup")
-    assert [group["DeletionPolicy"] for name, group in groups.items() if "DatabaseAccess" in name] == ["Retain"]
+    assert [group["DeletionPolicy"] for name, group in groups.items() if "DatabaseAccess" in name] == [
+        "RetainExceptOnCreate"
+    ]
+
+
+def test_prods_database_is_protected_when_all_else_is_there(dev: Synthesized, prod: Synthesized) -> None:
+    """Before, a first deployment that fails couldn't be rolled back: the name of what stays would block the next."""
+    assert dev.resources(ROLE, "Custom::ProtectedDatabase") == {}
+    ((logical_id, protected),) = prod.resources(ROLE, "Custom::ProtectedDatabase").items()
+    request = request_of(protected)
+    assert request is not None
+    assert set(request) == {"clusterIdentifier"}
+    assert prod.resources(ROLE, "Custom::PreparedSource").keys() < set(protected["DependsOn"])
+    assert prod.resources(ROLE, "AWS::RDS::DBInstance").keys() < set(protected["DependsOn"])
+    waiting = [
+        name
+        for name, resource in prod[ROLE].to_json()["Resources"].items()
+        if logical_id in json.dumps(resource.get("DependsOn", []))
+    ]
+    assert waiting == []
 
 
 def test_the_masters_secret_is_rotated_in_prod_and_not_in_dev(dev: Synthesized, prod: Synthesized) -> None:

@@ -94,10 +94,10 @@ def test_landed_objects_are_counted_without_the_bookkeeping(dev: Synthesized) ->
 
 
 def test_data_survives_in_production_and_goes_in_dev(dev: Synthesized, prod: Synthesized) -> None:
-    for environment, policy in ((dev, "Delete"), (prod, "Retain")):
+    for environment, deleted, replaced in ((dev, "Delete", "Delete"), (prod, "RetainExceptOnCreate", "Retain")):
         [database] = environment.resources("lake", "AWS::Glue::Database").values()
         for resource in (*buckets(environment).values(), database):
-            assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (policy, policy)
+            assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (deleted, replaced)
     assert len(dev.resources("lake", "Custom::S3AutoDeleteObjects")) == len(ROLES)
     assert prod.resources("lake", "Custom::S3AutoDeleteObjects") == {}
 

@@ -85,7 +85,7 @@ def test_all_traffic_is_recorded_for_as_long_as_the_environment_says(environment
         "AWS::Logs::LogGroup",
         {
             "Properties": {"RetentionInDays": settings.network.flow_log_retention_days},
-            "DeletionPolicy": "Delete" if settings.removal_policy == "destroy" else "Retain",
+            "DeletionPolicy": "Delete" if settings.removal_policy == "destroy" else "RetainExceptOnCreate",
         },
     )
 

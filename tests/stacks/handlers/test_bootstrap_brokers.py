@@ -37,7 +37,7 @@ def state(kafka: Any, name: str) -> None:
 
 def test_the_addresses_come_in_one_order(kafka: Any, brokers: Resource) -> None:
     addresses(kafka, "b-2:9098,b-1:9098")
-    assert brokers.create({"clusterArn": ARN, "brokers": 2}) == {"BootstrapBrokers": "b-1:9098,b-2:9098"}
+    assert brokers.create({"clusterArn": ARN}) == {"BootstrapBrokers": "b-1:9098,b-2:9098"}
     assert brokers.physical_id == f"{ARN}/bootstrap-brokers"
 
 

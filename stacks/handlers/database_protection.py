@@ -1,0 +1,65 @@
+"""Custom resource: a database cluster's protection from deletion, switched on when all else of its stack is there.
+
+As a property of the cluster it would be on from the first moment: CloudFormation then can't roll back a first
+deployment that fails later ("Cannot delete protected Cluster", DeleteHandler of AWS's own AWS::RDS::DBCluster), and the
+cluster that stays blocks every further attempt by its name. Request: `clusterIdentifier`. Deleting leaves the
+protection as it is: the cluster outlives the stack.
+"""
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from stacks.handlers import framework
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+
+if TYPE_CHECKING:
+    from mypy_boto3_rds import RDSClient
+
+# While the cluster or one of its instances is being changed.
+_BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
+
+
+@functools.cache
+def client() -> "RDSClient":
+    """RDS, once per Lambda environment."""
+    return boto3.client("rds", config=framework.CLIENT_CONFIG)
+
+
+def start(event: Event) -> dict[str, Any]:
+    """Name it after its cluster."""
+    return {"PhysicalResourceId": f"{_identifier(event)}/deletion-protection"}
+
+
+def settle(event: Event) -> Progress:
+    """Switch it on, and look whether it is."""
+    identifier = _identifier(event)
+    try:
+        [found] = client().describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
+        if found.get("DeletionProtection"):
+            return Done()
+        client().modify_db_cluster(DBClusterIdentifier=identifier, DeletionProtection=True, ApplyImmediately=True)
+    except ClientError as error:
+        code = framework.error_code(error)
+        if code == "DBClusterNotFoundFault":
+            raise ResourceError(f"there is no cluster {identifier}") from None
+        if code not in _BUSY:
+            raise
+        return Waiting(f"{identifier} to be available: {code}")
+    return Waiting(f"the protection of {identifier}")
+
+
+def remove(_event: Event) -> Progress:
+    """Nothing: whoever deletes the cluster switches it off by hand."""
+    return Done()
+
+
+def _identifier(event: Event) -> str:
+    return str(framework.request(event, required={"clusterIdentifier": str}, optional={})["clusterIdentifier"])
+
+
+_handler = Handler(start=start, settle=settle, remove=remove)
+on_event = _handler.on_event
+is_complete = _handler.is_complete
