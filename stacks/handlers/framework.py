@@ -1,9 +1,15 @@
 """What the custom resources' handlers share: how CDK's provider framework calls them, how long, and what is said.
 
-A handler is three functions. `start` checks the request and begins; `settle` looks at what there is and takes the next
-step towards what is wanted, as often as it is called; `remove` does the same towards nothing. The second and third keep
-nothing between calls, so a delivery that comes twice, a throttled call or a step that was half done need no care of
-their own: the next call sees it.
+A handler is three functions. `start` checks the request, names the resource and touches nothing; `settle` looks at what
+there is and takes the next step towards what is wanted, as often as it is called; `remove` does the same towards
+nothing. A delivery that comes twice, a throttled call or a step that was half done need no care of their own: the next
+call sees it.
+
+Why `start` may not make anything: when the first call of a creation fails, or its Lambda dies, CDK's framework answers
+with the id `AWSCDK::CustomResourceProviderFramework::CREATE_FAILED` and then swallows the Delete of that id
+(`safeHandler` in aws-cdk-lib's custom-resources/lib/provider-framework/runtime/cfn-response.js). What had been made
+would stay. A Delete after a cancelled creation does come, but with an id of CloudFormation's own: `remove` has to find
+the resource by its request.
 """
 
 import contextlib
@@ -11,16 +17,18 @@ import hashlib
 import json
 import logging
 import os
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AWSConnectionError
 
 Event = Mapping[str, Any]
+Result = TypeVar("Result")
 
 # CloudFormation waits 3,600 s and CDK's framework then says only "timed out".
 DEADLINE_SECONDS = 3_300
@@ -29,23 +37,46 @@ DEADLINE_SECONDS = 3_300
 REASON_BYTES = 2_800
 OWNER_TAG = "cdc-lake-owner"
 HASH_DIGITS = 16
-CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", "max_attempts": 6})
+# How long the first call, which nobody repeats, waits for AWS. The functions may run for five minutes.
+PATIENCE_SECONDS = 200
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 20.0
+# Short: who has to wait for longer does it between two calls. botocore's standard mode pauses with jitter.
+CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
+# No call takes longer than this, its repetitions included: three times 25 s, and two pauses of at most 20 s.
+CALL_SECONDS = 120
 
 # What a call of AWS may raise that `passing` judges.
 CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
+# Throttling and passing errors as botocore's standard retry mode knows them (botocore/retries/standard.py), and the
+# names that MSK Connect, EMR, S3 and Secrets Manager give an error of their own. Any answer of 429 or 5xx counts, too.
 _TRANSIENT = frozenset(
     {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "InternalError",
+        "InternalFailure",
+        "InternalServerError",
         "InternalServerErrorException",
         "InternalServerException",
+        "InternalServiceError",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
         "RequestTimeout",
+        "RequestTimeoutException",
         "ServiceUnavailable",
         "ServiceUnavailableException",
         "SlowDown",
+        "ThrottledException",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
+        "TransactionInProgressException",
     }
 )
+_TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -76,27 +107,33 @@ class Handler:
     """A custom resource's life cycle, behind CDK's `custom_resources.Provider`.
 
     `start` returns `PhysicalResourceId` and whatever `settle` needs from it; it is called for Create and Update.
-    `settle` gets the event with that merged into it; `remove` gets the Delete event.
+    `settle` gets the event with that merged into it; `remove` gets the Delete event. `claim` makes a request the one
+    that works on its resource and returns its place in the order of requests; `check` raises ResourceError for one
+    that isn't any more (stacks/handlers/journal.py).
     """
 
     start: Callable[[Event], dict[str, Any]]
     settle: Callable[[Event], Progress]
     remove: Callable[[Event], Progress]
+    claim: Callable[[Event], str] | None = None
+    check: Callable[[Event], None] | None = None
 
     def on_event(self, event: Event, _context: object) -> dict[str, Any]:
         """Answer the framework's first call. Raises ResourceError with the reason of a refusal."""
         _say(event, "received")
-        started: dict[str, Any] = {"PhysicalResourceId": event.get("PhysicalResourceId")}
-        if event["RequestType"] != "Delete":
-            with _reasons():
-                started = self.start(event)
-        return {"Started": int(now()), **started}
+        result: dict[str, Any] = {"PhysicalResourceId": event.get("PhysicalResourceId"), "Started": int(now())}
+        with _reasons():
+            if event["RequestType"] != "Delete":
+                result |= _here_and_now(lambda: self.start(event))
+            if self.claim is not None:
+                result["Order"] = _claimed(self.claim, event)
+        return result
 
     def is_complete(self, event: Event, _context: object) -> dict[str, Any]:
         """Take the next step, and say whether it was the last. Raises ResourceError when there is no way on."""
         step = self.remove if event["RequestType"] == "Delete" else self.settle
         with _reasons():
-            progress = _patiently(step, event)
+            progress = _patiently(self._checked(step), event)
         if isinstance(progress, Done):
             _say(event, "done")
             return {"IsComplete": True, "Data": dict(progress.data)}
@@ -105,26 +142,36 @@ class Handler:
             raise ResourceError(shortened(f"gave up waiting: {progress.reason}"))
         return {"IsComplete": False}
 
+    def _checked(self, step: Callable[[Event], Progress]) -> Callable[[Event], Progress]:
+        def checked(event: Event) -> Progress:
+            if self.check is not None:
+                self.check(event)
+            return step(event)
+
+        return checked
+
 
 def now() -> float:
     """Seconds since 1970."""
     return time.time()
 
 
+def sleep(seconds: float) -> None:
+    """Pause within a call of Lambda."""
+    time.sleep(seconds)
+
+
 def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
     """Read the request, which comes as one JSON string because CloudFormation turns numbers into strings.
 
-    Raises ResourceError naming the key that is missing, unknown or of another type.
+    A key that isn't known is refused in what is to be made. In what is to be removed it doesn't count: a newer version
+    of this code may have made that. Raises ResourceError naming the key that is missing, unknown or of another type.
     """
-    try:
-        wanted = json.loads(event["ResourceProperties"]["Request"])
-    except (KeyError, TypeError, ValueError):
-        raise ResourceError("the property Request must be one JSON object") from None
-    if not isinstance(wanted, dict):
-        raise ResourceError("the property Request must be one JSON object")
+    wanted = _as_object(event)
     if missing := sorted(required.keys() - wanted.keys()):
         raise ResourceError(f"Request: {', '.join(missing)} is missing")
-    if unknown := sorted(wanted.keys() - required.keys() - optional.keys()):
+    unknown = sorted(wanted.keys() - required.keys() - optional.keys())
+    if unknown and event.get("RequestType") != "Delete":
         raise ResourceError(f"Request: there is no {', '.join(unknown)}")
     for key, kind in {**required, **optional}.items():
         if key in wanted and not isinstance(wanted[key], kind):
@@ -134,9 +181,35 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
     return wanted
 
 
+def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any] | None:
+    """Read the request before this one; None when there is none, or none that this version of the code can read."""
+    if "OldResourceProperties" not in event:
+        return None
+    before = {"RequestType": "Delete", "ResourceProperties": event["OldResourceProperties"]}
+    try:
+        return request(before, required=required, optional=optional)
+    except ResourceError:
+        return None
+
+
+def _as_object(event: Event) -> dict[str, Any]:
+    try:
+        wanted = json.loads(event["ResourceProperties"]["Request"])
+    except (KeyError, TypeError, ValueError):
+        raise ResourceError("the property Request must be one JSON object") from None
+    if not isinstance(wanted, dict):
+        raise ResourceError("the property Request must be one JSON object")
+    return wanted
+
+
+def stack_name(event: Event) -> str:
+    """The stack's name. Its UUID, which follows, is another one for every attempt at a stack of this name."""
+    return str(event["StackId"].partition(":stack/")[2].partition("/")[0])
+
+
 def owner(event: Event) -> str:
-    """Whose a resource is: stack name, stack's UUID and logical id, which stay the same through all its events."""
-    return f"{event['StackId'].partition(':stack/')[2]}/{event['LogicalResourceId']}"
+    """Whose a resource is: stack name and logical id. A stack that is made again owns what its last attempt left."""
+    return f"{stack_name(event)}/{event['LogicalResourceId']}"
 
 
 def tags_of(event: Event, wanted: Mapping[str, Any]) -> dict[str, str]:
@@ -179,8 +252,10 @@ def error_code(error: ClientError) -> str:
 
 def passing(error: Exception) -> str | None:
     """What failed, when it failed for a moment's reasons (AWS is busy or can't be reached); else None."""
-    if isinstance(error, ClientError) and error_code(error) in _TRANSIENT:
-        return f"{error.operation_name} again after {error_code(error)}"
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if error_code(error) in _TRANSIENT or status in _TRANSIENT_STATUS:
+            return f"{error.operation_name} again after {error_code(error)}"
     unreachable = isinstance(error, CALL_ERRORS) and not isinstance(error, ClientError)
     return f"AWS again after {type(error).__name__}" if unreachable else None
 
@@ -193,6 +268,30 @@ def _patiently(step: Callable[[Event], Progress], event: Event) -> Progress:
         if reason := passing(error):
             return Waiting(reason)
         raise
+
+
+def _claimed(claim: Callable[[Event], str], event: Event) -> str:
+    """The request's place in the order of requests. When it can't be recorded now, `check` does it."""
+    order = f"{int(now() * 1_000):013d}-{event['RequestId']}"
+    try:
+        return _here_and_now(lambda: claim({**event, "Order": order}))
+    except CALL_ERRORS as error:
+        if not passing(error):
+            raise
+        return order
+
+
+def _here_and_now(step: Callable[[], Result]) -> Result:
+    """Take a step that nobody would call again: while AWS is busy, again after pauses that grow and differ."""
+    ends_at, pause = now() + PATIENCE_SECONDS, FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return step()
+        except CALL_ERRORS as error:
+            if not passing(error) or now() >= ends_at:
+                raise
+        sleep(random.uniform(pause / 2, pause))  # noqa: S311  a pause is no secret
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
 
 @contextlib.contextmanager

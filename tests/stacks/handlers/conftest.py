@@ -6,10 +6,12 @@ import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import connector, connector_log, connector_plugin, framework, kafka_connect
+from stacks.handlers import connector, connector_log, connector_plugin, framework, journal, kafka_connect
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.connector_requests import connector_request
 from tests.stacks.handlers.deployment import Clock, Resource
+from tests.stacks.handlers.histories import World
+from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kafkaconnect_backend import KafkaConnect
 
 
@@ -28,6 +30,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(framework, "now", clock)
+    monkeypatch.setattr(framework, "sleep", clock.sleep)
     return clock
 
 
@@ -47,7 +50,22 @@ def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def resource(connect: KafkaConnect, clock: Clock) -> Callable[..., Resource]:
+def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """What requests have written down; test_journal.py holds it to what S3 does."""
+    kept = MemoryStore()
+    monkeypatch.setattr(journal, "store", lambda: kept)
+    return kept
+
+
+@pytest.fixture
+def world(connect: KafkaConnect, clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
+    """CloudFormation and CDK's waiters around MSK Connect."""
+    connect.clock = clock
+    return World(clock, connect.tick)
+
+
+@pytest.fixture
+def resource(connect: KafkaConnect, clock: Clock, records: MemoryStore) -> Callable[..., Resource]:  # noqa: ARG001
     """Make a custom resource of a handler."""
 
     def make(handler: ModuleType, **options: Any) -> Resource:

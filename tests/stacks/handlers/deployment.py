@@ -35,6 +35,10 @@ class Clock:
     def __call__(self) -> float:
         return self.seconds
 
+    def sleep(self, seconds: float) -> None:
+        """A handler's pause, which takes no time here."""
+        self.seconds += seconds
+
 
 @dataclass
 class Resource:

@@ -25,6 +25,9 @@ MODEL = botocore.session.get_session().get_service_model("kafkaconnect")
 ACCOUNT = "123456789012"
 # A fault: the service did what it was asked for, and its answer got lost.
 LOST = "lost"
+# Faults: Lambda dies after the service did what it was asked for, or before it was asked.
+DEATH = "death"
+EARLY_DEATH = "early death"
 UPDATABLE = ("capacity", "plugins", "workerConfiguration")
 TRANSITIONAL = ("CREATING", "UPDATING", "PAUSING", "RESUMING", "RESTARTING")
 
@@ -37,11 +40,17 @@ class RefusalError(Exception):
         self.code = code
 
 
+class LambdaDeathError(BaseException):
+    """The function that called is no more; no handler's `except` sees that."""
+
+
 class KafkaConnect:
     """The service: resources by ARN, what was called, and what will go wrong.
 
     `creations`, `plugin_creations` and `updates` script how the next ones end: the last state of a connector or a
-    plugin, or of an update's operation. `faults` are errors that the next calls of an operation get.
+    plugin, or of an update's operation. `faults` are errors that the next calls of an operation get;
+    `throttled_until` is when an operation ("*": any) is answered again, in seconds; `list_lag` for how long lists don't
+    show what was made, and show what is gone, in seconds; `ticks_needed` how many ticks anything takes.
     """
 
     def __init__(self) -> None:
@@ -56,6 +65,12 @@ class KafkaConnect:
         self.plugin_creations: list[str] = []
         self.updates: list[str] = []
         self.faults: dict[str, list[str]] = {}
+        self.throttled_until: dict[str, float] = {}
+        self.list_lag = 0.0
+        self.ticks_needed = 1
+        self._waited: dict[str, int] = {}
+        self._born: dict[str, float] = {}
+        self._gone: dict[str, tuple[float, dict[str, Any]]] = {}
         # A test's own time, when it looks at when something was done.
         self.clock: Callable[[], float] | None = None
         self._numbers = itertools.count(1)
@@ -70,35 +85,62 @@ class KafkaConnect:
         service_model.check(operation.input_shape, parameters, operation.name)
         self.calls.append(operation.name)
         self.requests.append((operation.name, parameters))
-        fault = self.faults[operation.name].pop(0) if self.faults.get(operation.name) else None
+        fault = self._fault(operation.name)
+        if fault == EARLY_DEATH:
+            raise LambdaDeathError(operation.name)
         try:
-            if fault and fault != LOST:
+            if fault and fault not in (LOST, DEATH):
                 raise RefusalError(fault)
             answer = getattr(self, f"_{_snake(operation.name)}")(parameters) or {}
         except RefusalError as refusal:
             return service_model.error(MODEL, request.url, refusal.code, str(refusal))
+        if fault == DEATH:
+            raise LambdaDeathError(operation.name)
         if fault:
             raise ReadTimeoutError(endpoint_url=request.url)
         service_model.check(operation.output_shape, answer, operation.name)
         return service_model.answer(request.url, answer)
 
+    def _fault(self, operation: str) -> str | None:
+        until = max(self.throttled_until.get(operation, 0), self.throttled_until.get("*", 0))
+        if self.clock is not None and self.clock() < until:
+            return "TooManyRequestsException"
+        return self.faults[operation].pop(0) if self.faults.get(operation) else None
+
+    def _is_due(self, arn: str) -> bool:
+        self._waited[arn] = self._waited.get(arn, 0) + 1
+        if self._waited[arn] < self.ticks_needed:
+            return False
+        del self._waited[arn]
+        return True
+
+    def _remove(self, kind: dict[str, dict[str, Any]], arn: str) -> None:
+        self._gone[arn] = (self._seconds(), kind.pop(arn))
+        del self.tags[arn]
+
+    def _seconds(self) -> float:
+        return self.clock() if self.clock is not None else 0.0
+
+    def _listed(self, kind: dict[str, dict[str, Any]], what: str) -> list[dict[str, Any]]:
+        """What a list shows: late, in both directions."""
+        known_since = self._seconds() - self.list_lag
+        there = [each for arn, each in kind.items() if self._born.get(arn, 0.0) <= known_since]
+        gone = [each for arn, (at, each) in self._gone.items() if f":{what}/" in arn and at > known_since]
+        return there + gone
+
     def tick(self) -> None:
         """Let what is under way come to its end."""
         for arn, connector in list(self.connectors.items()):
-            state = connector["connectorState"]
-            if state == "DELETING":
-                del self.connectors[arn], self.tags[arn]
-            elif state == "CREATING":
-                self._end_creation(connector)
-            elif state in TRANSITIONAL:
-                connector["connectorState"] = "RUNNING"
-        for operation in self.operations.values():
-            self._end_operation(operation)
+            if connector["connectorState"] in (*TRANSITIONAL, "DELETING") and self._is_due(arn):
+                self._end_connector(arn, connector)
+        for arn, operation in self.operations.items():
+            if operation["connectorOperationState"] in ("PENDING", "UPDATE_IN_PROGRESS") and self._is_due(arn):
+                self._end_operation(operation)
         for arn, plugin in list(self.plugins.items()):
             self._end_plugin(arn, plugin)
         for arn, worker in list(self.worker_configurations.items()):
-            if worker["workerConfigurationState"] == "DELETING":
-                del self.worker_configurations[arn], self.tags[arn]
+            if worker["workerConfigurationState"] == "DELETING" and self._is_due(arn):
+                self._remove(self.worker_configurations, arn)
 
     def connector(self, name: str) -> dict[str, Any]:
         """The one connector of a name."""
@@ -109,14 +151,23 @@ class KafkaConnect:
         """The calls of these operations, in order."""
         return [call for call in self.calls if call in operations]
 
+    def _end_connector(self, arn: str, connector: dict[str, Any]) -> None:
+        match connector["connectorState"]:
+            case "DELETING":
+                self._remove(self.connectors, arn)
+            case "CREATING":
+                self._end_creation(connector)
+            case "UPDATING":
+                pass  # with its operation
+            case _:
+                connector["connectorState"] = "RUNNING"
+
     def _end_creation(self, connector: dict[str, Any]) -> None:
         connector["connectorState"] = self.creations.pop(0) if self.creations else "RUNNING"
         if connector["connectorState"] == "FAILED":
             connector["stateDescription"] = {"code": "UnknownError.Unknown", "message": "The last operation failed."}
 
     def _end_operation(self, operation: dict[str, Any]) -> None:
-        if operation["connectorOperationState"] not in ("PENDING", "UPDATE_IN_PROGRESS"):
-            return
         ending = self.updates.pop(0) if self.updates else "UPDATE_COMPLETE"
         operation["connectorOperationState"] = ending
         operation["endTime"] = self._now()
@@ -133,8 +184,10 @@ class KafkaConnect:
             operation["errorInfo"] = {"code": "HealthCheckFailed", "message": "Tasks did not become healthy."}
 
     def _end_plugin(self, arn: str, plugin: dict[str, Any]) -> None:
+        if plugin["customPluginState"] not in ("DELETING", "CREATING") or not self._is_due(arn):
+            return
         if plugin["customPluginState"] == "DELETING":
-            del self.plugins[arn], self.tags[arn]
+            self._remove(self.plugins, arn)
         elif plugin["customPluginState"] == "CREATING":
             plugin["customPluginState"] = self.plugin_creations.pop(0) if self.plugin_creations else "ACTIVE"
             if plugin["customPluginState"] == "CREATE_FAILED":
@@ -177,7 +230,7 @@ class KafkaConnect:
         return {
             "connectors": [
                 {key: value for key, value in each.items() if key not in hidden}
-                for each in self.connectors.values()
+                for each in self._listed(self.connectors, "connector")
                 if each["connectorName"].startswith(prefix)
             ]
         }
@@ -213,7 +266,7 @@ class KafkaConnect:
 
     def _delete_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
         connector = self._get(self.connectors, wanted["connectorArn"])
-        if connector["connectorState"] in TRANSITIONAL:
+        if connector["connectorState"] in (*TRANSITIONAL, "DELETING"):
             raise RefusalError("BadRequestException", f"The connector is {connector['connectorState']}.")
         connector["connectorState"] = "DELETING"
         return {"connectorArn": wanted["connectorArn"], "connectorState": "DELETING"}
@@ -271,11 +324,13 @@ class KafkaConnect:
         return dict(self._get(self.plugins, wanted["customPluginArn"]))
 
     def _list_custom_plugins(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        named = self._starting_with(self.plugins, wanted)
+        named = self._starting_with(self._listed(self.plugins, "custom-plugin"), wanted)
         return {"customPlugins": [{k: v for k, v in each.items() if k != "stateDescription"} for each in named]}
 
     def _delete_custom_plugin(self, wanted: dict[str, Any]) -> dict[str, Any]:
         plugin = self._get(self.plugins, wanted["customPluginArn"])
+        if plugin["customPluginState"] in ("CREATING", "DELETING"):
+            raise RefusalError("BadRequestException", f"The plugin is {plugin['customPluginState']}.")
         self._check_unused(wanted["customPluginArn"])
         plugin["customPluginState"] = "DELETING"
         return {"customPluginArn": wanted["customPluginArn"], "customPluginState": "DELETING"}
@@ -301,7 +356,7 @@ class KafkaConnect:
         return found
 
     def _list_worker_configurations(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        named = self._starting_with(self.worker_configurations, wanted)
+        named = self._starting_with(self._listed(self.worker_configurations, "worker-configuration"), wanted)
         return {"workerConfigurations": [{k: v for k, v in each.items() if k != "content"} for each in named]}
 
     def _delete_worker_configuration(self, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -331,8 +386,8 @@ class KafkaConnect:
         if any(arn in json.dumps(each, default=str) for each in self.connectors.values()):
             raise RefusalError("BadRequestException", "The resource is in use.")
 
-    def _starting_with(self, kind: dict[str, dict[str, Any]], wanted: dict[str, Any]) -> list[dict[str, Any]]:
-        return [each for each in kind.values() if each["name"].startswith(wanted.get("namePrefix", ""))]
+    def _starting_with(self, listed: list[dict[str, Any]], wanted: dict[str, Any]) -> list[dict[str, Any]]:
+        return [each for each in listed if each["name"].startswith(wanted.get("namePrefix", ""))]
 
     def _get(self, kind: dict[str, Any], arn: str) -> Any:
         if arn not in kind:
@@ -341,7 +396,9 @@ class KafkaConnect:
 
     def _arn(self, kind: str, name: str) -> str:
         unique = f"00000000-0000-0000-0000-{next(self._numbers):012d}-4"
-        return f"arn:aws:kafkaconnect:ap-southeast-2:{ACCOUNT}:{kind}/{name}/{unique}"
+        arn = f"arn:aws:kafkaconnect:ap-southeast-2:{ACCOUNT}:{kind}/{name}/{unique}"
+        self._born[arn] = self._seconds()
+        return arn
 
     def _now(self) -> str:
         if self.clock is not None:

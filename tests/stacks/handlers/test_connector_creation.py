@@ -57,7 +57,7 @@ def test_a_strangers_connector_of_that_name_is_left_alone(
     before = json.dumps(connect.connectors)
     source = resource(connector)
     reason = failing(source, configuration(wanted, a="b"))
-    assert f"{NAME} is there already and isn't this resource's (cdc-lake-owner=another/1/Source)" in reason
+    assert f"{NAME} is there already and isn't this resource's (cdc-lake-owner=another/Source)" in reason
     assert source.physical_id is None
     assert json.dumps(connect.connectors) == before
 

@@ -107,8 +107,57 @@ def test_a_request_that_is_no_object_is_refused(text: str) -> None:
         framework.request(event(ResourceProperties={"Request": text}), required={}, optional={})
 
 
+def test_a_key_that_a_newer_version_knows_is_no_reason_to_keep_a_resource() -> None:
+    assert framework.request(event("Delete"), required={"name": str}, optional={}) == {"name": "a", "secret": SECRET}
+    with pytest.raises(ResourceError, match="there is no secret"):
+        framework.request(event(), required={"name": str}, optional={})
+
+
+def test_the_request_before_is_read_as_far_as_it_is_known() -> None:
+    kinds: dict[str, Any] = {"required": {"name": str}, "optional": {}}
+    assert framework.old_request(event(), **kinds) is None
+    old = event()["ResourceProperties"]
+    assert framework.old_request(event(OldResourceProperties=old), **kinds) == {"name": "a", "secret": SECRET}
+    assert framework.old_request(event(OldResourceProperties={"Request": "{}"}), **kinds) is None
+
+
+def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
+    """Nobody would repeat it: CloudFormation takes its failure for the request's."""
+    began, until = clock.seconds, clock.seconds + 180
+
+    def start(_event: object) -> dict[str, Any]:
+        if clock.seconds < until:
+            raise client_error("ThrottlingException")
+        return {"PhysicalResourceId": "name"}
+
+    def never(_event: object) -> Done:
+        raise AssertionError
+
+    patient = Handler(start=start, settle=never, remove=never)
+    assert patient.on_event(event(), None)["PhysicalResourceId"] == "name"
+    # Less than the functions' five minutes, a call that begins at the last moment included.
+    assert framework.PATIENCE_SECONDS + framework.LONGEST_PAUSE_SECONDS + framework.CALL_SECONDS / 2 < 300
+    assert clock.seconds - began < 180 + framework.LONGEST_PAUSE_SECONDS
+    until = clock.seconds + 10_000
+    with pytest.raises(ResourceError, match="ThrottlingException"):
+        patient.on_event(event(), None)
+
+
+def test_an_error_of_the_service_passes_whatever_it_is_called() -> None:
+    error = ClientError(
+        {"Error": {"Code": "Odd"}, "ResponseMetadata": {"HTTPStatusCode": 503}},  # type: ignore[typeddict-item]
+        "AddJobFlowSteps",
+    )
+    assert framework.passing(error) == "AddJobFlowSteps again after Odd"
+    assert framework.passing(client_error("InternalServerError"))
+    assert framework.passing(client_error("LimitExceededException")) is None
+
+
 def test_an_owner_stays_the_same_through_its_events() -> None:
     first = framework.owner(event())
     assert first == framework.owner(event("Delete", RequestId="2"))
-    assert first == "dev-cdc-lake-connectors/11111111-2222/Source"
-    assert len(first) <= 256
+    assert first == "dev-cdc-lake-connectors/Source"
+
+
+def test_a_stack_that_is_made_again_owns_what_the_last_attempt_left() -> None:
+    assert framework.owner(event(StackId=f"{STACK_ID}9")) == framework.owner(event())

@@ -1,0 +1,83 @@
+"""CDK's provider framework, as far as CloudFormation and a handler see it.
+
+Written after aws-cdk-lib's custom-resources/lib/provider-framework/runtime/framework.js and cfn-response.js;
+test_provider_framework.py gives both the same calls and compares their answers.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+CREATE_FAILED = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
+MISSING_ID = "AWSCDK::CustomResourceProviderFramework::MISSING_PHYSICAL_ID"
+
+Payload = dict[str, Any]
+UserFunction = Callable[[Payload], Payload]
+
+
+class UserError(Exception):
+    """Lambda says that the user's function failed: it raised, or it is no more."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What CloudFormation is told. `reason` is the handler's own words, when it failed."""
+
+    status: str
+    physical_id: str
+    data: Payload
+    reason: str = ""
+
+
+def on_event(user: UserFunction, event: Payload) -> Answer | Payload:
+    """The framework's first function: an answer, or the event that the waiter begins with."""
+    if event["RequestType"] == "Delete" and event["PhysicalResourceId"] == CREATE_FAILED:
+        return Answer("SUCCESS", CREATE_FAILED, {})
+    try:
+        result = user(event)
+        merged = {**event, **result, "PhysicalResourceId": result.get("PhysicalResourceId") or _default_id(event)}
+        if event["RequestType"] == "Delete" and merged["PhysicalResourceId"] != event["PhysicalResourceId"]:
+            raise UserError("DELETE: cannot change the physical resource ID")
+    except UserError as error:
+        marker = CREATE_FAILED if event["RequestType"] == "Create" else MISSING_ID
+        return Answer("FAILED", event.get("PhysicalResourceId") or marker, {}, str(error))
+    return merged
+
+
+def is_complete(user: UserFunction, waiting: Payload) -> Answer | None:
+    """One call of the waiter; None when it will call again."""
+    try:
+        result = user(waiting)
+        if not result["IsComplete"]:
+            if result.get("Data"):
+                raise UserError('"Data" is not allowed if "IsComplete" is "False"')
+            return None
+    except UserError as error:
+        return Answer("FAILED", waiting["PhysicalResourceId"], {}, str(error))
+    answer = {**waiting, **result, "Data": {**waiting.get("Data", {}), **result.get("Data", {})}}
+    return Answer("SUCCESS", answer["PhysicalResourceId"], answer["Data"])
+
+
+def on_timeout(waiting: Payload) -> Answer:
+    """What is said when the waiter has called for as long as it may."""
+    return Answer("FAILED", waiting["PhysicalResourceId"], {}, "Operation timed out")
+
+
+def user_function(handler: ModuleType, name: str, dies: type[BaseException]) -> UserFunction:
+    """A handler's function behind Lambda: everything crosses as JSON, and what it raises is a failed call."""
+
+    def call(payload: Payload) -> Payload:
+        try:
+            answer = getattr(handler, name)(json.loads(json.dumps(payload)), None)
+        except (Exception, dies) as error:
+            raise UserError(str(error)) from error
+        result: Payload = json.loads(json.dumps(answer))
+        return result
+
+    return call
+
+
+def _default_id(event: Payload) -> str:
+    return str(event["RequestId"] if event["RequestType"] == "Create" else event["PhysicalResourceId"])
