@@ -7,14 +7,15 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from db.errors import LoadError, UnreachableError
+from db.errors import LoadError, LoginError, UnreachableError
 
 CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
+WRONG_PASSWORD = "password authentication failed"  # noqa: S105  what the server says
 # What libpq says → what the user can do about it.
 _HINTS = {
-    "password authentication failed": "check the user and the password",
+    WRONG_PASSWORD: "check the user and the password",
     "no password supplied": "give the password when asked, or in PGPASSWORD",
     "Connection refused": "is PostgreSQL running there?",
     "timeout expired": "check host, port and firewall",
@@ -27,7 +28,8 @@ _HINTS = {
 def connect(parameters: Mapping[str, Any]) -> Connection:
     """Open a connection; `parameters` as for psycopg2.connect (host, port, dbname, user, password).
 
-    A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass.
+    A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass,
+    LoginError when the password isn't taken.
     """
     settings = {"sslmode": _ssl_mode(str(parameters.get("host", ""))), **parameters}
     try:
@@ -40,6 +42,8 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         )
     except psycopg2.OperationalError as error:
         text = _explain(error, parameters)
+        if WRONG_PASSWORD in str(error):
+            raise LoginError(text) from error
         # A server that answers has refused us; it would again.
         refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
         raise (LoadError if refused else UnreachableError)(text) from error

@@ -15,6 +15,10 @@ class UnreachableError(LaterError):
     """The database can't be reached now; that may pass."""
 
 
+class LoginError(LoadError):
+    """The server doesn't take this user's password: it is wrong, or it is being changed."""
+
+
 class NewerError(LoadError):
     """The database's outbox is of a newer version than this code."""
 

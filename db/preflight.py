@@ -16,7 +16,7 @@ def check(cursor: Cursor, *, replace: bool) -> None:
         _check_nobody_reads(cursor)
     else:
         _check_nothing_there(cursor)
-    _check_role(cursor)
+    check_role(cursor)
 
 
 def has_schema(cursor: Cursor) -> bool:
@@ -32,6 +32,21 @@ def has_publication(cursor: Cursor) -> bool:
 def has_slot(cursor: Cursor) -> bool:
     """Tell whether a replication slot, active or not, is waiting for this database's changes."""
     return _exists(cursor, "SELECT 1 FROM pg_replication_slots WHERE database = current_database()")
+
+
+def check_role(cursor: Cursor) -> None:
+    """Raise LoadError when a role of the connector's name is an administrator: it would get a known password.
+
+    On RDS and Aurora nobody is a superuser; a member of rds_superuser is what comes next to it.
+    """
+    cursor.execute(
+        "SELECT EXISTS (SELECT FROM pg_roles r WHERE rolname = %s AND (rolsuper OR rolcreaterole OR rolcreatedb"
+        " OR rolbypassrls OR EXISTS (SELECT FROM pg_roles admin WHERE pg_has_role(r.oid, admin.oid, 'MEMBER')"
+        " AND (admin.rolsuper OR admin.rolname = 'rds_superuser'))))",
+        (CONNECTOR_ROLE,),
+    )
+    if cursor.fetchone() == (True,):
+        raise LoadError(f"the role {CONNECTOR_ROLE} is there with an administrator's rights: rename or demote it first")
 
 
 def _check_wal_level(cursor: Cursor) -> None:
@@ -56,15 +71,6 @@ def _check_nobody_reads(cursor: Cursor) -> None:
     cursor.execute("SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1")
     if row := cursor.fetchone():
         raise LoadError(f"the replication slot {row[0]} is in use: stop the connector, then load with --replace")
-
-
-def _check_role(cursor: Cursor) -> None:
-    cursor.execute(
-        "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls FROM pg_roles WHERE rolname = %s",
-        (CONNECTOR_ROLE,),
-    )
-    if cursor.fetchone() == (True,):
-        raise LoadError(f"the role {CONNECTOR_ROLE} is there with an administrator's rights: rename or demote it first")
 
 
 def _exists(cursor: Cursor, query: str, *values: str) -> bool:

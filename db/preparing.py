@@ -22,8 +22,8 @@ def prepare(
 
     Then its outbox gets this code's version and the mode of `options`, and the connector's role the password and rights
     that it should have. What the tables hold is their users' by then: sample data and scale no longer count. Raises
-    LoadError when a schema of that name is there that isn't whole, and what `db.migrating.migrate` raises, whose
-    `refresh_s` this is.
+    LoadError when a schema of that name is there that isn't whole or the connector's role is an administrator, both
+    with nothing changed, and what `db.migrating.migrate` raises, whose `refresh_s` this is.
     """
     started = time.monotonic()
     with transaction(connection_parameters) as cursor:
@@ -31,6 +31,7 @@ def prepare(
         there = preflight.has_schema(cursor)
         if there:
             check_whole(cursor)
+            preflight.check_role(cursor)
         else:
             preflight.check(cursor, replace=False)
             chunks, totals = source(options, _quiet)

@@ -13,6 +13,7 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from contract import source_tags
 from plugins.connectors import SourceSettings
 from stacks import handler_code, wheels
 from stacks.checks import acknowledge
@@ -275,7 +276,14 @@ class DatabaseStack(Stack):
         secrets = [self._master_secret().secret_arn, self.connector_secret.secret_arn]
         return [
             iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=secrets),
-            iam.PolicyStatement(actions=["rds:DescribeDBClusters"], resources=[self.cluster.cluster_arn]),
+            iam.PolicyStatement(
+                actions=["rds:DescribeDBClusters", "rds:ListTagsForResource"], resources=[self.cluster.cluster_arn]
+            ),
+            iam.PolicyStatement(
+                actions=["rds:AddTagsToResource", "rds:RemoveTagsFromResource"],
+                resources=[self.cluster.cluster_arn],
+                conditions={"ForAllValues:StringLike": {"aws:TagKeys": [source_tags.KEYS]}},
+            ),
         ]
 
     def _master_secret(self) -> secretsmanager.ISecret:

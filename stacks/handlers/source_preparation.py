@@ -1,25 +1,29 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`, and `sqlHash`, which only has to differ when db/sql does. Attribute: `Loaded`, the orders
-that this request loaded. Data that is there stays, and its outbox is migrated in place; deleting drops the connector's
-replication slot and leaves the data.
+`sampleData`, `sampleScale`, and `sqlHash`, which only has to differ when db/sql does. Attributes: `Loaded`, the orders
+that this request loaded, and `Generation`, another one whenever the database is prepared for a new life: offsets of the
+one before are worth nothing, since their slot is gone. Data that is there stays, and its outbox is migrated in place.
+
+Deleting drops the connector's replication slot and leaves the data; who has prepared a cluster is in its tags
+(source_record.py). A resource that never succeeded has nothing to drop. Of two that share a database, because one was
+renamed, the last one drops it.
 """
 
 import functools
+import json
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.exceptions import ClientError
 
-from db.errors import LaterError, LoadError, NewerError, UnreachableError
-from db.loading import LoadOptions
+from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError
+from db.loading import LoadOptions, LoadReport
 from db.preparing import prepare
 from db.secret import connection_parameters
 from db.slots import drop_slot
-from stacks.handlers import framework
+from stacks.handlers import framework, source_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ _REQUEST = {
 }
 # Of the 15 minutes that a function may run: the rest of the rows is for the next call.
 REFRESH_S = 600.0
+GENERATION_DIGITS = 8
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -50,8 +55,13 @@ def client() -> "RDSClient":
 def start(event: Event) -> dict[str, Any]:
     """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all."""
     wanted = _request(event)
-    first = f"{wanted['clusterIdentifier']}/{wanted['database']}/prepared"
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", first)}
+    if event["RequestType"] == "Update":
+        return {"PhysicalResourceId": event["PhysicalResourceId"]}
+    found = source_record.look(client(), wanted["clusterIdentifier"])
+    # A renamed resource goes on where the one before it is: slot and offsets are still that one's.
+    generation = found.generation if found else None
+    generation = generation or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
+    return {"PhysicalResourceId": f"{wanted['clusterIdentifier']}/{wanted['database']}/prepared/{generation}"}
 
 
 def settle(event: Event) -> Progress:
@@ -61,23 +71,19 @@ def settle(event: Event) -> Progress:
     """
     wanted = _request(event)
     try:
-        options = LoadOptions(
-            connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
-            mode=wanted["outboxMode"],
-            scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
-            empty=not wanted["sampleData"],
-        )
-        report = prepare(_master(wanted), options, refresh_s=REFRESH_S)
+        report = _prepare(wanted)
+    except LoginError as error:
+        return _refused(error)
     except LaterError as error:
         return Waiting(str(error))
     except NewerError as error:
         _log.warning("%s: %s", wanted["database"], error)
-        return Done(data={"Loaded": 0})
+        report = None
     except LoadError as error:
         raise ResourceError(str(error)) from error
-    if report is None:
-        _log.info("%s is prepared already: sample data and scale no longer count", wanted["database"])
-    return Done(data={"Loaded": report.events if report else 0})
+    generation = event["PhysicalResourceId"].rpartition("/")[2]
+    _enter(event, wanted, generation, found_prepared=report is None)
+    return Done(data={"Loaded": report.events if report else 0, "Generation": generation})
 
 
 def remove(event: Event) -> Progress:
@@ -85,16 +91,71 @@ def remove(event: Event) -> Progress:
 
     A database that is gone has none; one that is only out of reach still has.
     """
-    wanted = _request(event)
-    if not _cluster_exists(wanted["clusterIdentifier"]):
-        return Done()
     try:
-        gone = drop_slot(_master(wanted), wanted["slot"])
-    except UnreachableError as error:
-        return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
-    except LoadError as error:
-        raise ResourceError(str(error)) from error
-    return Done() if gone else Waiting(f"the replication slot {wanted['slot']} is in use: delete its connector first")
+        wanted = _request(event)
+    except ResourceError:
+        # A request that was refused has made nothing.
+        return Done()
+    found = source_record.look(client(), wanted["clusterIdentifier"])
+    owner = _owner(event)
+    if found is None or not found.has(owner):
+        return Done()
+    if not found.others(owner):
+        try:
+            gone = drop_slot(_master(wanted), wanted["slot"])
+        except LoginError as error:
+            return _refused(error)
+        except UnreachableError as error:
+            return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
+        except LoadError as error:
+            raise ResourceError(str(error)) from error
+        if not gone:
+            return Waiting(f"the replication slot {wanted['slot']} is in use: delete its connector first")
+    source_record.release(client(), found, owner)
+    return Done()
+
+
+def _prepare(wanted: Mapping[str, Any]) -> LoadReport | None:
+    options = LoadOptions(
+        connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
+        mode=wanted["outboxMode"],
+        scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
+        empty=not wanted["sampleData"],
+    )
+    report = prepare(_master(wanted), options, refresh_s=REFRESH_S)
+    if report is None:
+        _log.info("%s is prepared already: sample data and scale no longer count", wanted["database"])
+    return report
+
+
+def _refused(error: LoginError) -> Waiting:
+    """Secrets Manager changes the password in the database first and in the secret some seconds later.
+
+    The next call reads the secret anew. "Rotation by Lambda function" of its user guide: set_secret, test_secret, and
+    only finish_secret makes the new one AWSCURRENT.
+    """
+    return Waiting(f"{error}: the master's secret says another password than the database has, or is being rotated")
+
+
+def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_prepared: bool) -> None:
+    """Enter us as a preparation of the cluster. Who finds it prepared and nobody in charge may have missed changes."""
+    found = source_record.look(client(), wanted["clusterIdentifier"])
+    if found is None:
+        raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
+    owner = _owner(event)
+    begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
+    source_record.claim(client(), found, owner, generation, missed=found_prepared and begins)
+
+
+def _owner(event: Event) -> str:
+    """Stack name and logical id: a stack that is made again after a failure is the same one to its cluster."""
+    return f"{event['StackId'].split('/')[1]}/{event['LogicalResourceId']}"
+
+
+def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
+    """Whether an update is for another cluster than before: a restored one."""
+    old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
+    return bool(old.get("clusterIdentifier") != wanted["clusterIdentifier"])
 
 
 def _request(event: Event) -> dict[str, Any]:
@@ -103,16 +164,6 @@ def _request(event: Event) -> dict[str, Any]:
 
 def _master(wanted: Mapping[str, Any]) -> dict[str, str | int]:
     return connection_parameters(wanted["masterSecret"]) | {"dbname": wanted["database"]}
-
-
-def _cluster_exists(identifier: str) -> bool:
-    try:
-        found = client().describe_db_clusters(DBClusterIdentifier=identifier)
-    except ClientError as error:
-        if framework.error_code(error) == "DBClusterNotFoundFault":
-            return False
-        raise
-    return any(cluster.get("Status") != "deleting" for cluster in found["DBClusters"])
 
 
 _handler = Handler(start=start, settle=settle, remove=remove)
