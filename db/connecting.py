@@ -7,6 +7,7 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
+from contract import rds_ca
 from db.errors import LoadError, LoginError, UnreachableError
 
 CONNECT_TIMEOUT_S = 10
@@ -22,7 +23,10 @@ _HINTS = {
     "could not translate host name": "check the host's name",
     "does not exist": "create it, or check --dbname and --user",
     "server does not support SSL": "a password only goes to another machine over TLS",
+    "certificate verify failed": "it must be signed by RDS's authority in contract/rds-ca.pem, or by PGSSLROOTCERT's",
+    "does not match host name": "give the server's own name as --host, and a tunnel's address as --hostaddr",
 }
+_WRONG_SERVER = ("certificate verify failed", "does not match host name")
 
 
 def connect(parameters: Mapping[str, Any]) -> Connection:
@@ -31,7 +35,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
     A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass,
     LoginError when the password isn't taken.
     """
-    settings = {"sslmode": _ssl_mode(str(parameters.get("host", ""))), **parameters}
+    settings = {**_tls(str(parameters.get("host", "")), str(parameters.get("hostaddr", ""))), **parameters}
     try:
         opened: Connection = psycopg2.connect(
             **settings,
@@ -44,8 +48,9 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         text = _explain(error, parameters)
         if WRONG_PASSWORD in str(error):
             raise LoginError(text) from error
-        # A server that answers has refused us; it would again.
+        # A server that answers has refused us, or isn't the one that we want; it would be so again.
         refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
+        refused = refused or any(symptom in text for symptom in _WRONG_SERVER)
         raise (LoadError if refused else UnreachableError)(text) from error
     if opened.server_version < OLDEST_SERVER:
         opened.close()
@@ -53,13 +58,21 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
     return opened
 
 
-def _ssl_mode(host: str) -> str:
-    """Require TLS, except on this machine; the user's own stricter choice in PGSSLMODE stands."""
+def _tls(host: str, address: str) -> dict[str, str]:
+    """Verify RDS's servers by Amazon's certificate authority; require TLS of all others, except on this machine.
+
+    The user's own stricter choice in PGSSLMODE stands, and so does another authority in PGSSLROOTCERT.
+    """
+    if rds_ca.is_rds(host):
+        return {"sslmode": "verify-full", "sslrootcert": os.environ.get("PGSSLROOTCERT") or str(rds_ca.BUNDLE)}
     chosen = os.environ.get("PGSSLMODE", "")
     if chosen in ("verify-ca", "verify-full"):
-        return chosen
-    here = host in ("", "localhost", "::1") or host.startswith(("127.", "/"))
-    return "prefer" if here else "require"
+        return {"sslmode": chosen}
+    return {"sslmode": "prefer" if _is_here(host) and _is_here(address) else "require"}
+
+
+def _is_here(host: str) -> bool:
+    return host in ("", "localhost", "::1") or host.startswith(("127.", "/"))
 
 
 def _explain(error: psycopg2.Error, parameters: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from db.command_line import (
     DatabaseName,
     Host,
+    HostAddress,
     Port,
     SecretId,
     UserName,
@@ -32,6 +33,7 @@ def main(
     *,
     secret_id: SecretId = None,
     host: Host = None,
+    hostaddr: HostAddress = None,
     port: Port = None,
     dbname: DatabaseName = None,
     user: UserName = None,
@@ -58,7 +60,8 @@ def main(
     Manager, or are asked for.
     """
     try:
-        parameters = connection_parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
+        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
+        parameters = connection_parameters(secret_id, given)
         if not yes:
             _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
         if "password" not in parameters:

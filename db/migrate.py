@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from db.command_line import DatabaseName, Host, Port, SecretId, UserName, ask_password, connection_parameters
+from db.command_line import (
+    DatabaseName,
+    Host,
+    HostAddress,
+    Port,
+    SecretId,
+    UserName,
+    ask_password,
+    connection_parameters,
+)
 from db.errors import LoadError
 from db.loading import transaction
 from db.migrating import NOTHING_CHANGED, PATIENCE_S, Migration, migrate
@@ -20,6 +29,7 @@ def main(
     *,
     secret_id: SecretId = None,
     host: Host = None,
+    hostaddr: HostAddress = None,
     port: Port = None,
     dbname: DatabaseName = None,
     user: UserName = None,
@@ -36,7 +46,8 @@ def main(
     comes from PGPASSWORD, from AWS Secrets Manager, or is asked for.
     """
     try:
-        parameters = connection_parameters(secret_id, {"host": host, "port": port, "dbname": dbname, "user": user})
+        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
+        parameters = connection_parameters(secret_id, given)
         if "password" not in parameters:
             parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
         with transaction(parameters, failing=NOTHING_CHANGED) as cursor:

@@ -7,6 +7,7 @@ from typing import Any
 import boto3
 from confluent_kafka import TopicPartition
 
+from contract import rds_ca
 from local.lake import Lake
 from local.reconcile import Comparison
 from local.resnapshot.run import Wanted, resnapshot
@@ -48,7 +49,8 @@ def database(environment: Environment, session: boto3.Session) -> dict[str, Any]
         "dbname": environment.database.name,
         "user": values["username"],
         "password": values["password"],
-        "sslmode": "require",
+        "sslmode": "verify-full",
+        "sslrootcert": str(rds_ca.BUNDLE),
     }
 
 

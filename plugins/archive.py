@@ -28,6 +28,8 @@ ATTEMPT_SECONDS = 240
 WAITS_SECONDS = (1, 3, 9)
 # The earliest date that a zip can hold, so that the same jars always make the same bytes.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
+# Where a worker's class loader finds the files that a plugin is given beside its releases.
+RESOURCES_JAR = "cdc-lake-resources.jar"
 _TRANSIENT_STATUS = (408, 425, 429)
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
@@ -101,11 +103,12 @@ def download(
     raise AssertionError("unreachable")
 
 
-def repack(archives: Sequence[Path], target: Path) -> Digest:
+def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, str] | None = None) -> Digest:
     """Write the jars of zip, tar.gz and jar files to the root of one zip; the same jars always make the same bytes.
 
-    Works in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it, two different
-    jars of one name, no jar at all, or more than 1 GiB; then there is no file.
+    `resources`, files by name (ASCII), become one more jar: what is on the class path needs no path on a worker. Works
+    in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it, two different jars of
+    one name, no jar at all, or more than 1 GiB; then there is no file.
     """
     work = target.with_name(f"{target.name}.jars")
     work.mkdir()
@@ -116,6 +119,8 @@ def repack(archives: Sequence[Path], target: Path) -> Digest:
                 _keep(jars, name, sha256, archive)
         if not jars:
             raise ArchiveError(f"no jar in {', '.join(archive.name for archive in archives)}")
+        if resources:
+            _keep(jars, RESOURCES_JAR, _resources_jar(resources, work), target)
         _write_zip(target, {name: work / sha256 for name, (_archive, sha256) in jars.items()})
     except BaseException:
         target.unlink(missing_ok=True)
@@ -125,6 +130,22 @@ def repack(archives: Sequence[Path], target: Path) -> Digest:
             leftover.unlink()
         work.rmdir()
     return digest(target)
+
+
+def _resources_jar(resources: Mapping[str, str], work: Path) -> str:
+    """Make the jar of the resources at `work/<SHA-256>`; return the hash."""
+    files = work / "resources"
+    files.mkdir()
+    for name, text in resources.items():
+        (files / name).write_text(text, encoding="ascii")
+    partial = work / "partial"
+    _write_zip(partial, {name: files / name for name in resources})
+    for name in resources:
+        (files / name).unlink()
+    files.rmdir()
+    sha256 = digest(partial).sha256
+    partial.rename(work / sha256)
+    return sha256
 
 
 def digest(path: Path) -> Digest:

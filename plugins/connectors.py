@@ -62,8 +62,10 @@ class SourceSettings:
 
     `database_password` is a reference that a config provider of the worker resolves, such as
     `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
-    configurations in a topic, so a password itself is refused. Intervals are in milliseconds. `largest_event_bytes` is
-    the size of an event's JSON that must get through (contract/sizes.py).
+    configurations in a topic, so a password itself is refused. `database_root_certificate` names a resource on the
+    plugin's class path (plugins/archive.py), whose certificate verify-ca and verify-full check the server's by.
+    Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
+    (contract/sizes.py).
     """
 
     name: str = "orders-source"
@@ -73,6 +75,7 @@ class SourceSettings:
     database_user: str = "cdc_connector"
     database_password: str
     database_sslmode: str = "require"
+    database_root_certificate: str | None = None
     topic_prefix: str
     publication_name: str = "cdc_publication"
     slot_name: str = "cdc_orders"
@@ -95,6 +98,10 @@ class SourceSettings:
             # The value isn't repeated: it may be a password.
             raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
         _one_of("database_sslmode", self.database_sslmode, SSL_MODES)
+        if self.database_root_certificate is not None and not self.database_sslmode.startswith("verify-"):
+            raise ValueError(
+                "database_sslmode must be verify-full with a root certificate, which nothing else looks at"
+            )
         _match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
         _match(_IDENTIFIER, "publication_name", self.publication_name)
         _match(_SLOT, "slot_name", self.slot_name)
@@ -185,6 +192,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "database.user": settings.database_user,
         "database.password": settings.database_password,
         "database.sslmode": settings.database_sslmode,
+        **_root_certificate(settings),
         "topic.prefix": settings.topic_prefix,
         "table.include.list": EVENTS_TABLE,
         "snapshot.mode": settings.snapshot_mode,
@@ -193,6 +201,19 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **source_values(),
         **_topic_creation(settings),
         **_large_events(settings),
+    }
+
+
+def _root_certificate(settings: SourceSettings) -> dict[str, str]:
+    """Give PostgreSQL's driver the certificate by its class loader: MSK Connect documents no path of a plugin's files.
+
+    `driver.` passes on what follows. Without the resource the driver connects to nobody; it checks names as always.
+    """
+    if settings.database_root_certificate is None:
+        return {}
+    return {
+        "driver.sslfactory": "org.postgresql.ssl.SingleCertValidatingFactory",
+        "driver.sslfactoryarg": f"classpath:{settings.database_root_certificate}",
     }
 
 

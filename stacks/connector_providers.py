@@ -18,10 +18,13 @@ OWN_NAMES = (
 )
 OWNER_TAG = "cdc-lake-owner"
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
-# What CreateConnector does in the caller's name, as the service authorization reference lists it.
+# What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
+# missing on purpose: with it, AWS would write the policy that lets workers' logs into the group, and whoever has it may
+# write any other of the account. The stack writes that policy itself (connectors.py); the CloudWatch Logs user guide
+# ("Logs sent to CloudWatch Logs") wants the right only from who has to write it.
 _NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
 _DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")
-_LOGS = ("DescribeLogGroups", "DescribeResourcePolicies", "PutResourcePolicy")
+_LOGS = ("DescribeLogGroups", "DescribeResourcePolicies")
 
 
 class ConnectorProviders(Construct):
@@ -56,7 +59,8 @@ class ConnectorProviders(Construct):
         """Make the provider of the connectors `names`, which run under these roles and log into this group."""
         reading_logs = iam.PolicyStatement(
             actions=["logs:DescribeLogStreams", "logs:GetLogEvents"],
-            resources=[log_group_arn, f"{log_group_arn}:log-stream:*"],
+            # It ends in `:*`, and so stands for the group and its streams.
+            resources=[log_group_arn],
         )
         rights = [*self._connector_rights(names), *self._passing_rights(role_arns), reading_logs]
         provider = HandlerProvider(self, "Connector", module="connector", waits=True, statements=rights)
@@ -104,10 +108,11 @@ class ConnectorProviders(Construct):
                 resources=[linked],
                 conditions={"StringEquals": {"iam:AWSServiceName": service}},
             ),
-            iam.PolicyStatement(
-                actions=[*(f"ec2:{name}" for name in _NETWORK), *(f"logs:{name}" for name in (*_DELIVERY, *_LOGS))],
-                resources=["*"],
-            ),
+            # CreateNetworkInterface names resources, but MSK Connect does it in its own role: what is asked of us, and
+            # with which of them, isn't documented. The others only read.
+            iam.PolicyStatement(actions=[f"ec2:{name}" for name in _NETWORK], resources=["*"]),
+            # A delivery is no resource in IAM: `*` is the only one that these actions know, and the user guide's.
+            iam.PolicyStatement(actions=[f"logs:{name}" for name in (*_DELIVERY, *_LOGS)], resources=["*"]),
         ]
 
     @staticmethod

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _HOSTNAME = "database.endpoint"
 _PASSWORD = "${secretsmanager:connector:password}"  # noqa: S105  a reference
 MAXIMUM_REPLICATION = 3
+# What the certificate of the database's authority is called on the source plugin's class path.
+ROOT_CERTIFICATE = "rds-ca.pem"
 
 
 def replication_factor(environment: "Environment") -> int:
@@ -27,6 +29,8 @@ def source_settings(environment: "Environment") -> SourceSettings:
         database_hostname=_HOSTNAME,
         database_name=environment.database.name,
         database_password=_PASSWORD,
+        database_sslmode="verify-full",
+        database_root_certificate=ROOT_CERTIFICATE,
         topic_prefix=environment.connectors.topic_prefix,
         topic_replication_factor=replication_factor(environment),
         largest_event_bytes=environment.streaming.largest_event_bytes,

@@ -5,16 +5,18 @@ from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from contract import rds_ca
 from plugins.connectors import offset_topic, sink_connector, source_connector
 from plugins.kafka_access import Grant, sink_access, source_access
 from plugins.versions import Release, load_versions
 from stacks.connector_providers import ConnectorProviders
 from stacks.connector_restarts import ConnectorRestarts
 from stacks.connector_roles import ConnectorRole
-from stacks.connector_settings import sink_settings, source_settings
+from stacks.connector_settings import ROOT_CERTIFICATE, sink_settings, source_settings
 from stacks.database import DatabaseStack
 from stacks.environment import Connector, Environment
 from stacks.lake import LakeStack
@@ -89,6 +91,7 @@ class ConnectorsStack(Stack):
             name=self._source.name,
             provider=provider,
             releases=[versions.debezium, versions.config_provider],
+            resources={ROOT_CERTIFICATE: rds_ca.root(self._environment.region)},
             configuration=self._source_configuration(),
             worker_properties=self._source_worker(),
             role=role,
@@ -109,12 +112,29 @@ class ConnectorsStack(Stack):
         )
 
     def _log_group(self) -> logs.LogGroup:
-        return logs.LogGroup(
+        """Make the workers' log, and let log delivery write it, so that the handlers needn't have the right to."""
+        group = logs.LogGroup(
             self,
             "WorkerLog",
             retention=retention(self._environment.connectors.log_retention_days),
             removal_policy=removal(self._environment),
         )
+        here = f"{self.region}:{self.account}"
+        # As AWS would write it itself: CloudWatch Logs user guide, "Logs sent to CloudWatch Logs".
+        group.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AWSLogDeliveryWrite20150319",
+                principals=[iam.ServicePrincipal("delivery.logs.amazonaws.com")],
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                # The group's own ARN ends in `:*`, which would go between its name and the stream's.
+                resources=[f"arn:{self.partition}:logs:{here}:log-group:{group.log_group_name}:log-stream:*"],
+                conditions={
+                    "StringEquals": {"aws:SourceAccount": self.account},
+                    "ArnLike": {"aws:SourceArn": f"arn:{self.partition}:logs:{here}:*"},
+                },
+            )
+        )
+        return group
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
         arn, name = self._streaming.cluster_arn, self._streaming.cluster_name
@@ -153,6 +173,7 @@ class ConnectorsStack(Stack):
         name: str,
         provider: HandlerProvider,
         releases: list[Release],
+        resources: dict[str, str] | None = None,
         configuration: dict[str, str],
         worker_properties: dict[str, str],
         role: ConnectorRole,
@@ -168,6 +189,7 @@ class ConnectorsStack(Stack):
                 "bucket": self._lake.artefacts.bucket_name,
                 "prefix": PLUGIN_KEYS,
                 "releases": [release.request() for release in releases],
+                **({"resources": resources} if resources else {}),
             },
         )
         worker = self._resource(
@@ -194,7 +216,8 @@ class ConnectorsStack(Stack):
                 **self._cluster(),
             },
         )
-        connector.node.add_dependency(role)
+        # With the policy below it, without which MSK Connect would have to write one.
+        connector.node.add_dependency(role, self.log_group)
         return connector
 
     def _cluster(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from contract import source_tags
+from contract import rds_ca, source_tags
 from plugins.connectors import SourceSettings
 from stacks import handler_code, wheels
 from stacks.checks import acknowledge
@@ -124,6 +124,8 @@ class DatabaseStack(Stack):
                 instance_type=ec2.InstanceType(self._settings.instance_class),
                 auto_minor_version_upgrade=False,
                 publicly_accessible=False,
+                # Every client verifies it (contract/rds_ca.py): not whatever the account's default is by then.
+                ca_certificate=rds.CaCertificate.of(rds_ca.IDENTIFIER),
             )
             for name in names
         ]

@@ -9,7 +9,7 @@ import botocore
 ROOT = Path(__file__).resolve().parents[1]
 STAGING = ROOT / "build" / "handlers"
 # What belongs to a package besides its modules.
-DATA_SUFFIXES = (".py", ".toml", ".sql", ".json")
+DATA_SUFFIXES = (".py", ".toml", ".sql", ".json", ".pem")
 # Lambda's own botocore may be older than ours and not know of UpdateConnector's newest members. The path is what
 # botocore looks for, in its own folder and in AWS_DATA_PATH.
 API_MODEL = Path("kafkaconnect", "2021-09-14", "service-2.json.gz")

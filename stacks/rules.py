@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contract import rds_ca
 from contract.sizes import DERIVED_KEYS
 from plugins import connectors, kcql, sink_properties
 from plugins.versions import load_versions
@@ -33,7 +34,10 @@ _OWN_KEYS = frozenset(
         "connect.s3.kcql",
         "database.dbname",
         "database.hostname",
+        "database.sslmode",
         "database.user",
+        "driver.sslfactory",
+        "driver.sslfactoryarg",
         "name",
         "publication.name",
         "slot.name",
@@ -59,6 +63,13 @@ def _zones(environment: "Environment") -> Iterator[Problem]:
     for zone in zones:
         if not re.fullmatch(rf"{re.escape(environment.region)}[a-z]", zone):
             yield "availability_zones", f"{zone!r} isn't a zone of {environment.region}"
+
+
+def _certificate(environment: "Environment") -> Iterator[Problem]:
+    try:
+        rds_ca.root(environment.region)
+    except ValueError as error:
+        yield "region", str(error)
 
 
 def _network(environment: "Environment") -> Iterator[Problem]:
@@ -242,6 +253,7 @@ def _processing(environment: "Environment") -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _zones,
+    _certificate,
     _network,
     _vpn,
     _production,

@@ -1,10 +1,12 @@
 """Custom resource: a plugin of MSK Connect, made of pinned releases. Changed content is a new one, under a new name.
 
 Request: `name`, `bucket` and `prefix` (where its zip is kept), `releases` (each `url`, `file`, `size`, `sha256`),
-`description`, `tags`. Attributes: `Name`, `Arn`, `Revision`, `Key`, `Sha256`.
+`resources` (files for the class path, text by name), `description`, `tags`. Attributes: `Name`, `Arn`, `Revision`,
+`Key`, `Sha256`.
 """
 
 import functools
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ KIND = kafka_connect.Immutable(
     delete="delete_custom_plugin",
 )
 RELEASE_KEYS = {"url", "file", "size", "sha256"}
+RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @functools.cache
@@ -41,7 +44,7 @@ def start(event: Event) -> dict[str, Any]:
     """Bring the releases, verify and repack them, upload the zip and create the plugin, unless it is there."""
     wanted = _wanted(event)
     with tempfile.TemporaryDirectory() as folder:
-        path, found = _pack(wanted["releases"], Path(folder))
+        path, found = _pack(wanted, Path(folder))
         name = framework.named_by_content(wanted["name"], found.sha256)
         # Before anything is uploaded: what is there may be another's.
         KIND.is_there(event, name)
@@ -73,8 +76,11 @@ def _wanted(event: Event) -> dict[str, Any]:
     wanted = framework.request(
         event,
         required={"name": str, "bucket": str, "prefix": str, "releases": list},
-        optional={"description": str, "tags": dict},
+        optional={"resources": dict, "description": str, "tags": dict},
     )
+    for name, text in wanted.get("resources", {}).items():
+        if not RESOURCE.fullmatch(name) or not isinstance(text, str) or not text.isascii():
+            raise ResourceError(f"Request: resources: {name!r} must be a file's name with a text of ASCII")
     for release in wanted["releases"]:
         if not isinstance(release, dict) or release.keys() != RELEASE_KEYS:
             raise ResourceError(f"Request: each of releases needs {', '.join(sorted(RELEASE_KEYS))}")
@@ -96,15 +102,15 @@ def _request(event: Event, wanted: dict[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def _pack(releases: list[dict[str, Any]], folder: Path) -> tuple[Path, Digest]:
+def _pack(wanted: dict[str, Any], folder: Path) -> tuple[Path, Digest]:
     try:
         archives = []
-        for number, release in enumerate(releases):
+        for number, release in enumerate(wanted["releases"]):
             place = folder / str(number)
             place.mkdir()
             archives.append(fetch(release, place))
         path = folder / "plugin.zip"
-        return path, repack(archives, path)
+        return path, repack(archives, path, resources=wanted.get("resources"))
     except ArchiveError as error:
         raise ResourceError(str(error)) from None
 

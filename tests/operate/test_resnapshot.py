@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from moto import mock_aws
 
+from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.msk_connector import MskConnector
@@ -66,7 +67,8 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
         "dbname": environment.database.name,
         "user": "owner",
         "password": "p",
-        "sslmode": "require",
+        "sslmode": "verify-full",
+        "sslrootcert": str(BUNDLE),
     }
 
 

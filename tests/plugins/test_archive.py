@@ -57,6 +57,19 @@ def test_a_wrong_checksum_shows_both_and_leaves_nothing(server: Server, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_resources_become_a_jar_that_is_the_same_each_time(tmp_path: Path) -> None:
+    given = zip_of(tmp_path / "a.zip", {"a.jar": b"1"})
+    resources = {"rds-ca.pem": "text\n"}
+    found = repack([given], tmp_path / "plugin.zip", resources=resources)
+    assert found == repack([given], tmp_path / "again.zip", resources=resources)
+    assert found != repack([given], tmp_path / "other.zip", resources={"rds-ca.pem": "another\n"})
+    with zipfile.ZipFile(tmp_path / "plugin.zip") as packed:
+        assert packed.namelist() == ["a.jar", archive.RESOURCES_JAR]
+        with zipfile.ZipFile(io.BytesIO(packed.read(archive.RESOURCES_JAR))) as jar:
+            assert jar.read("rds-ca.pem") == b"text\n"
+    assert list(tmp_path.glob("*.jars")) == []
+
+
 @pytest.mark.parametrize("changes", [{"sha256": ""}, {"size": 0}])
 def test_what_is_not_pinned_is_not_even_asked_for(server: Server, tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(ArchiveError, match=r"a.zip has no checksum: run `make lock-plugins`"):

@@ -58,6 +58,15 @@ def test_what_an_environment_decides_arrives_in_the_source() -> None:
     assert config["snapshot.mode"] == "no_data"
 
 
+def test_a_root_certificate_is_found_by_the_class_loader_and_wants_a_mode_that_looks_at_it() -> None:
+    config = source_connector(replace(SOURCE, database_sslmode="verify-full", database_root_certificate="ca.pem"))
+    assert config["driver.sslfactory"] == "org.postgresql.ssl.SingleCertValidatingFactory"
+    assert config["driver.sslfactoryarg"] == "classpath:ca.pem"
+    assert not [name for name in source_connector(SOURCE) if name.startswith("driver.")]
+    with pytest.raises(ValueError, match="database_sslmode must be verify-full"):
+        replace(SOURCE, database_root_certificate="ca.pem")
+
+
 def test_both_connectors_carry_the_largest_event() -> None:
     largest = 19 * MIB
     limits = SizeLimits(largest)

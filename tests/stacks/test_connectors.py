@@ -7,6 +7,7 @@ import botocore.session
 import pytest
 from botocore.validate import validate_parameters
 
+from contract.rds_ca import root
 from plugins.connectors import sink_connector, source_connector
 from stacks.connector_settings import sink_settings, source_settings
 from stacks.environment import load
@@ -94,6 +95,33 @@ def test_the_request_is_one_that_msk_connect_takes(both: dict[str, Synthesized],
     shape = model.operation_model("CreateConnector").input_shape
     assert shape is not None
     validate_parameters(request, shape)
+
+
+@ENVIRONMENTS
+def test_the_database_must_be_the_one_that_its_regions_authority_signed(
+    both: dict[str, Synthesized], name: str
+) -> None:
+    configuration = connector(both[name], "orders-source")["connectorConfiguration"]
+    assert configuration["database.sslmode"] == "verify-full"
+    resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
+    plugins = {key: value for key, value in requests(both[name], "Custom::Plugin").items() if key.startswith("Source")}
+    (plugin,) = plugins.values()
+    assert plugin["resources"] == {resource: root(load(name).region)}
+
+
+@ENVIRONMENTS
+def test_log_delivery_is_let_in_by_the_stack_and_no_handler_may_let_anyone_in(
+    both: dict[str, Synthesized], name: str
+) -> None:
+    (policy,) = both[name].resources("connectors", "AWS::Logs::ResourcePolicy").values()
+    (statement,) = json.loads(plain_text(policy["Properties"]["PolicyDocument"]), strict=False)["Statement"]
+    assert statement["Principal"] == {"Service": "delivery.logs.amazonaws.com"}
+    assert statement["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
+    assert statement["Condition"]["StringEquals"] == {"aws:SourceAccount": load(name).account}
+    assert "PutResourcePolicy" not in json.dumps(both[name].synthesis.templates)
+    (policy_id,) = both[name].resources("connectors", "AWS::Logs::ResourcePolicy")
+    for made in both[name].resources("connectors", "Custom::Connector").values():
+        assert policy_id in made["DependsOn"]
 
 
 @ENVIRONMENTS

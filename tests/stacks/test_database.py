@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from contract import rds_ca
 from plugins.connectors import SourceSettings
 from stacks.environment import load
 from stacks.handler_code import sql_hash
@@ -48,6 +49,7 @@ def test_the_vpn_and_the_preparation_reach_it_and_nobody_else(environment: tuple
     assert reached == {"tcp 5432 from VpnAccess", "tcp 5432 from PreparationAccess"}
     instances = stack.resources(ROLE, "AWS::RDS::DBInstance").values()
     assert all(instance["Properties"]["PubliclyAccessible"] is False for instance in instances)
+    assert {instance["Properties"]["CACertificateIdentifier"] for instance in instances} == {rds_ca.IDENTIFIER}
 
 
 def test_the_connectors_open_their_own_way_in(environment: tuple[str, Synthesized]) -> None:

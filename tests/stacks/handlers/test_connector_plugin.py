@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from plugins.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin
 from tests.plugins.server import Server, body, serving, status
 from tests.stacks.handlers.clients import CREDENTIALS, client
@@ -97,6 +98,14 @@ def test_one_zip_of_all_jars_becomes_the_plugin(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_resources_are_in_the_plugin_and_changed_ones_make_a_new_one(plugin: Resource, server: Server) -> None:
+    old = plugin.create(request(server, "one", resources={"rds-ca.pem": "old"}))
+    stored = client("s3").get_object(Bucket=BUCKET, Key=old["Key"])["Body"].read()
+    with zipfile.ZipFile(io.BytesIO(stored)) as packed:
+        assert packed.namelist() == [RESOURCES_JAR, "one.jar"]
+    assert plugin.update(request(server, "one", resources={"rds-ca.pem": "new"}))["Arn"] != old["Arn"]
+
+
 def test_a_missing_object_that_s3_will_not_talk_about_is_uploaded(
     plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +152,8 @@ def test_a_release_that_cannot_be_brought_is_the_reason(
         ({"releases": "x"}, "releases must be of type list"),
         ({"version": 1}, "there is no version"),
         ({"releases": []}, "no jar in"),
+        ({"resources": {"a/b": "text"}}, "resources: 'a/b' must be a file's name with a text of ASCII"),
+        ({"resources": {"a.pem": 1}}, "resources: 'a.pem' must be a file's name with a text of ASCII"),
         ({"bucket": "gone"}, "NoSuchBucket"),
     ],
 )

