@@ -1,6 +1,7 @@
 """The EMR cluster and its steps: who reaches it, what it may do, what is encrypted, what a change does."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from spark_jobs import keys, options, properties, settings
 from stacks import job_assets
 from stacks.emr_access import PRIMARY_PORTS
-from stacks.environment import Environment, load
+from stacks.environment import load
 from stacks.handlers import emr_step
 from stacks.processing import STOP_FILE
 from stacks.review import plain_text, request_of
@@ -202,7 +203,7 @@ def test_each_table_has_a_step_that_its_job_understands(dev: Synthesized, prod: 
     assert set(found) == {f"{wanted.prefix}-{table.name}" for table in wanted.tables}
     for table in wanted.tables:
         arguments = found[f"{wanted.prefix}-{table.name}"]["arguments"]
-        decided = _decided(arguments, wanted, table.properties)
+        decided = _decided(arguments, table.properties)
         assert isinstance(decided.source, settings.FileSettings)
         assert decided.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
         assert decided.table.base_path == f"s3://{wanted.bucket_name('lake')}/{table.path}"
@@ -211,7 +212,7 @@ def test_each_table_has_a_step_that_its_job_understands(dev: Synthesized, prod: 
         assert decided.sync is not None
 
 
-def _decided(arguments: list[str], wanted: Environment, properties_file: str) -> settings.Settings:
+def _decided(arguments: list[str], properties_file: str) -> settings.Settings:
     """What the job makes of a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
     given = options.parse(arguments[application + 1 :])
@@ -221,7 +222,6 @@ def _decided(arguments: list[str], wanted: Environment, properties_file: str) ->
         given, properties.combine(file, properties.parse_overrides(given.hoodie_conf)), warnings.append
     )
     assert warnings == []
-    assert wanted.production in (True, False)
     return decided
 
 
@@ -236,7 +236,7 @@ def test_no_host_address_is_written_anywhere(dev: Synthesized) -> None:
     [request] = requests(dev)
     command = shlex.join(request["arguments"])
     assert "jdbc" not in command
-    assert not any(part.replace(".", "").isdigit() and part.count(".") == 3 for part in command.split("/"))
+    assert re.search(r"\b\d{1,3}(\.\d{1,3}){3}\b", command) is None
 
 
 def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:
         flat.write_text(job_assets.included(source))
         loaded = properties.load(str(source), lambda path: Path(path).read_text())
         assert properties.load(str(flat), lambda path: Path(path).read_text()) == loaded
-    assert "include" not in flat.read_text().split("=")
+        assert "include" not in {line.partition("=")[0].strip() for line in flat.read_text().splitlines()}
 
 
 def test_a_step_comes_after_everything_that_its_job_needs(dev: Synthesized) -> None:
