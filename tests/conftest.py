@@ -15,6 +15,7 @@ from botocore.loaders import create_loader
 from psycopg2 import sql
 
 from local.postgres import HOST, ConnectionParameters, Postgres
+from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
 
 # A shell starts background jobs with SIGINT ignored, which children inherit; tests of Ctrl-C need it to count.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,6 +62,16 @@ def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterat
                 [parameters["dbname"]],
             )
             cursor.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture(autouse=True)
+def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[NoNetwork]:
+    """A unit test that looks for a network, loopback's included, fails, even if its subject swallows the refusal."""
+    guard = NoNetwork()
+    if not any(request.node.get_closest_marker(name) for name in MAY_USE_THE_NETWORK):
+        guard.install(monkeypatch)
+    yield guard
+    guard.check()
 
 
 @pytest.fixture(scope="session", autouse=True)

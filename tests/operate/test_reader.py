@@ -64,6 +64,7 @@ def test_the_login_is_signed_for_msk_in_the_region_and_holds_no_secret() -> None
     assert SECRET not in url.geturl()
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("credentials")
 def test_librdkafka_takes_the_settings_and_asks_for_a_login() -> None:
     asked = []
@@ -87,6 +88,7 @@ def test_no_credentials_is_one_line_before_anything_is_connected(
         pass
 
 
+@pytest.mark.integration
 def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
     servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
     cluster = Cluster(environment="dev", bootstrap_servers=servers, topic="t", region="ap-southeast-2")
@@ -113,6 +115,7 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
     assert 5 < now[0] < 10
 
 
+@pytest.mark.integration
 def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
     gone = f"127.0.0.1:{free_port()}"
     with pytest.raises(OperateError, match="no Kafka broker of dev answers"):
@@ -121,6 +124,7 @@ def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
     check_reachable(Cluster(environment="dev", bootstrap_servers=servers, topic="t"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("code", "line"),
     [

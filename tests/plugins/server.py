@@ -1,11 +1,19 @@
-"""A web server on loopback whose answers are scripted: what a release's host may do."""
+"""A web server whose answers are scripted: what a release's host may do.
 
+Python's own HTTP client talks to Python's own HTTP server, over a pair of Unix sockets in place of TCP.
+"""
+
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
+import pytest
+
+HOST = "releases.test"
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
@@ -43,9 +51,18 @@ def status(code: int, **headers: str) -> Answer:
     return answer
 
 
+class _Pipe(socket.socket):
+    """One end of a socket pair; HTTP's client sets an option that only TCP has."""
+
+    def setsockopt(self, *_: Any) -> None:
+        pass
+
+
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Run the server in a thread."""
+    """Answer whatever this process asks the server for; every other host refuses connections."""
+    server = Server(url=f"http://{HOST}")
+    threads: list[threading.Thread] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -56,13 +73,23 @@ def serving() -> Iterator[Server]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server = Server(url=f"http://127.0.0.1:{http.server_port}")
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    def serve(sock: socket.socket) -> None:
+        with sock:
+            Handler(sock, (HOST, 0), None)  # type: ignore[arg-type]  # it asks nothing of a server
+
+    def connect(address: tuple[str, int], timeout: float, *_: object) -> socket.socket:
+        if address[0] != HOST:
+            raise ConnectionRefusedError("Connection refused")
+        near, far = socket.socketpair()
+        threads.append(threading.Thread(target=serve, args=(far,)))
+        threads[-1].start()
+        pipe = _Pipe(fileno=near.detach())
+        pipe.settimeout(timeout)
+        return pipe
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("no_proxy", "*")
+        patch.setattr(socket, "create_connection", connect)
         yield server
-    finally:
-        http.shutdown()
+    for thread in threads:
         thread.join()
-        http.server_close()

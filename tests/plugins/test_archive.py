@@ -108,9 +108,10 @@ def test_tries_end(server: Server, tmp_path: Path, waits: list[float]) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("server")
 def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path, waits: list[float]) -> None:
-    with pytest.raises(ArchiveError, match="tried 4 times"):
-        download("http://127.0.0.1:1/a.zip", tmp_path / "a.zip")
+    with pytest.raises(ArchiveError, match=r"Connection refused \(tried 4 times\)"):
+        download("http://elsewhere.test/a.zip", tmp_path / "a.zip")
     assert len(waits) == 3
 
 

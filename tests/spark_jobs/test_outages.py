@@ -61,6 +61,7 @@ def test_pythons_errors(error: Exception, outage: bool) -> None:
     assert is_outage(wrapped) == outage
 
 
+@pytest.mark.integration
 def test_boto3_without_a_server_is_an_outage(closed_port: int) -> None:
     client = boto3.client(
         "s3",
