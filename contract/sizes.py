@@ -60,8 +60,13 @@ class SizeLimits:
         }
 
     @property
+    def topic(self) -> dict[str, str]:
+        """The properties of a topic that carries events: it takes them whatever the brokers' own limit is just then."""
+        return {"max.message.bytes": str(self.message_bytes)}
+
+    @property
     def broker(self) -> dict[str, str]:
-        """A broker's properties. Topics have no limit of their own, so that they follow when it changes."""
+        """A broker's properties."""
         return {
             "message.max.bytes": str(self.message_bytes),
             "replica.fetch.max.bytes": str(self.message_bytes),

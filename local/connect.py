@@ -17,6 +17,7 @@ from local.state import write_private
 
 HEAP_MB = 512
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+OFFSET_TOPIC = "connect-offsets"
 LENSES_JAR = "kafka-connect-aws-s3*.jar"
 
 
@@ -84,11 +85,11 @@ class Connect:
 
     def properties(self) -> dict[str, str]:
         """Return the worker's configuration."""
-        storage = {f"{name}.storage.topic": f"connect-{name}s" for name in ("config", "offset")}
         return {
             "bootstrap.servers": self._bootstrap_servers,
             "group.id": "connect-cluster",
-            **storage,
+            "config.storage.topic": "connect-configs",
+            "offset.storage.topic": OFFSET_TOPIC,
             "status.storage.topic": "connect-status",
             **{f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")},
             **{f"{name}.storage.partitions": "1" for name in ("offset", "status")},

@@ -14,6 +14,7 @@ from confluent_kafka import KafkaException
 from db.loading import LoadOptions, load
 from db.migrating import migrate
 from db.replication import COMMAND, WAY_OUT
+from local.connect import OFFSET_TOPIC
 from local.connect_api import RequestError
 from local.errors import LostChangesError, PlatformError
 from local.former_topic import FormerTopic
@@ -35,6 +36,7 @@ from local.services import (
 )
 from local.state import Passwords, write_private
 from plugins.connectors import SinkSettings, SourceSettings, sink_connector, sink_group, source_connector
+from plugins.topics import planned_topics
 from spark_jobs import submit
 from spark_jobs.submit import TableJob
 
@@ -69,7 +71,6 @@ class Flow:
             heartbeat_interval_ms=1_000,
             poll_interval_ms=50,
             retry_wait_ms=1_000,
-            topic_replication_factor=1,
         )
         self._sink = SinkSettings(
             topic=TOPIC,
@@ -79,6 +80,8 @@ class Flow:
             endpoint=services.s3.endpoint,
             flush_interval_seconds=1,
         )
+        # Kept for ever: a platform that was down for a week goes on from where it was.
+        self._topics = planned_topics(self._source, self._sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
 
     @property
     def source_name(self) -> str:
@@ -111,6 +114,7 @@ class Flow:
             self._services.kafka,
             self._services.s3,
             topic=self._services.topic,
+            planned=self._topics,
             bucket=LANDING_BUCKET,
             prefix=LANDING_PREFIX,
             sink=self._sink.name,
@@ -160,9 +164,9 @@ class Flow:
         self._services.aws.create_database(GLUE_DATABASE)
         self._services.aws.put_secret(SECRET, parameters)
 
-    def create_topic(self) -> None:
-        """Create the topic of the change events ahead of Debezium, so that the sink finds it."""
-        self._services.kafka.create_topics([TOPIC])
+    def create_topics(self) -> None:
+        """Create the pipeline's topics ahead of the connectors, as on AWS."""
+        self._services.kafka.create_topics(self._topics)
 
     def create_buckets(self) -> None:
         """Create the buckets of landing and lake."""

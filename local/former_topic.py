@@ -4,6 +4,8 @@ Object names tell offsets, and those begin at 0 again. The sink refuses to mix t
 objects of the former topic are set aside, never deleted.
 """
 
+from collections.abc import Sequence
+
 from confluent_kafka import KafkaException
 
 from db.replication import WAY_OUT
@@ -12,18 +14,33 @@ from local.s3 import S3
 from local.sink.store import LandingStore
 from local.topic import Topic
 from plugins.connectors import sink_group
+from plugins.topics import PlannedTopic
 
 FORMER_PREFIX = "former"
 
 
 class FormerTopic:
-    """The landing of `sink` in `bucket`, compared with the topic as it is now."""
+    """The landing of `sink` in `bucket`, compared with the topic as it is now.
 
-    def __init__(self, kafka: Kafka, s3: S3, *, topic: Topic, bucket: str, prefix: str, sink: str) -> None:
+    `planned`: the topics as they shall be.
+    """
+
+    def __init__(
+        self,
+        kafka: Kafka,
+        s3: S3,
+        *,
+        topic: Topic,
+        planned: Sequence[PlannedTopic],
+        bucket: str,
+        prefix: str,
+        sink: str,
+    ) -> None:
         self._kafka = kafka
         self._s3 = s3
         self._log = topic
         self._topic = topic.name
+        self._planned = planned
         self._bucket = bucket
         self._prefix = prefix
         self._sink = sink
@@ -52,7 +69,7 @@ class FormerTopic:
         if self._has_lost_records():
             # Its offsets would come twice.
             self._kafka.delete_topic(self._topic)
-        self._kafka.create_topics([self._topic])
+        self._kafka.create_topics(self._planned)
         name = self._store.topic_id(self._topic) or "unknown"
         moved = self._move(f"{self._prefix}/{self._topic}/", f"{FORMER_PREFIX}/{name}/")
         # The notes go last: until then the sink refuses to start.

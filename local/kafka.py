@@ -3,12 +3,12 @@
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
@@ -16,10 +16,14 @@ from local.jvm import java_command, log4j_options
 from local.ports import HOST, accepts_connections
 from local.processes import Command
 from local.properties import write
+from plugins.topic_admin import TopicError, Unready, bring
+from plugins.topics import PlannedTopic
 
 HEAP_MB = 512
 FORMAT_TIMEOUT_S = 60
 REQUEST_TIMEOUT_S = 10.0
+TOPICS_TIMEOUT_S = 30.0
+POLL_S = 0.1
 
 
 class Kafka:
@@ -73,7 +77,7 @@ class Kafka:
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(data),
-            # As on MSK: a topic is made on purpose, never by a misspelt name.
+            # As on MSK (stacks/streaming.py): a topic is made on purpose, never by a misspelt name.
             "auto.create.topics.enable": "false",
             "num.partitions": "1",
             "offsets.topic.num.partitions": "1",
@@ -92,15 +96,18 @@ class Kafka:
             **self._limits.broker,
         }
 
-    def create_topics(self, names: Iterable[str]) -> None:
-        """Create the topics that aren't there yet, with one partition each. Raises PlatformError."""
-        admin = self._admin()  # its results are lost when it goes away first
-        for name, result in admin.create_topics([NewTopic(name, 1, 1) for name in names]).items():
+    def create_topics(self, topics: Sequence[PlannedTopic]) -> None:
+        """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError."""
+        deadline = time.monotonic() + TOPICS_TIMEOUT_S
+        while True:
             try:
-                result.result(REQUEST_TIMEOUT_S)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise PlatformError(f"topic {name} can't be created: {error.args[0].str()}") from error
+                return bring(self._admin(), topics, say=_quiet)
+            except TopicError as error:
+                raise PlatformError(str(error)) from error
+            except Unready as reason:
+                if time.monotonic() > deadline:
+                    raise PlatformError(f"topics aren't made within {TOPICS_TIMEOUT_S:.0f} s: {reason}") from reason
+            time.sleep(POLL_S)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it is gone. Raises PlatformError."""
@@ -133,7 +140,8 @@ class Kafka:
         # Not by AdminClient.list_consumer_group_offsets: while a fresh broker loads the group's coordinator, that
         # ended this process with a segmentation fault in 2 of 30 starts (librdkafka 2.16.1).
         settings = {"bootstrap.servers": self.bootstrap_servers, "group.id": group, "log_level": 0}
-        consumer = Consumer({**settings, "client.id": "local", "socket.timeout.ms": 5000})
+        settings |= {"client.id": "local", "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
+        consumer = Consumer(settings)
         try:
             [committed] = consumer.committed([TopicPartition(topic, 0)], timeout=REQUEST_TIMEOUT_S)
         finally:
@@ -173,3 +181,7 @@ class Kafka:
             lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
             raise PlatformError(f"kafka's data folder {data} can't be formatted: {lines[-1]}")
         unfinished.rename(data)
+
+
+def _quiet(_text: str) -> None:
+    """Keep what is done with the topics to ourselves: the platform's steps say enough."""

@@ -229,9 +229,9 @@ class Platform:
         moto = self._run_service(startup, services.aws)
         storage = startup.run("buckets", flow.create_buckets, after=[s3])
         catalogue = startup.run("catalogue", flow.fill_aws, after=[moto])
-        topic = startup.run("topic", flow.create_topic, after=[kafka])
-        snapshot = startup.run("source", flow.start_source, after=[database, topic, connect])
-        sink = startup.run("sink", flow.start_sink, after=[topic, storage, connect])
+        topics = startup.run("topics", flow.create_topics, after=[kafka])
+        snapshot = startup.run("source", flow.start_source, after=[database, topics, connect])
+        sink = startup.run("sink", flow.start_sink, after=[topics, storage, connect])
         landing = startup.run("landing", flow.wait_landed, after=[snapshot, sink])
         if self.options.job:
             job = startup.run("job", flow.start_job, after=[storage, catalogue])

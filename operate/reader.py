@@ -63,7 +63,7 @@ class Reader:
         self._problems = problems
 
     def partitions(self) -> dict[str, list[int]]:
-        """Return all topics with their partitions: never one by name, which MSK would make."""
+        """Return all topics with their partitions."""
         topics = self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S).topics
         return {name: sorted(metadata.partitions) for name, metadata in topics.items()}
 
@@ -97,7 +97,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "client.id": GROUP,
         "group.id": GROUP,
         "enable.auto.commit": False,
-        # MSK makes topics for whoever asks for them, misspelt ones too.
+        # A look leaves nothing behind, whatever the brokers make for whoever asks.
         "allow.auto.create.topics": False,
         **SizeLimits(cluster.largest_event_bytes).consumer,
         "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),

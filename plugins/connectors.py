@@ -83,9 +83,6 @@ class SourceSettings:
     heartbeat_interval_ms: int = 10_000
     poll_interval_ms: int = 500
     retry_wait_ms: int = 10_000
-    topic_partitions: int = 1
-    topic_replication_factor: int = 2
-    topic_retention_ms: int = 7 * DAY_MS
     largest_event_bytes: int = LARGEST_EVENT_BYTES
 
     def __post_init__(self) -> None:
@@ -109,9 +106,6 @@ class SourceSettings:
         _within("heartbeat_interval_ms", self.heartbeat_interval_ms, 100, DAY_MS)
         _within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
         _within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
-        _within("topic_partitions", self.topic_partitions, 1, 1_000)
-        _within("topic_replication_factor", self.topic_replication_factor, 1, 10)
-        _within("topic_retention_ms", self.topic_retention_ms, 60_000, 3_650 * DAY_MS)
         SizeLimits(self.largest_event_bytes)
 
     @property
@@ -144,7 +138,6 @@ class SinkSettings:
     tasks_max: int = 1
     session_timeout_ms: int = 6_000
     dead_letter_topic: str | None = None
-    dead_letter_replication_factor: int = 2
     largest_event_bytes: int = LARGEST_EVENT_BYTES
     connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
 
@@ -157,7 +150,6 @@ class SinkSettings:
         _within("session_timeout_ms", self.session_timeout_ms, 6_000, LONGEST_TIMEOUT_MS)
         if self.dead_letter_topic is not None:
             _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
-        _within("dead_letter_replication_factor", self.dead_letter_replication_factor, 1, 10)
         SizeLimits(self.largest_event_bytes)
         # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
         build(self.kcql, version=self.connector_version)
@@ -199,7 +191,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
         **source_values(),
-        **_topic_creation(settings),
+        **_topic_creation(),
         **_large_events(settings),
     }
 
@@ -278,14 +270,13 @@ def _values() -> dict[str, str]:
     }
 
 
-def _topic_creation(settings: SourceSettings) -> dict[str, str]:
-    return {
-        "topic.creation.default.partitions": str(settings.topic_partitions),
-        "topic.creation.default.replication.factor": str(settings.topic_replication_factor),
-        # Compaction would remove events between the sink's progress and the log's end.
-        "topic.creation.default.cleanup.policy": "delete",
-        "topic.creation.default.retention.ms": str(settings.topic_retention_ms),
-    }
+def _topic_creation() -> dict[str, str]:
+    """Let a topic that is missing end the task, with a reason: it would wait for it for ever, and in silence.
+
+    With these two Connect looks for the topic first, and tries to make it, which the task's role may not
+    (docs/decisions/0060). -1 is whatever the brokers say.
+    """
+    return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
 
 
 def _large_events(settings: SourceSettings) -> dict[str, str]:
@@ -318,6 +309,8 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         **_endpoint(settings.endpoint),
         **_sink_errors(settings),
         **_override("consumer", SizeLimits(settings.largest_event_bytes).consumer),
+        # A misspelt topic stays missing, whatever the brokers make for whoever asks.
+        "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.
         "consumer.override.session.timeout.ms": str(settings.session_timeout_ms),
         "consumer.override.heartbeat.interval.ms": str(settings.session_timeout_ms // 3),
@@ -339,7 +332,6 @@ def _sink_errors(settings: SinkSettings) -> dict[str, str]:
     return {
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": settings.dead_letter_topic,
-        "errors.deadletterqueue.topic.replication.factor": str(settings.dead_letter_replication_factor),
         "errors.deadletterqueue.context.headers.enable": "true",
         # What was small enough for the topic is so for this one.
         **_override("producer", SizeLimits(settings.largest_event_bytes).producer),

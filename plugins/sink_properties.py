@@ -24,6 +24,7 @@ FIXED = {
     "connect.s3.exactly.once.enable": "true",
     "connect.s3.skip.null.values": "true",
     "errors.log.include.messages": "false",
+    "consumer.override.allow.auto.create.topics": "false",
 }
 # Properties that change where, or nothing of what, is landed. The stand-in tries S3 again for ever by itself.
 KNOWN = frozenset(

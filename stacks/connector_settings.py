@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from plugins import kcql
 from plugins.connectors import SinkSettings, SourceSettings, events_topic
+from plugins.topics import PlannedTopic, planned_topics
 from plugins.versions import load_versions
 
 if TYPE_CHECKING:
@@ -12,14 +13,8 @@ if TYPE_CHECKING:
 # Known only when deployed: connectors.py of this folder puts the tokens in their places.
 _HOSTNAME = "database.endpoint"
 _PASSWORD = "${secretsmanager:connector:password}"  # noqa: S105  a reference
-MAXIMUM_REPLICATION = 3
 # What the certificate of the database's authority is called on the source plugin's class path.
 ROOT_CERTIFICATE = "rds-ca.pem"
-
-
-def replication_factor(environment: "Environment") -> int:
-    """How many brokers keep each topic partition."""
-    return min(environment.streaming.brokers, MAXIMUM_REPLICATION)
 
 
 def source_settings(environment: "Environment") -> SourceSettings:
@@ -32,7 +27,6 @@ def source_settings(environment: "Environment") -> SourceSettings:
         database_sslmode="verify-full",
         database_root_certificate=ROOT_CERTIFICATE,
         topic_prefix=environment.connectors.topic_prefix,
-        topic_replication_factor=replication_factor(environment),
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )
 
@@ -65,7 +59,16 @@ def sink_settings(environment: "Environment") -> SinkSettings:
         partition_by=statement.partition_by,
         tasks_max=sink.tasks,
         dead_letter_topic=sink.dead_letter_topic,
-        dead_letter_replication_factor=replication_factor(environment),
         connector_version=version,
         largest_event_bytes=environment.streaming.largest_event_bytes,
+    )
+
+
+def topics(environment: "Environment") -> tuple[PlannedTopic, ...]:
+    """The topics of the environment's pipeline. Raises ValueError for settings that contradict one another."""
+    return planned_topics(
+        source_settings(environment),
+        sink_settings(environment),
+        brokers=environment.streaming.brokers,
+        retention_hours=environment.streaming.topic_retention_hours,
     )

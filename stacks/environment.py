@@ -19,6 +19,9 @@ ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
 LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1827, 3653]
 
 
+LONGEST_RETENTION_HOURS = 10 * 365 * 24
+
+
 class EnvironmentFileError(ValueError):
     """An environment's file is missing or wrong; one line per problem, each naming the file and the key."""
 
@@ -77,7 +80,9 @@ class Database(Section):
 
 
 class Streaming(Section):
-    """The MSK cluster; `volume_gb` GiB per broker. `largest_event_mib`: what source, brokers and sink agree on.
+    """The MSK cluster; `volume_gb` GiB per broker. `topic_retention_hours`: how long events stay at the least.
+
+    `largest_event_mib`: what source, brokers and sink agree on.
 
     Never less than the default: the source database's own limit is made to stay below that.
     """
@@ -86,6 +91,7 @@ class Streaming(Section):
     broker_type: str
     brokers: Annotated[int, Field(ge=1, le=30)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
+    topic_retention_hours: Annotated[int, Field(ge=1, le=LONGEST_RETENTION_HOURS)]
     log_retention_days: LogRetention
     largest_event_mib: Annotated[int, Field(ge=LARGEST_EVENT_BYTES // MIB, le=LARGEST_SETTING_BYTES // MIB)] = (
         LARGEST_EVENT_BYTES // MIB

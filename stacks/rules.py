@@ -15,7 +15,7 @@ from contract.sizes import DERIVED_KEYS
 from plugins import connectors, kcql, sink_properties
 from plugins.versions import load_versions
 from stacks import catalogue, emr_catalogue
-from stacks.connector_settings import sink_settings
+from stacks.connector_settings import sink_settings, topics
 
 if TYPE_CHECKING:
     from stacks.environment import Environment
@@ -152,6 +152,11 @@ def _connectors(environment: "Environment") -> Iterator[Problem]:
                 yield where, "is filled in by the stacks: take it out"
             elif key in DERIVED_KEYS:
                 yield where, "follows from streaming.largest_event_mib: set that instead"
+            elif key.startswith("topic.creation."):
+                yield (
+                    where,
+                    "topics are made by the deployment; how long they keep events: streaming.topic_retention_hours",
+                )
             elif name == "source" and value != connectors.source_values().get(key, value):
                 yield where, f"the job relies on {connectors.source_values()[key]!r}: take it out"
             elif _SECRET_KEY.search(key) and not _REFERENCE.fullmatch(value):
@@ -185,6 +190,17 @@ def _sink(environment: "Environment") -> Iterator[Problem]:
         yield "connectors.sink.kcql", f"reads {sink.topic}, but the source connector writes {topic}"
     if sink.bucket != landing:
         yield "connectors.sink.kcql", f"writes to {sink.bucket}: write {{landing}} for the stack's bucket"
+
+
+def _dead_letters(environment: "Environment") -> Iterator[Problem]:
+    if environment.connectors.sink.dead_letter_topic is None:
+        return
+    try:
+        topics(environment)
+    except ValueError as error:
+        # What the sink alone is wrong with, its own rule says.
+        if "two topics" in str(error):
+            yield "connectors.sink.dead_letter_topic", f"{error}: choose another name"
 
 
 def _tables(environment: "Environment") -> Iterator[Problem]:
@@ -261,6 +277,7 @@ RULES: tuple[Rule, ...] = (
     _streaming,
     _connectors,
     _sink,
+    _dead_letters,
     _tables,
     _lake,
     _processing,

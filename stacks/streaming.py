@@ -11,13 +11,13 @@ from aws_cdk import aws_msk as msk
 from constructs import Construct
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from plugins.topics import in_sync_of, replicas_on
 from stacks.environment import Environment
 from stacks.naming import removal, retention
 from stacks.provider import HandlerProvider
 
 # MSK's port for IAM over TLS; with nothing else enabled there is no other.
 IAM_PORT = 9098
-MOST_REPLICAS = 3
 
 
 class StreamingStack(Stack):
@@ -150,10 +150,11 @@ class StreamingStack(Stack):
 
 def server_properties(brokers: int, largest_event_bytes: int = LARGEST_EVENT_BYTES) -> Mapping[str, str]:
     """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on."""
-    replicas = min(brokers, MOST_REPLICAS)
-    in_sync = max(1, replicas - 1)
+    replicas = replicas_on(brokers)
+    in_sync = in_sync_of(replicas)
     return {
-        "auto.create.topics.enable": "true",
+        # Topics are made on purpose (docs/decisions/0060), never by a misspelt name or a client that comes too early.
+        "auto.create.topics.enable": "false",
         "delete.topic.enable": "true",
         "default.replication.factor": str(replicas),
         "min.insync.replicas": str(in_sync),

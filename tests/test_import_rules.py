@@ -27,10 +27,13 @@ OURS = {
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "contract": (set(), set()),
     "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
-    "plugins": ({"contract"}, {"typer", "rich"}),
+    "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka"}),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
     "stacks": ({"contract", "plugins"} | SUBMISSION, None),
-    "stacks/handlers": ({"contract", "db", "plugins"}, {"boto3", "botocore", "psycopg2"}),
+    "stacks/handlers": (
+        {"contract", "db", "plugins"},
+        {"boto3", "botocore", "psycopg2", "confluent_kafka", "aws_msk_iam_sasl_signer"},
+    ),
     "local": ({"contract", "db", "plugins"} | SUBMISSION, None),
     "operate": ({"contract", "local", "plugins", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
@@ -109,3 +112,9 @@ def test_what_starts_the_job_needs_no_spark() -> None:
 
 def test_what_runs_in_lambda_needs_no_command_line() -> None:
     assert imports_of(ROOT / "plugins" / "archive.py") <= set(sys.stdlib_module_names)
+
+
+def test_one_module_of_the_plugins_talks_to_kafka() -> None:
+    """The others are imported where its client isn't installed: in most of the Lambda functions, and by the stacks."""
+    talking = {path.name for path in modules_of("plugins") if "confluent_kafka" in imports_of(path)}
+    assert talking == {"topic_admin.py"}

@@ -1,8 +1,6 @@
 """Where values go that can't be landed, when the configuration names a dead-letter queue."""
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from local.sink.errors import UnavailableError
 from local.sink.settings import DeadLetters
@@ -44,19 +42,8 @@ class DeadLetterQueue:
             raise UnavailableError(f"{self._settings.topic}: {failures[0].str() if failures else 'no answer'}")
 
     def _connected(self) -> Producer:
-        """Make the topic and the producer at the first use: mostly there is none."""
+        """Make the producer at the first use: mostly there is none."""
         if self._producer is None:
-            self._make_topic()
             delivery = {"acks": "all", "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000)}
             self._producer = Producer({**self._connection, **self._settings.producer, **delivery})
         return self._producer
-
-    def _make_topic(self) -> None:
-        factor = self._settings.replication_factor
-        topic = NewTopic(self._settings.topic, num_partitions=1, replication_factor=factor)
-        admin = AdminClient(self._connection)
-        try:
-            admin.create_topics([topic], request_timeout=DELIVERY_TIMEOUT_S)[self._settings.topic].result()
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise

@@ -69,7 +69,8 @@ class Member:
                 # How long it waits when that is full; the default, a second, halves the throughput.
                 "fetch.queue.backoff.ms": 50,
                 "socket.timeout.ms": int(REQUEST_TIMEOUT_S * 1000),
-                # Debezium makes the topic with the first event: it should be seen soon.
+                "allow.auto.create.topics": False,
+                # A topic that is made later, or anew, should be seen soon.
                 "topic.metadata.refresh.interval.ms": 1_000,
                 "error_cb": self._warn,
             }

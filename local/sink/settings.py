@@ -12,16 +12,22 @@ from typing import Self
 from local.sink.errors import SinkError
 from plugins.connectors import sink_group
 from plugins.kcql import Kcql, parse
-from plugins.sink_properties import CONSUMER_PREFIX, KCQL, PRODUCER_PREFIX, PRODUCER_PROPERTIES, problems
+from plugins.sink_properties import (
+    CONSUMER_PREFIX,
+    CONSUMER_PROPERTIES,
+    KCQL,
+    PRODUCER_PREFIX,
+    PRODUCER_PROPERTIES,
+    problems,
+)
 from plugins.versions import load_versions
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetters:
-    """Where values that can't be landed go: the factor that the topic is created with, librdkafka's properties."""
+    """Where values that can't be landed go, a topic that is there; librdkafka's properties."""
 
     topic: str
-    replication_factor: int
     producer: Mapping[str, str | int] = field(default_factory=dict)
 
 
@@ -70,7 +76,7 @@ def _consumer(config: Mapping[str, str]) -> dict[str, int]:
     return {
         name.removeprefix(CONSUMER_PREFIX): int(value)
         for name, value in config.items()
-        if name.startswith(CONSUMER_PREFIX)
+        if name.removeprefix(CONSUMER_PREFIX) in CONSUMER_PROPERTIES
     }
 
 
@@ -78,8 +84,7 @@ def _dead_letters(config: Mapping[str, str]) -> DeadLetters | None:
     if config.get("errors.tolerance", "none") == "none":
         return None
     topic = config["errors.deadletterqueue.topic.name"]
-    factor = config.get("errors.deadletterqueue.topic.replication.factor", "3")
-    return DeadLetters(topic=topic, replication_factor=int(factor), producer=_producer(config))
+    return DeadLetters(topic=topic, producer=_producer(config))
 
 
 def _producer(config: Mapping[str, str]) -> dict[str, str | int]:

@@ -19,6 +19,8 @@ _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _CALL_TIMEOUT_MS = "20000"
 # A whole event in one fetch; what the job was given counts more.
 _SIZES = SizeLimits().consumer
+# Whatever the job was given: a misspelt topic is missing, and no broker makes it for us.
+_FIXED = {"allow.auto.create.topics": "false"}
 
 
 def read_offsets(text: str, topic: str) -> Offsets:
@@ -98,7 +100,7 @@ class KafkaBatch:
         """Return the values that aren't null (those are tombstones for log compaction), by offset."""
         topic = self.settings.topic
         partitions = [partition for partition in self.stop if self.stop[partition] > self.start[partition]]
-        options = {f"kafka.{key}": value for key, value in {**_SIZES, **self.settings.consumer}.items()}
+        options = {f"kafka.{key}": value for key, value in {**_SIZES, **self.settings.consumer, **_FIXED}.items()}
         options |= {
             "assign": json.dumps({topic: partitions}),
             "startingOffsets": json.dumps({topic: {str(p): self.start[p] for p in partitions}}),
@@ -203,10 +205,9 @@ class JsonKafka:
             fixed = {
                 "key.deserializer": _DESERIALIZER,
                 "value.deserializer": _DESERIALIZER,
-                "allow.auto.create.topics": "false",
                 "default.api.timeout.ms": _CALL_TIMEOUT_MS,
             }
-            for key, value in {**self._settings.consumer, **fixed}.items():
+            for key, value in {**self._settings.consumer, **fixed, **_FIXED}.items():
                 configuration.put(key, value)
             self._consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(configuration)
         partitions = jvm.java.util.ArrayList()

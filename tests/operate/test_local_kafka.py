@@ -24,6 +24,7 @@ from operate.kafka import Cluster
 from operate.reader import GROUP, connect
 from operate.tail import follow
 from operate.topics import list_topics
+from plugins.topics import PlannedTopic
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -79,7 +80,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     try:
         processes.start("kafka", kafka.prepare())
         processes.wait_until("kafka", kafka.ready, timeout_s=START_S)
-        kafka.create_topics([EVENTS, "__bookkeeping", "empty"])
+        kafka.create_topics(
+            [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
+        )
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
         started = Broker(processes, kafka, Producer({"bootstrap.servers": kafka.bootstrap_servers}))

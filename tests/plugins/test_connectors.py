@@ -48,13 +48,10 @@ def test_the_heartbeat_calls_the_procedure_that_the_source_has_for_it() -> None:
 
 
 def test_what_an_environment_decides_arrives_in_the_source() -> None:
-    settings = replace(
-        SOURCE, database_sslmode="verify-full", poll_interval_ms=50, topic_replication_factor=1, snapshot_mode="no_data"
-    )
+    settings = replace(SOURCE, database_sslmode="verify-full", poll_interval_ms=50, snapshot_mode="no_data")
     config = source_connector(settings)
     assert config["database.sslmode"] == "verify-full"
     assert config["poll.interval.ms"] == "50"
-    assert config["topic.creation.default.replication.factor"] == "1"
     assert config["snapshot.mode"] == "no_data"
 
 
@@ -73,10 +70,18 @@ def test_both_connectors_carry_the_largest_event() -> None:
     source = source_connector(replace(SOURCE, largest_event_bytes=largest))
     assert {name: source[f"producer.override.{name}"] for name in limits.producer} == limits.producer
     assert int(source["max.queue.size.in.bytes"]) >= largest
-    # The topic has no limit of its own: it has the brokers', also after that was raised.
-    assert not [name for name in source if name.startswith("topic.creation") and "bytes" in name]
     sink = sink_connector(replace(SINK, largest_event_bytes=largest))
     assert {name: sink[f"consumer.override.{name}"] for name in limits.consumer} == limits.consumer
+
+
+def test_the_source_decides_nothing_about_its_topics() -> None:
+    creation = {name: value for name, value in source_connector(SOURCE).items() if name.startswith("topic.creation.")}
+    assert len(creation) == 2
+    assert set(creation.values()) == {"-1"}
+
+
+def test_no_topic_is_made_because_the_sink_asks_for_it() -> None:
+    assert sink_connector(SINK)["consumer.override.allow.auto.create.topics"] == "false"
 
 
 def test_a_dead_letter_topic_takes_what_the_topic_took() -> None:
@@ -121,9 +126,6 @@ def test_a_password_itself_is_refused_and_not_repeated(password: str) -> None:
         ("heartbeat_interval_ms", [0]),
         ("poll_interval_ms", [0, 5_001]),
         ("retry_wait_ms", [0]),
-        ("topic_partitions", [0]),
-        ("topic_replication_factor", [0]),
-        ("topic_retention_ms", [0]),
         ("largest_event_bytes", [0, 2**30]),
     ],
 )
@@ -160,10 +162,9 @@ def test_a_folder_per_order_is_an_option_with_a_warning() -> None:
 
 def test_an_unreadable_value_stops_the_sink_unless_there_is_a_dead_letter_topic() -> None:
     assert sink_connector(SINK)["errors.tolerance"] == "none"
-    config = sink_connector(replace(SINK, dead_letter_topic="demo.dead", dead_letter_replication_factor=1))
+    config = sink_connector(replace(SINK, dead_letter_topic="demo.dead"))
     assert config["errors.tolerance"] == "all"
     assert config["errors.deadletterqueue.topic.name"] == "demo.dead"
-    assert config["errors.deadletterqueue.topic.replication.factor"] == "1"
     assert config["errors.log.include.messages"] == "false"
 
 
@@ -189,7 +190,6 @@ def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
         ("tasks_max", [0]),
         ("session_timeout_ms", [5_999]),
         ("dead_letter_topic", ["a b"]),
-        ("dead_letter_replication_factor", [0]),
         ("largest_event_bytes", [0]),
         ("connector_version", ["latest"]),
     ],

@@ -83,7 +83,6 @@ def configuration(worker: Connect, database: ConnectionParameters, **changes: An
         "database_sslmode": "verify-full",
         "database_root_certificate": ROOT_CERTIFICATE,
         "topic_prefix": "verified",
-        "topic_replication_factor": 1,
     }
     return source_connector(SourceSettings(**(values | changes)))
 

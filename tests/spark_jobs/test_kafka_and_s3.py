@@ -15,6 +15,7 @@ from local.kafka import Kafka
 from local.ports import choose
 from local.processes import Processes
 from local.s3 import S3
+from plugins.topics import PlannedTopic
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
@@ -78,7 +79,7 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     lake.arguments = one_run
     with pytest.raises(SettingsError, match=missing):
         lake.job().run_batch()
-    services.kafka.create_topics([topic])
+    services.kafka.create_topics([PlannedTopic(name=topic, partitions=1, replicas=1)])
     services.produce(topic, event(1, 10, "c"), event(2, 20, "c"), "{broken", None, event(1, 30))
     report = job.run_batch()
     assert report is not None

@@ -108,6 +108,20 @@ REFUSED = [
         "streaming.largest_event_mib: Input should be greater than or equal",
     ),
     ("dev", "streaming", "largest_event_mib = 20", "streaming.largest_event_mib: Input should be less than or equal"),
+    ("dev", "streaming", "topic_retention_hours = -1", "streaming.topic_retention_hours: Input should be greater than"),
+    ("dev", "streaming", "topic_retention_hours = 0", "streaming.topic_retention_hours: Input should be greater than"),
+    (
+        "dev",
+        "connectors.source",
+        'configuration = { "topic.creation.default.retention.ms" = "60000" }',
+        "connectors.source.configuration.topic.creation.default.retention.ms: topics are made by the deployment",
+    ),
+    (
+        "dev",
+        "connectors.sink",
+        'dead_letter_topic = "msk.datalake.cdc_events"',
+        "connectors.sink.dead_letter_topic: msk.datalake.cdc_events can't be two topics at once: choose another name",
+    ),
     *(
         (
             "dev",

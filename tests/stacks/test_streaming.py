@@ -57,11 +57,11 @@ def test_the_brokers_are_the_environments_and_stand_in_private_subnets(environme
     assert all("PrivateSubnet" in json.dumps(subnet) for subnet in brokers["ClientSubnets"])
 
 
-def test_the_configuration_is_code_and_topics_come_and_go(environment: tuple[str, Synthesized]) -> None:
+def test_the_configuration_is_code_and_no_topic_is_made_for_whoever_asks(environment: tuple[str, Synthesized]) -> None:
     _, stack = environment
     ((logical_id, configuration),) = stack.resources(ROLE, "AWS::MSK::Configuration").items()
     lines = configuration["Properties"]["ServerProperties"].splitlines()
-    assert {"auto.create.topics.enable=true", "delete.topic.enable=true"} <= set(lines)
+    assert {"auto.create.topics.enable=false", "delete.topic.enable=true"} <= set(lines)
     assert cluster(stack)["Properties"]["ConfigurationInfo"] == {
         "Arn": {"Fn::GetAtt": [logical_id, "Arn"]},
         "Revision": {"Fn::GetAtt": [logical_id, "LatestRevision.Revision"]},

@@ -29,18 +29,17 @@ def test_every_configuration_that_can_be_made_is_supported() -> None:
         SINK,
         replace(SINK, endpoint=None),
         replace(SINK, partition_by=("a", "b"), flush_bytes=1_000, tasks_max=4),
-        replace(SINK, dead_letter_topic="dead", dead_letter_replication_factor=1),
+        replace(SINK, dead_letter_topic="dead"),
     ]
     for variant in variants:
         assert TaskSettings.of(variant.name, sink_connector(variant)).kcql == variant.kcql
 
 
 def test_a_dead_letter_topic_is_taken_over() -> None:
-    config = sink_connector(replace(SINK, dead_letter_topic="dead", dead_letter_replication_factor=1))
+    config = sink_connector(replace(SINK, dead_letter_topic="dead"))
     letters = TaskSettings.of("s", config).dead_letters
     assert letters == DeadLetters(
         topic="dead",
-        replication_factor=1,
         producer={
             "compression.type": "zstd",
             "message.max.bytes": str(SizeLimits().request_bytes),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
+from confluent_kafka.cimpl import NewTopic
 
 from local.sink.errors import SinkError
 from local.sink.member import Member
@@ -250,9 +251,9 @@ def test_tombstones_and_line_breaks(services: Services) -> None:
 
 
 def test_a_value_without_folders_goes_to_the_dead_letter_topic(services: Services) -> None:
-    pipeline = Pipeline(
-        services, partition_by=FOLDERS, dead_letter_topic="dead-letters", dead_letter_replication_factor=1
-    )
+    admin = services.admin
+    admin.create_topics([NewTopic("dead-letters", 1, 1)])["dead-letters"].result(10)
+    pipeline = Pipeline(services, partition_by=FOLDERS, dead_letter_topic="dead-letters")
     produced = pipeline.produce(5)
     pipeline.send([b"not JSON"])
     produced += pipeline.produce(5)
