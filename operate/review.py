@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from operate.synth import Acknowledged, Synthesis
 from stacks.environment import Environment
-from stacks.review import Finding, plain_text, review
+from stacks.review import Accepted, Facts, Finding, plain_text, review
+from stacks.review.rights import Grant, together
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
@@ -31,10 +32,20 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
         for violation in synthesis.violations
     ]
     linter = _linter(environment.region)
-    for stack, template in synthesis.templates.items():
+    for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
-        found += review(stack, template, production=environment.production)
+    found += review(synthesis.templates, facts(environment), synthesis.accepted)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
+
+
+def facts(environment: Environment) -> Facts:
+    """What the rules judge templates by."""
+    return Facts(
+        account=environment.account,
+        region=environment.region,
+        production=environment.production,
+        cidr=environment.network.cidr,
+    )
 
 
 def _linter(region: str) -> "Runner":
@@ -69,6 +80,8 @@ def report(environment: Environment, synthesis: Synthesis, findings: list[Findin
     lines += [f"| {stack} | {len(template['Resources'])} |" for stack, template in synthesis.templates.items()]
     lines += ["", "## Who can reach what", "| stack | security group | port | from |", "|---|---|---|---|"]
     lines += sorted(set(_ports(synthesis.templates)))
+    lines += ["", "## Accepted rights", "| who | what | on | if | why |", "|---|---|---|---|---|"]
+    lines += _accepted(synthesis.accepted)
     lines += ["", "## Acknowledged findings", "| construct, and below it | findings | why |", "|---|---|---|"]
     lines += _acknowledged(synthesis.acknowledged)
     return "\n".join(lines) + "\n"
@@ -102,6 +115,25 @@ def _name(value: Any) -> str:
         case {"Ref": name}:
             return str(name)
     return plain_text(value)
+
+
+def _accepted(accepted: Iterable[Accepted]) -> Iterator[str]:
+    """One line for what several roles may do alike, for one reason: the actions together, then the resources."""
+    alike: dict[tuple[str, ...], set[str]] = {}
+    for each in accepted:
+        for names, grant in _on_same_actions(each.grants).items():
+            key = (grant.action, "<br>".join(names), grant.condition or "-", each.reason)
+            alike.setdefault(key, set()).add(f"{each.stack.rpartition('-')[2]}/{each.holder}")
+    for (actions, resources, condition, reason), who in sorted(alike.items(), key=lambda item: (sorted(item[1]), item)):
+        yield f"| {'<br>'.join(sorted(who))} | {actions} | {resources} | {condition} | {reason} |"
+
+
+def _on_same_actions(grants: Iterable[Grant]) -> dict[tuple[str, ...], Grant]:
+    """Grants by the resources that the same actions are on; each stands for its actions."""
+    found: dict[Grant, list[str]] = {}
+    for grant in together(sorted(grants)):
+        found.setdefault(grant._replace(resource=""), []).append(grant.resource)
+    return {tuple(sorted(resources)): grant for grant, resources in found.items()}
 
 
 def _acknowledged(acknowledged: Iterable[Acknowledged]) -> Iterator[str]:

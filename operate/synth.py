@@ -14,7 +14,9 @@ from aws_cdk import Validations
 from cdk_nag import AwsSolutionsChecks
 
 import app
+from stacks.checks import ACCEPTED_STATEMENT
 from stacks.environment import Environment
+from stacks.review import Accepted, accepted_statement
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
@@ -55,6 +57,7 @@ class Synthesis:
     templates: dict[str, dict[str, Any]]
     violations: tuple[Violation, ...]
     acknowledged: tuple[Acknowledged, ...]
+    accepted: tuple[Accepted, ...]
 
 
 def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> Synthesis:
@@ -74,6 +77,7 @@ def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> 
         templates=_templates(folder),
         violations=tuple(_violations(folder / REPORT)),
         acknowledged=tuple(sorted(set(_acknowledged(folder)))),
+        accepted=tuple(_accepted(folder)),
     )
 
 
@@ -99,13 +103,25 @@ def _violations(report: Path) -> Iterator[Violation]:
                 )
 
 
-def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
-    """What CDK notes of `Validations.acknowledge`, beside the templates: a rule's id follows who has the rule."""
-    for path in folder.glob("*.metadata.json"):
+def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What CDK notes beside the templates: (stack, construct, entry)."""
+    suffix = ".metadata.json"
+    for path in sorted(folder.glob(f"*{suffix}")):
         for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():
             for entry in entries:
-                if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
-                    for rule, reason in entry["data"].items():
-                        yield Acknowledged(
-                            construct=construct.removeprefix("/"), rule=rule.partition("::")[2], reason=reason
-                        )
+                yield path.name.removesuffix(suffix), construct.removeprefix("/"), entry
+
+
+def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
+    """What CDK notes of `Validations.acknowledge`: a rule's id follows who has the rule."""
+    for _, construct, entry in _metadata(folder):
+        if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
+            for rule, reason in entry["data"].items():
+                yield Acknowledged(construct=construct, rule=rule.partition("::")[2], reason=reason)
+
+
+def _accepted(folder: Path) -> Iterator[Accepted]:
+    """What stacks/checks.py notes: statements with their reasons."""
+    for stack, _, entry in _metadata(folder):
+        if entry["type"] == ACCEPTED_STATEMENT:
+            yield accepted_statement(stack, entry["data"])

@@ -16,6 +16,10 @@ OWN_NAMES = (
     "AWS appends an id to the names of connectors, plugins and log streams, and lists no resource for what is listed, "
     "created or delivered; the names are this environment's, and what is created must carry its owner's tag."
 )
+IN_THE_CALLERS_NAME = (
+    "MSK Connect makes a connector's network interfaces and log delivery with the caller's rights, and is handed the "
+    "connectors' two roles and no others; AWS lists no resource for what it makes so."
+)
 OWNER_TAG = "cdc-lake-owner"
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
@@ -62,9 +66,11 @@ class ConnectorProviders(Construct):
             # It ends in `:*`, and so stands for the group and its streams.
             resources=[log_group_arn],
         )
-        rights = [*self._connector_rights(names), *self._passing_rights(role_arns), reading_logs]
+        own, passing = [*self._connector_rights(names), reading_logs], self._passing_rights(role_arns)
+        rights = [*own, *passing]
         provider = HandlerProvider(self, "Connector", module="connector", waits=True, statements=rights)
-        provider.acknowledge_wildcards(*rights, reason=OWN_NAMES)
+        provider.acknowledge_wildcards(*own, reason=OWN_NAMES)
+        provider.acknowledge_wildcards(*passing, reason=IN_THE_CALLERS_NAME)
         return provider
 
     def _plugin_rights(self) -> list[iam.PolicyStatement]:

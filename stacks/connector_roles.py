@@ -11,7 +11,7 @@ from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct
 
 from plugins.kafka_access import Grant, Kind, statements
-from stacks.checks import acknowledge_wildcards
+from stacks.checks import accept, acknowledge_wildcards
 
 PREFIXES = (
     "AWS chooses the cluster's uuid and how MSK Connect's internal topics and groups end; an object's name "
@@ -49,7 +49,11 @@ class ConnectorRole(Construct):
 
     def may_read_secret(self, secret: sm.ISecret) -> None:
         """Read one secret's value."""
-        self._allow([secret.secret_arn], "secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret")
+        reading = iam.PolicyStatement(
+            actions=["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"], resources=[secret.secret_arn]
+        )
+        self.role.add_to_policy(reading)
+        accept(self.role, reading, reason="The password that this connector logs in with, and no other secret.")
 
     def may_write_objects(self, bucket: str, prefixes: Sequence[str]) -> None:
         """Write, move and delete objects below these prefixes of the bucket of that name, and list them."""

@@ -207,6 +207,9 @@ class DatabaseStack(Stack):
             security_groups=[function_access],
             statements=self._statements(),
         )
+        provider.accept(
+            *self._statements(), reason="The preparation connects as the master, and gives the connector its password."
+        )
         prepared = CustomResource(
             self,
             "PreparedSource",
@@ -219,17 +222,11 @@ class DatabaseStack(Stack):
 
     def _protect(self) -> None:
         """Protect the cluster from deletion when nothing in this stack can fail any more."""
-        provider = HandlerProvider(
-            self,
-            "Protection",
-            module="database_protection",
-            waits=True,
-            statements=[
-                iam.PolicyStatement(
-                    actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
-                )
-            ],
+        statement = iam.PolicyStatement(
+            actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
         )
+        provider = HandlerProvider(self, "Protection", module="database_protection", waits=True, statements=[statement])
+        provider.accept(statement, reason="It sets deletion protection on this cluster, and asks for nothing else.")
         protected = CustomResource(
             self,
             "ProtectedDatabase",

@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from stacks.checks import acknowledge, acknowledge_wildcards
+from stacks.checks import accept, acknowledge, acknowledge_wildcards
 
 _READ_CATALOGUE = ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
 _WRITE_TABLES = (
@@ -49,15 +49,16 @@ class EmrRoles(Construct):
         self.profile = iam.InstanceProfile(self, "Profile", role=self.nodes)
         self.service = self._service()
         for role in (self.nodes, self.service):
-            role.add_to_policy(iam.PolicyStatement(actions=_ENCRYPT, resources=[volume_key.key_arn]))
-        # EC2 attaches the encrypted volumes by grants that EMR makes for it.
-        self.service.add_to_policy(
-            iam.PolicyStatement(
-                actions=["kms:CreateGrant", "kms:ListGrants"],
-                resources=[volume_key.key_arn],
-                conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
-            )
+            encrypting = iam.PolicyStatement(actions=_ENCRYPT, resources=[volume_key.key_arn])
+            role.add_to_policy(encrypting)
+            accept(role, encrypting, reason="The key of the cluster's own disks, which encrypts nothing else.")
+        granting = iam.PolicyStatement(
+            actions=["kms:CreateGrant", "kms:ListGrants"],
+            resources=[volume_key.key_arn],
+            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
         )
+        self.service.add_to_policy(granting)
+        accept(self.service, granting, reason="EC2 attaches the encrypted volumes by grants that EMR makes for it.")
 
     def may_read(self, bucket: str, prefix: str) -> None:
         """Let the nodes list and read the objects below a prefix of a bucket."""
@@ -114,13 +115,13 @@ class EmrRoles(Construct):
             assumed_by=principal,
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(policy)],
         )
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["iam:PassRole"],
-                resources=[self.nodes.role_arn],
-                conditions={"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}},
-            )
+        passing = iam.PolicyStatement(
+            actions=["iam:PassRole"],
+            resources=[self.nodes.role_arn],
+            conditions={"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}},
         )
+        role.add_to_policy(passing)
+        accept(role, passing, reason="EMR starts the nodes with their role, and can hand no other to EC2.")
         acknowledge(
             role,
             f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]",

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from stacks.checks import accept
 from stacks.connector_settings import sink_settings
 from stacks.environment import Environment
 from stacks.naming import removal
@@ -56,6 +58,8 @@ class LakeStack(Stack):
             auto_delete_objects=policy is RemovalPolicy.DESTROY,
             **options,
         )
+        if policy is RemovalPolicy.DESTROY:
+            self._accept_emptying(bucket)
         bucket.add_lifecycle_rule(
             id="leftovers",
             abort_incomplete_multipart_upload_after=ABORT_UPLOADS,
@@ -63,6 +67,18 @@ class LakeStack(Stack):
             expired_object_delete_marker=True,
         )
         return bucket
+
+    def _accept_emptying(self, bucket: s3.Bucket) -> None:
+        """CDK's own function empties a bucket that goes with its stack."""
+        emptying = self.node.find_child("Custom::S3AutoDeleteObjectsCustomResourceProvider").node.find_child("Role")
+        assert isinstance(emptying, CfnResource)  # noqa: S101  CDK's own type is looser
+        statement = iam.PolicyStatement(
+            actions=["s3:DeleteObject*", "s3:GetBucket*", "s3:List*", "s3:PutBucketPolicy"],
+            resources=[bucket.bucket_arn, bucket.arn_for_objects("*")],
+            principals=[iam.ArnPrincipal(emptying.get_att("Arn").to_string())],
+        )
+        assert bucket.policy is not None  # noqa: S101  enforce_ssl makes one
+        accept(bucket.policy, statement, reason="`cdk destroy` is to leave nothing: CDK's function empties the bucket.")
 
     def _logged_bucket(self, role: str) -> s3.Bucket:
         return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")

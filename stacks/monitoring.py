@@ -15,6 +15,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from plugins.connectors import events_topic
+from stacks.checks import accept
 from stacks.connectors import ConnectorsStack
 from stacks.dashboard import Dashboard
 from stacks.database import DatabaseStack
@@ -71,6 +72,7 @@ class MonitoringStack(Stack):
         self._streaming_alarms()
         self._job_alarms()
         self._emr_events()
+        self._accept_events()
         self._dashboard()
         for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
@@ -86,6 +88,7 @@ class MonitoringStack(Stack):
             enable_key_rotation=True,
             removal_policy=removal(self._environment),
         )
+        self._key = key
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
         topic.add_subscription(subscriptions.EmailSubscription(self._settings.alarm_email))
         alarms = iam.ServicePrincipal(
@@ -213,6 +216,23 @@ class MonitoringStack(Stack):
             event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
             targets=[targets.SnsTopic(self.topic, message=text)],
         )
+
+    def _accept_events(self) -> None:
+        """CDK opens topic and key to EventBridge without a condition."""
+        events_service = iam.ServicePrincipal("events.amazonaws.com")
+        publishing = iam.PolicyStatement(
+            actions=["sns:Publish"], resources=[self.topic.topic_arn], principals=[events_service]
+        )
+        encrypting = iam.PolicyStatement(
+            actions=["kms:Decrypt", "kms:GenerateDataKey*"], resources=["*"], principals=[events_service]
+        )
+        reason = (
+            "EventBridge's rules send to this topic: what others could send it is mail to its subscribers, no more."
+        )
+        policy = self.topic.node.find_child("Policy")
+        assert isinstance(policy, sns.TopicPolicy)  # noqa: S101  enforce_ssl makes one
+        accept(policy, publishing, reason=reason)
+        accept(self._key, encrypting, reason=reason)
 
     def _dashboard(self) -> None:
         Dashboard(

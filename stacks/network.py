@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from stacks.checks import acknowledge
+from stacks.checks import accept, acknowledge
 from stacks.environment import Environment
 from stacks.naming import removal, retention
 
@@ -70,9 +70,26 @@ class NetworkStack(Stack):
                 ec2.SubnetConfiguration(name="Private", subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS, cidr_mask=22),
             ],
         )
+        self._accept_closing_the_default_group(vpc)
         # S3 traffic stays in AWS's network, and costs nothing.
         vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
         return vpc
+
+    def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
+        """CDK's own function takes the rules out of the VPC's default group, which nothing wears."""
+        provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
+        directions = ("AuthorizeSecurityGroupEgress", "AuthorizeSecurityGroupIngress")
+        group = f"arn:{self.partition}:ec2:{self.region}:{self.account}:security-group/{vpc.vpc_default_security_group}"
+        statement = iam.PolicyStatement(
+            actions=[
+                *(f"ec2:{action}" for action in directions),
+                *(f"ec2:{action.replace('Authorize', 'Revoke')}" for action in directions),
+            ],
+            resources=[group],
+        )
+        accept(
+            provider, statement, reason="CDK's function closes the VPC's default group, and puts it back at the end."
+        )
 
     def _close_nat_instances(self) -> None:
         """Let only the VPC through the NAT instances; ask for IMDSv2 and encryption, which CDK leaves open."""

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import CfnElement, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from stacks import handler_code
-from stacks.checks import acknowledge, acknowledge_versions, acknowledge_wildcards
+from stacks.checks import accept, acknowledge, acknowledge_versions, acknowledge_wildcards
 
 # The version that the tests run on.
 RUNTIME = lambda_.Runtime.PYTHON_3_11
@@ -72,6 +72,11 @@ class HandlerProvider(Construct):
         for role in self._roles:
             acknowledge_wildcards(role, *statements, reason=reason)
 
+    def accept(self, *statements: iam.PolicyStatement, reason: str) -> None:
+        """Accept these statements, powerful though without wildcards, in the handler's roles."""
+        for role in self._roles:
+            accept(role, *statements, reason=reason)
+
     def _function(self, id_: str, handler: str) -> lambda_.Function:
         log_group = self._log_group(f"{id_}Log")
         role = iam.Role(self, f"{id_}Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -80,19 +85,18 @@ class HandlerProvider(Construct):
         for statement in self._statements:
             role.add_to_policy(statement)
         if self._options["vpc"] is not None:
-            role.add_to_policy(network_interfaces())
+            role.add_to_policy(interfaces := network_interfaces())
+            acknowledge_wildcards(
+                role,
+                interfaces,
+                reason="EC2's network interface actions that Lambda needs in a VPC have no resource before they exist.",
+            )
         function = lambda_.Function(self, id_, handler=handler, role=role, log_group=log_group, **self._options)
         acknowledge(
             function,
             "AwsSolutions-L1",
             reason="Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
         )
-        if self._options["vpc"] is not None:
-            acknowledge(
-                role,
-                "AwsSolutions-IAM5[Resource::*]",
-                reason="EC2's network interface actions that Lambda needs in a VPC have no resource before they exist.",
-            )
         return function
 
     def _log_group(self, id_: str) -> logs.LogGroup:
@@ -123,15 +127,26 @@ class HandlerProvider(Construct):
             "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]",
             reason="CDK's provider framework: a small state machine that asks whether a resource is there yet.",
         )
-        stack = Stack.of(self)
-        # The framework's first function is called by CloudFormation, not by the framework.
-        called = [
-            stack.resolve(child.logical_id)
-            for child in self.node.find_all()
-            if isinstance(child, lambda_.CfnFunction) and not child.node.path.endswith("/framework-onEvent/Resource")
-        ]
-        reason = "CDK's provider framework calls these functions, and no others, in any version."
-        acknowledge_versions(self.provider, called, reason=reason)
+        # The framework's functions call the handler's, its state machine those of the framework that wait.
+        handlers = [self.on_event, *([self.is_complete] if self.is_complete else [])]
+        called = [_logical_id(function.node.default_child) for function in handlers]
+        framework = {
+            child.node.path.rpartition("framework-")[2]: _logical_id(child)
+            for child in self.provider.node.find_all()
+            if isinstance(child, lambda_.CfnFunction)
+        }
+        waiting = [id_ for path, id_ in sorted(framework.items()) if not path.startswith("onEvent/")]
+        for role in self.provider.node.find_all():
+            if isinstance(role, iam.Role):
+                names = waiting if "waiter-state-machine" in role.node.path else called
+                reason = "CDK's provider framework calls these functions, and no others, in any version."
+                acknowledge_versions(role, names, reason=reason)
+
+
+def _logical_id(element: IConstruct | None) -> str:
+    assert isinstance(element, CfnElement)  # noqa: S101  a function's own
+    resolved: str = Stack.of(element).resolve(element.logical_id)
+    return resolved
 
 
 def network_interfaces() -> iam.PolicyStatement:

@@ -13,7 +13,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from plugins.versions import load_versions
-from stacks.checks import acknowledge
+from stacks.checks import accept, acknowledge, acknowledge_wildcards
 from stacks.environment import Environment
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
@@ -166,15 +166,16 @@ class VpnStack(Stack):
 
     def _grant(self) -> None:
         secrets = [self.pre_shared_key, self.admin_password, self.user_password]
-        self.instance.add_to_role_policy(
-            iam.PolicyStatement(
-                actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
-            )
+        reading = iam.PolicyStatement(
+            actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
         )
-        self.instance.add_to_role_policy(iam.PolicyStatement(actions=[*SESSION_MANAGER], resources=["*"]))
-        acknowledge(
+        session_manager = iam.PolicyStatement(actions=[*SESSION_MANAGER], resources=["*"])
+        for statement in (reading, session_manager):
+            self.instance.add_to_role_policy(statement)
+        accept(self.instance, reading, reason="SoftEther's own secrets, which the bastion sets up at its first boot.")
+        acknowledge_wildcards(
             self.instance,
-            "AwsSolutions-IAM5[Resource::*]",
+            session_manager,
             reason="Session Manager's agent: its actions know no resources. AWS's managed policy would add all of "
             "Parameter Store.",
         )

@@ -1,0 +1,175 @@
+"""Reads templates as CloudFormation gets them: values that may be functions, references between stacks."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+Resource = Mapping[str, Any]
+Templates = Mapping[str, Mapping[str, Any]]
+Level = Literal["error", "warning"]
+# What a reference stands for; a secret's value isn't among it, but for `{{resolve:…}}`.
+LATER = "\0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a rule has found: `stack` and logical id of the resource, and one line that says what is wrong."""
+
+    rule: str
+    level: Level
+    stack: str
+    resource: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.rule}: {self.stack}/{self.resource}: {self.message}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What templates are judged by: whose they are, and whether they are for production."""
+
+    account: str
+    region: str
+    production: bool
+    cidr: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class App:
+    """All templates of an environment, by stack name, and its facts."""
+
+    facts: Facts
+    templates: Templates
+
+    @cached_property
+    def _exports(self) -> dict[str, tuple[str, Any]]:
+        return {
+            plain_text(output["Export"]["Name"]): (stack, output["Value"])
+            for stack, template in self.templates.items()
+            for output in template.get("Outputs", {}).values()
+            if "Export" in output
+        }
+
+    def target(self, stack: str, value: Any) -> tuple[str, str] | None:
+        """Return (stack, logical id) of the resource that a property refers to, in this or another stack."""
+        match value:
+            case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+                return (stack, name) if name in self.templates[stack]["Resources"] else None
+            case {"Fn::ImportValue": name} if plain_text(name) in self._exports:
+                return self.target(*self._exports[plain_text(name)])
+        return None
+
+    @cached_property
+    def _by_type(self) -> dict[str, list["Subject"]]:
+        found: dict[str, list[Subject]] = {}
+        for subject in self.subjects():
+            found.setdefault(subject.type, []).append(subject)
+        return found
+
+    def subjects(self) -> Iterator["Subject"]:
+        """Every resource."""
+        for stack, template in self.templates.items():
+            for logical_id, resource in sorted(template["Resources"].items()):
+                yield Subject(app=self, stack=stack, id=logical_id, resource=resource)
+
+    def resources(self, *types: str) -> Iterator["Subject"]:
+        """Every resource of these types."""
+        for type_ in types:
+            yield from self._by_type.get(type_, [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One resource that a rule looks at."""
+
+    app: App
+    stack: str
+    id: str
+    resource: Resource
+
+    @property
+    def facts(self) -> Facts:
+        """Whose it is."""
+        return self.app.facts
+
+    @property
+    def type(self) -> str:
+        """CloudFormation's name of its type."""
+        return str(self.resource["Type"])
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """Its properties, none when it has none."""
+        properties: Mapping[str, Any] = self.resource.get("Properties", {})
+        return properties
+
+    def get(self, path: str) -> Any:
+        """Read a property by its dotted path, None when it isn't there."""
+        value: Any = self.properties
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def target(self, value: Any) -> tuple[str, str] | None:
+        """Return (stack, logical id) of what a value of this resource refers to."""
+        return self.app.target(self.stack, value)
+
+
+Rule = Callable[[Subject], Iterator[str]]
+
+
+def plain_text(value: Any) -> str:
+    """Write a property that may hold CloudFormation functions as text; LATER stands for what is known only then."""
+    match value:
+        case str():
+            return value
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(plain_text(part) for part in parts)
+        case _:
+            return LATER
+
+
+def written(value: Any) -> str:
+    """Write a resolved value the way that cdk-nag's findings do (its flattenCfnReference, 3.0.2)."""
+    match value:
+        case str():
+            return value
+        case {"Ref": name}:
+            return f"<{name}>"
+        case {"Fn::GetAtt": [resource, attribute]}:
+            return f"<{resource}.{attribute}>"
+        case {"Fn::ImportValue": name}:
+            return written(name)
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(written(part) for part in parts)
+        case _:
+            return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def request_of(resource: Resource) -> dict[str, Any] | None:
+    """Read the `Request` of a custom resource, None for anything else."""
+    if not str(resource["Type"]).startswith("Custom::") or "Request" not in resource.get("Properties", {}):
+        return None
+    request: dict[str, Any] = json.loads(plain_text(resource["Properties"]["Request"]), strict=False)
+    return request
+
+
+def as_list(value: Any) -> list[Any]:
+    """CloudFormation takes one value in place of a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def strings(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Walk through a JSON value: every text with the keys that lead to it."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield from strings(inner, (*path, str(key)))
+        case list():
+            for number, inner in enumerate(value):
+                yield from strings(inner, (*path, str(number)))
+        case str() if path:
+            yield path, value
