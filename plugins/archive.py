@@ -5,6 +5,7 @@ at a few chunks however large a release is, disk at about three times its size.
 """
 
 import contextlib
+import errno
 import hashlib
 import http.client
 import ssl
@@ -60,6 +61,15 @@ class Digest:
     sha256: str
 
 
+@dataclass(frozen=True)
+class _Jar:
+    """A jar by its file's name, what it holds and where it came from."""
+
+    name: str
+    sha256: str
+    archive: Path
+
+
 def fetch(release: Mapping[str, Any], folder: Path) -> Path:
     """Download a release (`url`, `file`, `size` in bytes, `sha256`) into a folder and return its path.
 
@@ -107,21 +117,21 @@ def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, st
     """Write the jars of zip, tar.gz and jar files to the root of one zip; the same jars always make the same bytes.
 
     `resources`, files by name (ASCII), become one more jar: what is on the class path needs no path on a worker. Works
-    in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it, two different jars of
-    one name, no jar at all, or more than 1 GiB; then there is no file.
+    in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it or isn't one line, two
+    different jars of one name (in whatever case), no jar at all, or more than 1 GiB; then there is no file.
     """
     work = target.with_name(f"{target.name}.jars")
     work.mkdir()
-    jars: dict[str, tuple[Path, str]] = {}
+    jars: dict[str, _Jar] = {}
     try:
         for archive in archives:
             for name, sha256 in _extract(archive, work):
-                _keep(jars, name, sha256, archive)
+                _keep(jars, _Jar(name, sha256, archive))
         if not jars:
             raise ArchiveError(f"no jar in {', '.join(archive.name for archive in archives)}")
         if resources:
-            _keep(jars, RESOURCES_JAR, _resources_jar(resources, work), target)
-        _write_zip(target, {name: work / sha256 for name, (_archive, sha256) in jars.items()})
+            _keep(jars, _Jar(RESOURCES_JAR, _resources_jar(resources, work), target))
+        _write_zip(target, {jar.name: work / jar.sha256 for jar in jars.values()})
     except BaseException:
         target.unlink(missing_ok=True)
         raise
@@ -228,16 +238,18 @@ def _extract(archive: Path, work: Path) -> Iterator[tuple[str, str]]:
 
 def _members(archive: Path) -> Generator[tuple[str, IO[bytes]], None, None]:
     """Open the jars of an archive one after the other; every path in it is checked, jar or not."""
-    if archive.name.endswith(".jar"):
+    kind = archive.name.lower()
+    if kind.endswith(".jar"):
         yield archive.name, archive.open("rb")
         return
     with _as_damage(archive):
-        if archive.name.endswith(".zip"):
+        if kind.endswith(".zip"):
             with zipfile.ZipFile(archive) as packed:
                 for member in packed.infolist():
-                    if not member.is_dir() and _is_jar(archive, member.filename):
+                    # zipfile's own name ends at the first NUL.
+                    if _is_jar(archive, member.orig_filename) and not member.is_dir():
                         yield PurePosixPath(member.filename).name, packed.open(member)
-        elif archive.name.endswith((".tar.gz", ".tgz")):
+        elif kind.endswith((".tar.gz", ".tgz")):
             with tarfile.open(archive, "r:gz") as packed_tar:
                 for entry in packed_tar:
                     if _is_jar(archive, entry.name) and (stream := _tar_stream(archive, packed_tar, entry)):
@@ -255,10 +267,13 @@ def _tar_stream(archive: Path, packed: tarfile.TarFile, entry: tarfile.TarInfo) 
 
 
 def _is_jar(archive: Path, member: str) -> bool:
+    """Whether Connect would load it (`PluginUtils.isArchive` looks at the name in lower case). Refuses unfit names."""
     path = PurePosixPath(member)
     if path.is_absolute() or ".." in path.parts or "\\" in member:
-        raise ArchiveError(f"{archive.name}: {member!r} leads out of the archive")
-    return path.suffix == ".jar"
+        raise ArchiveError(f"{archive.name}: {member!a} leads out of the archive")
+    if not member or not member.isprintable():
+        raise ArchiveError(f"{archive.name}: {member!a} is no name for a file: it may hold no control characters")
+    return path.name.lower().endswith(".jar")
 
 
 @contextlib.contextmanager
@@ -269,15 +284,25 @@ def _as_damage(archive: Path) -> Iterator[None]:
         raise
     except _DAMAGE as error:
         raise ArchiveError(f"{archive.name} can't be read: {error}") from None
+    except OSError as error:
+        # What a seek to a wrong offset says; a full disk is something else.
+        if error.errno != errno.EINVAL:
+            raise
+        raise ArchiveError(f"{archive.name} can't be read: it names a place that isn't in it") from None
 
 
-def _keep(jars: dict[str, tuple[Path, str]], name: str, sha256: str, archive: Path) -> None:
-    first, known = jars.setdefault(name, (archive, sha256))
-    if known != sha256:
+def _keep(jars: dict[str, _Jar], jar: _Jar) -> None:
+    """Keep a jar by its name in lower case: not every file system tells case, and a worker would load both."""
+    first = jars.setdefault(jar.name.lower(), jar)
+    if first.sha256 != jar.sha256:
+        also = "" if first.name == jar.name else f" as {first.name}"
         raise ArchiveError(
-            f"{name} is in {first.name} and in {archive.name} with different content "
-            f"(SHA-256 {known} and {sha256}): the worker would load either"
+            f"{jar.name} is in {first.archive.name}{also} and in {jar.archive.name} with different content "
+            f"(SHA-256 {first.sha256} and {jar.sha256}): the worker would load either"
         )
+    # Of the same jar under two spellings always the same one, whatever the archives' order.
+    if jar.name < first.name:
+        jars[jar.name.lower()] = jar
 
 
 def _write_zip(target: Path, jars: Mapping[str, Path]) -> None:

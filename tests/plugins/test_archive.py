@@ -4,6 +4,7 @@ import io
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,23 @@ def zip_of(path: Path, members: dict[str, bytes], *, compression: int = zipfile.
     with zipfile.ZipFile(path, "w", compression) as packed:
         for name, content in members.items():
             packed.writestr(name, content)
+    return path
+
+
+def zip_with(path: Path, name: str) -> Path:
+    """A zip whose one entry has a name that zipfile wouldn't write."""
+    written = "N" * len(name)
+    made = zip_of(path, {written: b"1"})
+    made.write_bytes(made.read_bytes().replace(written.encode(), name.encode()))
+    return made
+
+
+def tar_with(path: Path, name: str) -> Path:
+    """A tar whose one entry has a name that only a header of its own can hold."""
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as packed:
+        entry = tarfile.TarInfo("x")
+        entry.size, entry.pax_headers = 1, {"path": name}
+        packed.addfile(entry, io.BytesIO(b"1"))
     return path
 
 
@@ -187,6 +205,57 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, member: str) -> None:
     for made in (zip_of(tmp_path / "a.zip", {member: b"1"}), tar_of(tmp_path / "a.tar.gz", {member: b"1"})):
         with pytest.raises(ArchiveError, match="leads out of the archive"):
             repack([made], tmp_path / "plugin.zip")
+
+
+@pytest.mark.parametrize("make", [zip_with, tar_with])
+@pytest.mark.parametrize(
+    "name", ["\0", "\0a.jar", "a\0.jar", "a.jar\0", "a\nb.jar", "a\r.jar", "\x1b[2J.jar", "note\n.txt"]
+)
+def test_a_name_of_more_than_one_line_or_with_a_nul_is_refused(
+    tmp_path: Path, make: Callable[[Path, str], Path], name: str
+) -> None:
+    made = make(tmp_path / ("a.zip" if make is zip_with else "a.tar.gz"), name)
+    with pytest.raises(ArchiveError, match=r"is no name for a file: it may hold no control characters$") as refused:
+        repack([made], tmp_path / "plugin.zip")
+    assert str(refused.value).isprintable()
+    assert list(tmp_path.iterdir()) == [made]
+
+
+@pytest.mark.parametrize("name", ["A.JAR", "lib/a.Jar", ".jar"])
+def test_whatever_connect_takes_for_a_jar_is_one(tmp_path: Path, name: str) -> None:
+    """Connect looks at the name in lower case (`PluginUtils.isArchive`)."""
+    made = zip_of(tmp_path / "A.ZIP", {name: b"1"}), tar_of(tmp_path / "A.TAR.GZ", {name: b"1"})
+    for packed in made:
+        repack([packed], tmp_path / "plugin.zip")
+        assert zipfile.ZipFile(tmp_path / "plugin.zip").namelist() == [Path(name).name]
+
+
+def test_an_archive_that_is_a_jar_itself_may_be_called_so_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "D.JAR").write_bytes(b"dd")
+    repack([tmp_path / "D.JAR"], tmp_path / "plugin.zip")
+    assert zipfile.ZipFile(tmp_path / "plugin.zip").namelist() == ["D.JAR"]
+
+
+def test_two_different_jars_whose_names_differ_by_case_are_refused(tmp_path: Path) -> None:
+    one, two = zip_of(tmp_path / "one.zip", {"a.jar": b"1"}), zip_of(tmp_path / "two.zip", {"A.Jar": b"2"})
+    with pytest.raises(ArchiveError, match=r"A.Jar is in one.zip as a.jar and in two.zip with different content"):
+        repack([one, two], tmp_path / "plugin.zip")
+
+
+def test_one_jar_under_two_spellings_is_there_once_and_always_the_same(tmp_path: Path) -> None:
+    one, two = zip_of(tmp_path / "one.zip", {"a.jar": b"1"}), zip_of(tmp_path / "two.zip", {"A.jar": b"1"})
+    assert repack([one, two], tmp_path / "1.zip") == repack([two, one], tmp_path / "2.zip")
+    assert zipfile.ZipFile(tmp_path / "1.zip").namelist() == ["A.jar"]
+
+
+def test_a_zip_that_names_a_place_outside_of_itself_is_damaged(tmp_path: Path) -> None:
+    made = zip_of(tmp_path / "a.zip", {"a.jar": b"1"})
+    content = bytearray(made.read_bytes())
+    # The directory's own offset, in the last record of the file: zipfile then takes all others for shifted.
+    content[-6:-2] = (2**31).to_bytes(4, "little")
+    made.write_bytes(content)
+    with pytest.raises(ArchiveError, match=r"^a.zip can't be read: it names a place that isn't in it$"):
+        repack([made], tmp_path / "plugin.zip")
 
 
 def test_a_link_instead_of_a_jar_is_refused(tmp_path: Path) -> None:
