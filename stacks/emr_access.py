@@ -1,4 +1,4 @@
-"""Who reaches the EMR cluster: its own nodes, EMR's service, and clients on the VPN."""
+"""Who reaches the EMR cluster: its own nodes, EMR's service and, where the environment wants it, clients on the VPN."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,11 @@ EMR_TAG = {"key": "for-use-with-amazon-emr-managed-policies", "value": "true"}
 
 
 class EmrAccess(Construct):
-    """Four security groups: `primary` and `core` are EMR's, `service` is EMR's way in, `vpn` the VPN clients'."""
+    """The security groups: `primary` and `core` are EMR's, `service` is EMR's way in, `vpn_…` the VPN clients'.
+
+    The VPN clients' are always there, because EMR would replace the cluster for another group, and empty without
+    `vpn_access`: Livy, YARN, HiveServer2, Hue and Trino let everybody who reaches them work as the cluster.
+    """
 
     def __init__(
         self,
@@ -32,7 +36,7 @@ class EmrAccess(Construct):
         id_: str,
         *,
         vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
+        vpn_access: ec2.ISecurityGroup | None,
         applications: tuple[str, ...],
     ) -> None:
         super().__init__(scope, id_)
@@ -44,7 +48,8 @@ class EmrAccess(Construct):
         self.vpn_core = self._group("VpnToCore", "VPN clients to EMR core nodes", outbound=False)
         self._open_to_nodes()
         self._open_to_service()
-        self._open_to_vpn(vpn_access, applications)
+        if vpn_access is not None:
+            self._open_to_vpn(vpn_access, applications)
 
     def _group(self, id_: str, description: str, *, outbound: bool = True) -> ec2.SecurityGroup:
         group = ec2.SecurityGroup(self, id_, vpc=self._vpc, description=description, allow_all_outbound=outbound)

@@ -9,6 +9,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from stacks.checks import accept, acknowledge, acknowledge_wildcards
+from stacks.session_manager import serve_sessions
 
 _READ_CATALOGUE = ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
 _WRITE_TABLES = (
@@ -47,6 +48,8 @@ class EmrRoles(Construct):
         super().__init__(scope, id_)
         self.nodes = iam.Role(self, "Nodes", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
         self.profile = iam.InstanceProfile(self, "Profile", role=self.nodes)
+        # The applications' own interfaces ask nobody for a password (docs/decisions/0064).
+        serve_sessions(self.nodes)
         self.service = self._service()
         for role in (self.nodes, self.service):
             encrypting = iam.PolicyStatement(actions=_ENCRYPT, resources=[volume_key.key_arn])

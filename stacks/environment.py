@@ -41,6 +41,8 @@ Cidr = Annotated[str, AfterValidator(_network)]
 # TOML's arrays arrive as lists.
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
+# SoftEther's and Secrets Manager's names, and a shell's word.
+VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]
 
@@ -56,11 +58,18 @@ class Network(Section):
 
 
 class Vpn(Section):
-    """The bastion: who may reach IPsec, and who SoftEther's management port (nobody when empty)."""
+    """The bastion: who may reach IPsec, and who SoftEther's management port (nobody when empty).
+
+    `users` are the people who may connect, each with a password of her own; `password_rotation_days` 0: no rotation.
+    `emr_access`: whether they reach what EMR's applications serve, which asks nobody for a password.
+    """
 
     instance_type: str
     client_cidrs: Cidrs
     management_cidrs: Cidrs
+    users: Annotated[tuple[VpnUser, ...], Field(strict=False)] = ()
+    password_rotation_days: Annotated[int, Field(ge=0, le=365)]
+    emr_access: bool = False
 
 
 class Database(Section):

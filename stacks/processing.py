@@ -47,9 +47,8 @@ class ProcessingStack(Stack):
         self.metrics_namespace = environment.prefix
         self._subnet = self._tagged_subnet(vpc)
         self._volume_key = self._key()
-        self._access = EmrAccess(
-            self, "Access", vpc=vpc, vpn_access=vpn_access, applications=self._settings.applications
-        )
+        reach = vpn_access if environment.vpn.emr_access else None
+        self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
         self._assets = JobAssets(self, "Job")
         emr_cluster = self._cluster()

@@ -14,7 +14,7 @@ from contract import rds_ca
 from contract.sizes import DERIVED_KEYS
 from plugins import connectors, kcql, sink_properties
 from plugins.versions import load_versions
-from stacks import catalogue, emr_catalogue
+from stacks import addresses, catalogue, emr_catalogue
 from stacks.connector_settings import sink_settings, topics
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ MINIMUM_ZONES = 2
 SMALLEST_VPC = 20
 # The addresses that stacks/userdata/softether.sh gives VPN clients.
 VPN_CLIENTS = IPv4Network("192.168.30.0/24")
+LONGEST_PASSWORD_DAYS = 90
 # Keys that the stacks fill in: another value would cut the pipeline in two.
 _OWN_KEYS = frozenset(
     {
@@ -85,12 +86,23 @@ def _network(environment: "Environment") -> Iterator[Problem]:
 def _vpn(environment: "Environment") -> Iterator[Problem]:
     if not environment.vpn.client_cidrs:
         yield "vpn.client_cidrs", "is empty, so that nobody could connect: name the networks that clients come from"
-    for cidr in environment.vpn.management_cidrs:
-        if IPv4Network(cidr).prefixlen < 8:
-            yield (
-                "vpn.management_cidrs",
-                f"{cidr} opens VPN management to the world: name your own network, or none and use Session Manager",
-            )
+    if reason := addresses.too_many(environment.vpn.management_cidrs):
+        yield (
+            "vpn.management_cidrs",
+            f"opens VPN management to {reason}: name your own network, or none and use Session Manager",
+        )
+    users = environment.vpn.users
+    for user in sorted({user for user in users if users.count(user) > 1}):
+        yield "vpn.users", f"{user!r} is named twice"
+    if environment.production:
+        yield from _production_vpn(environment)
+
+
+def _production_vpn(environment: "Environment") -> Iterator[Problem]:
+    if reason := addresses.too_many(environment.vpn.client_cidrs):
+        yield "vpn.client_cidrs", f"lets {reason} try passwords: name the networks that your people come from"
+    if not 1 <= environment.vpn.password_rotation_days <= LONGEST_PASSWORD_DAYS:
+        yield "vpn.password_rotation_days", f"production's passwords last from 1 to {LONGEST_PASSWORD_DAYS} days"
 
 
 def _production(environment: "Environment") -> Iterator[Problem]:

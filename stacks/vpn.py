@@ -13,8 +13,9 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from plugins.versions import load_versions
-from stacks.checks import accept, acknowledge, acknowledge_wildcards
+from stacks.checks import accept, acknowledge
 from stacks.environment import Environment
+from stacks.session_manager import serve_sessions
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
 HUB = "lake"
@@ -26,14 +27,6 @@ MANAGEMENT_PORT = 443
 BOOT_TIMEOUT = Duration.minutes(15)
 VOLUME_GB = 8
 PASSWORD_LENGTH = 24
-# What Session Manager's agent needs; none of these actions knows resources.
-SESSION_MANAGER = (
-    "ssm:UpdateInstanceInformation",
-    "ssmmessages:CreateControlChannel",
-    "ssmmessages:CreateDataChannel",
-    "ssmmessages:OpenControlChannel",
-    "ssmmessages:OpenDataChannel",
-)
 
 
 class VpnStack(Stack):
@@ -90,12 +83,13 @@ class VpnStack(Stack):
                 group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.udp(port), "IPsec")
         for cidr in self._environment.vpn.management_cidrs:
             group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(MANAGEMENT_PORT), "SoftEther management")
-        acknowledge(
-            group,
-            "AwsSolutions-EC23",
-            reason="VPN clients come from anywhere (vpn.client_cidrs narrows it): only IPsec's two UDP ports, behind a "
-            "generated pre-shared key and password.",
-        )
+        if any(IPv4Network(cidr).prefixlen == 0 for cidr in self._environment.vpn.client_cidrs):
+            acknowledge(
+                group,
+                "AwsSolutions-EC23",
+                reason="vpn.client_cidrs lets VPN clients come from anywhere, which production may not: only "
+                "IPsec's two UDP ports, behind a generated pre-shared key and a password per person.",
+            )
         return group
 
     def _instance(self, vpn_access: ec2.SecurityGroup, edge: ec2.SecurityGroup) -> ec2.Instance:
@@ -169,16 +163,9 @@ class VpnStack(Stack):
         reading = iam.PolicyStatement(
             actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
         )
-        session_manager = iam.PolicyStatement(actions=[*SESSION_MANAGER], resources=["*"])
-        for statement in (reading, session_manager):
-            self.instance.add_to_role_policy(statement)
+        self.instance.add_to_role_policy(reading)
         accept(self.instance, reading, reason="SoftEther's own secrets, which the bastion sets up at its first boot.")
-        acknowledge_wildcards(
-            self.instance,
-            session_manager,
-            reason="Session Manager's agent: its actions know no resources. AWS's managed policy would add all of "
-            "Parameter Store.",
-        )
+        serve_sessions(self.instance.role)
 
     def _address(self) -> ec2.CfnEIP:
         address = ec2.CfnEIP(self, "Address", domain="vpc")

@@ -11,7 +11,7 @@ import pytest
 
 from spark_jobs import keys, options, properties, settings
 from stacks import job_assets
-from stacks.emr_access import PRIMARY_PORTS
+from stacks.emr_access import CORE_PORTS, PRIMARY_PORTS
 from stacks.environment import load
 from stacks.handlers import emr_step
 from stacks.processing import STOP_FILE
@@ -107,29 +107,58 @@ def test_disks_are_encrypted_and_metadata_takes_tokens_alone(dev: Synthesized, p
     assert "SecurityConfiguration" in cluster(environment)
 
 
-def test_nobody_but_nodes_service_and_vpn_reaches_the_cluster(dev: Synthesized) -> None:
-    groups = dev.resources("processing", "AWS::EC2::SecurityGroup")
-    assert not any("SecurityGroupIngress" in group["Properties"] for group in groups.values())
-    sources = {
-        (_group(rule["Properties"]["GroupId"]), _group(rule["Properties"]["SourceSecurityGroupId"]))
-        for rule in dev.resources("processing", "AWS::EC2::SecurityGroupIngress").values()
-    }
+def test_nobody_but_nodes_and_service_reaches_the_cluster(dev: Synthesized, prod: Synthesized) -> None:
     nodes = {("Primary", "Primary"), ("Primary", "Core"), ("Core", "Primary"), ("Core", "Core")}
     service = {("Primary", "Service"), ("Core", "Service"), ("Service", "Primary")}
-    assert sources == {*nodes, *service, ("VpnToPrimary", "VpnAccess"), ("VpnToCore", "VpnAccess")}
+    for environment in (dev, prod):
+        groups = environment.resources("processing", "AWS::EC2::SecurityGroup")
+        assert not any("SecurityGroupIngress" in group["Properties"] for group in groups.values())
+        assert {source for source, _port in _ways_in(environment.synthesis.templates)} == {*nodes, *service}
 
 
-def test_the_vpn_reaches_ssh_and_what_the_applications_serve(dev: Synthesized) -> None:
-    ports = {
-        rule["Properties"]["FromPort"]
-        for rule in dev.resources("processing", "AWS::EC2::SecurityGroupIngress").values()
-        if _group(rule["Properties"]["GroupId"]) == "VpnToPrimary"
-    }
-    served = {port for name in load("dev").processing.applications for port in PRIMARY_PORTS[name]}
-    assert ports == {22, *served}
+def test_a_vpn_that_may_reaches_what_the_applications_serve(tmp_path: Path) -> None:
+    from operate.synth import synthesize
+
+    settings = load("dev")
+    settings = settings.model_copy(update={"vpn": settings.vpn.model_copy(update={"emr_access": True})})
+    found = _ways_in(synthesize(settings, tmp_path / "cdk.out").templates)
+    served = {port for name in settings.processing.applications for port in PRIMARY_PORTS[name]}
+    assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
+    assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
+
+
+def test_the_vpns_groups_are_there_for_a_setting_that_must_not_replace_the_cluster(dev: Synthesized) -> None:
     instances = cluster(dev)["Instances"]
     assert _group(instances["AdditionalMasterSecurityGroups"][0]) == "VpnToPrimary"
     assert _group(instances["AdditionalSlaveSecurityGroups"][0]) == "VpnToCore"
+
+
+def test_the_nodes_serve_session_manager_to_those_with_an_iam_identity(dev: Synthesized) -> None:
+    policies = dev.resources("processing", "AWS::IAM::Policy")
+    (nodes,) = [policy for name, policy in policies.items() if name.startswith("RolesNodes")]
+    actions = {
+        action
+        for statement in nodes["Properties"]["PolicyDocument"]["Statement"]
+        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+    }
+    assert {action for action in actions if action.startswith("ssm")} == {
+        "ssm:UpdateInstanceInformation",
+        "ssmmessages:CreateControlChannel",
+        "ssmmessages:CreateDataChannel",
+        "ssmmessages:OpenControlChannel",
+        "ssmmessages:OpenDataChannel",
+    }
+
+
+def _ways_in(templates: dict[str, Any]) -> set[tuple[tuple[str, str], int | None]]:
+    """Who reaches which of EMR's groups, at which port."""
+    (template,) = [template for name, template in templates.items() if name.endswith("-processing")]
+    rules = [
+        resource["Properties"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::EC2::SecurityGroupIngress"
+    ]
+    return {((_group(rule["GroupId"]), _group(rule["SourceSecurityGroupId"])), rule.get("FromPort")) for rule in rules}
 
 
 def _group(reference: Any) -> str:
