@@ -87,6 +87,9 @@ schema: setup ## Make the Avro schema of the change events from the outbox table
 bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 	@$(BIN)/python -m bench.outbox
 
+setting-changes: wheels ## What each setting's change does on AWS, written to docs/setting-changes.md
+	@$(BIN)/python -m operate.changes
+
 .PHONY: bench-freshness bench-requests
 bench-freshness: setup ## How old changes are when the lake shows them: one by one, then 200 a second for 5 minutes
 	@$(BIN)/python -m bench.freshness
@@ -136,4 +139,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth lock lock-jars lock-plugins clean
+.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

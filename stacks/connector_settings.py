@@ -69,6 +69,7 @@ def topics(environment: "Environment") -> tuple[PlannedTopic, ...]:
     return planned_topics(
         source_settings(environment),
         sink_settings(environment),
-        brokers=environment.streaming.brokers,
+        # A replica in each zone, as stacks/streaming.py has it for topics of whoever else.
+        brokers=len(environment.availability_zones),
         retention_hours=environment.streaming.topic_retention_hours,
     )

@@ -1,5 +1,6 @@
 """Puts together what a custom resource's Lambda function runs: the handlers and the packages that they import."""
 
+import functools
 import hashlib
 import shutil
 from pathlib import Path
@@ -36,6 +37,12 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
         if not copy.is_file() or copy.read_bytes() != source.read_bytes():
             shutil.copyfile(source, copy)
     return target
+
+
+@functools.cache
+def staged(*packages: str) -> str:
+    """Return the folder that `stage` has made, once in a process: its providers share it, and so do its syntheses."""
+    return str(stage(*packages))
 
 
 def sql_hash() -> str:

@@ -1,5 +1,6 @@
 """The streaming job, and what each table needs of spark_jobs/, as assets: `cdk deploy` uploads them by their hashes."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -22,11 +23,9 @@ class JobAssets(Construct):
 
     def __init__(self, scope: Construct, id_: str) -> None:
         super().__init__(scope, id_)
-        archive = BUILD / "spark_jobs.zip"
-        build_archive(archive, libraries=True)
         self._assets: dict[str, s3_assets.Asset] = {}
         self.application = self._asset("Application", JOBS / "streamer.py")
-        self.archive = self._asset("Archive", archive)
+        self.archive = self._asset("Archive", _archive())
 
     def schema(self, name: str) -> str:
         """Return the URL of a file of spark_jobs/schemas."""
@@ -48,6 +47,14 @@ class JobAssets(Construct):
         if id_ not in self._assets:
             self._assets[id_] = s3_assets.Asset(self, id_, path=str(path))
         return self._assets[id_].s3_object_url
+
+
+@functools.cache
+def _archive() -> Path:
+    """Build the archive once in a process: several syntheses pack the same."""
+    archive = BUILD / "spark_jobs.zip"
+    build_archive(archive, libraries=True)
+    return archive
 
 
 def included(path: Path) -> str:

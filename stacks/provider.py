@@ -52,7 +52,7 @@ class HandlerProvider(Construct):
         self._log_retention = log_retention
         self._options: dict[str, Any] = {
             "runtime": RUNTIME,
-            "code": lambda_.Code.from_asset(str(handler_code.stage(*packages))),
+            "code": lambda_.Code.from_asset(handler_code.staged(*packages)),
             "timeout": timeout or Duration.minutes(5),
             "memory_size": memory_mb,
             "ephemeral_storage_size": ephemeral_storage,

@@ -68,7 +68,7 @@ class StreamingStack(Stack):
 
     def _configuration(self) -> msk.CfnConfiguration:
         settings = self._environment.streaming
-        properties = server_properties(settings.brokers, settings.largest_event_bytes)
+        properties = server_properties(len(self._environment.availability_zones), settings.largest_event_bytes)
         configuration = msk.CfnConfiguration(
             self,
             "Configuration",
@@ -148,9 +148,13 @@ class StreamingStack(Stack):
         return found.get_att_string("BootstrapBrokers")
 
 
-def server_properties(brokers: int, largest_event_bytes: int = LARGEST_EVENT_BYTES) -> Mapping[str, str]:
-    """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on."""
-    replicas = replicas_on(brokers)
+def server_properties(zones: int, largest_event_bytes: int = LARGEST_EVENT_BYTES) -> Mapping[str, str]:
+    """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on.
+
+    A replica in each zone, however many brokers: MSK takes no other number of brokers and another configuration at once
+    (docs/decisions/0063), and spreads replicas over zones in any case.
+    """
+    replicas = replicas_on(zones)
     in_sync = in_sync_of(replicas)
     return {
         # Topics are made on purpose (docs/decisions/0060), never by a misspelt name or a client that comes too early.

@@ -1,0 +1,37 @@
+"""What a person does about a change that CloudFormation refuses, and what follows from one that it doesn't."""
+
+from collections.abc import Mapping
+
+ANOTHER = "Make another environment with it, and move over: [deploy.md](deploy.md#7-update)."
+# By setting: needed for what is refused by CloudFormation or loses data; a note where the effect alone doesn't say it.
+ADVICE: Mapping[str, str] = {
+    "availability_zones": ANOTHER,
+    "removal_policy": "What buckets hold stays: CDK's emptying of them looks for a tag that is gone by then.",
+    "network.cidr": ANOTHER,
+    "network.nat": "Outgoing connections break for minutes; retries bridge that.",
+    "network.interface_endpoints": "Connections to these services break and go by NAT, or the other way round.",
+    "database.engine_version": "Going back to an older version: restore a snapshot that was taken before.",
+    "database.name": "Another name is another database: dump and load, or another environment.",
+    "database.instances": "A reader that goes is deleted; it holds no data of its own.",
+    "database.sample_data": "Counts only when the database is made: data that is there stays.",
+    "database.sample_scale": "Counts only when the database is made: data that is there stays.",
+    "database.outbox_mode": "The outbox is migrated while users write: [0015](decisions/0015-migrations.md).",
+    "streaming.kafka_version": "Never back to an older version, and to KRaft only by AWS's own migration, by hand.",
+    "streaming.brokers": (
+        "More: new brokers get no partitions until topics are reassigned. Fewer: empty the brokers first (Kafka's "
+        "reassignment), and go in steps of one broker per zone."
+    ),
+    "streaming.volume_gb": "Never less, and once in six hours at most.",
+    "connectors.topic_prefix": (
+        "Another topic: Debezium begins with a new snapshot, and the old topic stays. `tables.topic` goes along."
+    ),
+    "connectors.sink.kcql": "Another prefix is another landing: the job reads only what is below its own.",
+    "processing.release": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "processing.primary_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "processing.core_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "tables[0].name": "Another table: the old one stays in the bucket and in Glue, without a job.",
+    "tables[0].path": "The table is built anew from what the landing still has: [deploy.md](deploy.md#8-roll-back).",
+    "tables[0].table_type": "Only for a new `path`: an existing table keeps its type.",
+    "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
+}

@@ -1,0 +1,165 @@
+"""The page that says what each setting's change does: docs/setting-changes.md, made by `make setting-changes`."""
+
+import json
+import multiprocessing
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from operate.changes.advice import ADVICE
+from operate.changes.compare import Templates, Touched, touched
+from operate.changes.update_rules import EFFECTS, FACTS
+from operate.changes.values import Change, changes
+from stacks.environment import ENVIRONMENTS, Environment, load
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "setting-changes.md"
+REFUSED_BY_US = "not accepted"
+HEAD = """# What a changed setting does
+
+Each setting of each environment, changed alone, and what CloudFormation makes of it: in place, replaced or refused.
+Made by `make setting-changes` from the templates before and after, the providers' schemas and the facts below; a test
+holds it to them. [0063](decisions/0063-setting-changes.md) says how.
+
+- **in place**: the resource stays. **made anew**: one of our handlers stops it and starts it again under its name.
+- **replaced**: CloudFormation makes a new one and deletes the old one. **new**, **gone**: one more, or one less.
+- **refused**: the deployment fails and is rolled back; nothing else of it stays.
+- **not accepted**: `make synth` says no, with that line.
+
+`account` and `region` are missing: with another one it is another environment, and this one stays. `tables[0]` stands
+for every table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One change of one environment: the setting, from what to what, the worst effect and everything in words."""
+
+    key: str
+    change: str
+    effect: str
+    text: str
+
+
+class MissingAdviceError(LookupError):
+    """A change is refused or loses data, and nobody has written down what to do about it."""
+
+
+def rows(name: str) -> list[Row]:
+    """Change each setting of an environment alone, synthesize and compare. Raises MissingAdviceError."""
+    environment = load(name)
+    before = synthesized(environment)
+    return [_row(change, before) for change in changes(environment)]
+
+
+def synthesized(environment: Environment) -> Templates:
+    """Return an environment's templates by stack, without the environment's prefix; nothing is left on disk."""
+    # Node.js, which the first import chooses, is started with CDK.
+    import app
+
+    folder = Path(tempfile.mkdtemp(prefix="setting-changes-"))
+    try:
+        app.build(environment, outdir=folder, validate=False).synth()
+        suffix, prefix = ".template.json", f"{environment.prefix}-"
+        return {
+            path.name.removesuffix(suffix).removeprefix(prefix): json.loads(path.read_text(encoding="utf-8"))
+            for path in sorted(folder.glob(f"*{suffix}"))
+        }
+    finally:
+        shutil.rmtree(folder)
+
+
+def in_a_process(names: Sequence[str]) -> dict[str, list[Row]]:
+    """Work out `rows` for environments side by side, in processes that take CDK's memory with them."""
+    with multiprocessing.get_context("spawn").Pool(len(names)) as pool:
+        return dict(zip(names, pool.map(rows, names), strict=True))
+
+
+def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
+    """Write the page: one row where environments agree."""
+    names = list(by_environment)
+    shown: dict[tuple[str, str], dict[str, str]] = {}
+    for name, found in by_environment.items():
+        for row in found:
+            shown.setdefault((row.key, row.text), {}).setdefault(name, "")
+            cell = shown[(row.key, row.text)]
+            cell[name] = f"{cell[name]}; {row.change}".removeprefix("; ")
+    keys = list(dict.fromkeys(row.key for found in by_environment.values() for row in found))
+    lines = [HEAD, "", f"| setting | {' | '.join(names)} | what happens |", "|---|" + "---|" * (len(names) + 1)]
+    for (key, text), cells in sorted(shown.items(), key=lambda item: keys.index(item[0][0])):
+        lines.append(f"| `{key}` | {' | '.join(cells.get(name, '') for name in names)} | {text} |")
+    return "\n".join([*lines, "", *_facts()]) + "\n"
+
+
+def write() -> None:
+    """Make the page for all environments of the folder."""
+    names = sorted(path.stem for path in ENVIRONMENTS.glob("*.toml"))
+    PAGE.write_text(page(in_a_process(names)), encoding="utf-8")
+
+
+def _row(change: Change, before: Templates) -> Row:
+    if change.environment is None:
+        return Row(
+            key=change.key, change=_change(change), effect=REFUSED_BY_US, text=f"**not accepted** {change.refused}"
+        )
+    found = touched(before, synthesized(change.environment))
+    effect = max((each.effect for each in found), key=EFFECTS.index, default="nothing")
+    advice = ADVICE.get(change.key, "")
+    if not advice and (effect == "refused" or any(each.loses_data for each in found)):
+        raise MissingAdviceError(f"{change.key}: write into operate/changes/advice.py what to do")
+    text = f"{_summary(found) or 'nothing'}. {advice}".strip()
+    return Row(key=change.key, change=_change(change), effect=effect, text=text)
+
+
+def _change(change: Change) -> str:
+    return f"{_value(change.before)} → {_value(change.after)}"
+
+
+def _value(value: Any) -> str:
+    match value:
+        case None | () | {}:
+            return "none"
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{key} = {inner}" for key, inner in value.items())
+    return str(value).replace("|", "\\|")
+
+
+def _summary(found: Sequence[Touched]) -> str:
+    """By effect, the worst first, then by stack: what is touched, and a word on it. A refusal undoes the rest."""
+    effects = [effect for effect in reversed(EFFECTS) if any(each.effect == effect for each in found)]
+    return "; ".join(_of_effect(effect, found) for effect in (effects[:1] if effects[:1] == ["refused"] else effects))
+
+
+def _of_effect(effect: str, found: Sequence[Touched]) -> str:
+    counted: dict[str, Counter[str]] = {}
+    for each in found:
+        if each.effect == effect:
+            kind = f"{_short(each.type)}{f' ({each.why})' if each.why else ''}"
+            counted.setdefault(each.stack, Counter())[kind] += 1
+    parts = [f"{stack}: {', '.join(_counted(kinds))}" for stack, kinds in counted.items()]
+    return f"**{effect}** {'; '.join(parts)}"
+
+
+def _counted(kinds: Counter[str]) -> Iterator[str]:
+    for kind, count in sorted(kinds.items()):
+        yield kind if count == 1 else f"{count} x {kind}"
+
+
+def _short(type_: str) -> str:
+    return type_.removeprefix("AWS::").removeprefix("Custom::").replace("::", " ")
+
+
+def _facts() -> Iterator[str]:
+    yield "## What no schema says, and where it is from"
+    yield "| resource and property | effect | source |"
+    yield "|---|---|---|"
+    for type_, facts in FACTS.items():
+        for fact in facts:
+            why = f": {fact.why}" if fact.why else ""
+            yield f"| {_short(type_)} `{'.'.join(fact.path)}` | {fact.effect}{why} | {fact.source} |"

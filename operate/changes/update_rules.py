@@ -1,0 +1,241 @@
+"""What CloudFormation does to a resource when a property changes, and whence that is known.
+
+Of AWS's types it is in the provider's schema, which cfn-lint brings along (`createOnlyProperties`); what no schema says
+is in `FACTS`, each with its source. Of our own types it is in the handlers (stacks/handlers).
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+# From the mildest to the one that needs a person.
+EFFECTS = ("in place", "new", "gone", "made anew", "replaced", "refused")
+Effect = Literal["in place", "new", "gone", "made anew", "replaced", "refused"]
+Path = tuple[str, ...]
+REGION = "ap-southeast-2"
+
+
+class UnknownTypeError(LookupError):
+    """A resource type of which nobody has written down what an update does to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """What a change of a property does, where `when` (of the old value and the new one) says so."""
+
+    path: Path
+    effect: Effect
+    why: str
+    source: str
+    when: Callable[[Any, Any], bool] = lambda _before, _after: True
+
+
+def version(text: str) -> tuple[int, ...]:
+    """Make versions such as `3.9.x.kraft` and `16.11` comparable."""
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _smaller(before: Any, after: Any) -> bool:
+    return int(after) < int(before)
+
+
+def _older(before: Any, after: Any) -> bool:
+    return version(after) < version(before)
+
+
+_EMR = "CloudFormation template reference, AWS::EMR::Cluster: JobFlowInstancesConfig and InstanceGroupConfig"
+_INSTANCE = "CloudFormation template reference, AWS::EC2::Instance"
+_MSK = "Amazon MSK developer guide"
+FACTS: Mapping[str, tuple[Fact, ...]] = {
+    "AWS::EC2::Instance": (
+        Fact(path=("InstanceType",), effect="in place", why="stopped and started", source=_INSTANCE),
+        Fact(path=("UserData",), effect="in place", why="stopped and started", source=_INSTANCE),
+        Fact(path=("SecurityGroupIds",), effect="in place", why="", source=_INSTANCE),
+    ),
+    "AWS::EMR::Cluster": (
+        Fact(path=("Instances", "CoreInstanceGroup", "InstanceCount"), effect="in place", why="resized", source=_EMR),
+        Fact(path=("Instances", "TerminationProtected"), effect="in place", why="", source=_EMR),
+        Fact(path=("Instances",), effect="replaced", why="", source=_EMR),
+    ),
+    "AWS::MSK::Cluster": (
+        Fact(
+            path=("BrokerNodeGroupInfo", "StorageInfo"),
+            effect="refused",
+            why='"You can only increase the amount of storage, you can\'t decrease it"',
+            source=f'{_MSK}, "Manual scaling for Standard brokers"',
+            when=lambda before, after: isinstance(before, int) and _smaller(before, after),
+        ),
+        Fact(
+            path=("BrokerNodeGroupInfo", "InstanceType"),
+            effect="in place",
+            why="one broker after the other",
+            source=f'{_MSK}, "Update the Amazon MSK cluster broker size"',
+        ),
+        Fact(
+            path=("KafkaVersion",),
+            effect="refused",
+            why='"You can\'t downgrade an existing MSK cluster to an older version of Apache Kafka"',
+            source=f'{_MSK}, "Upgrade the Apache Kafka version"',
+            when=_older,
+        ),
+        Fact(
+            path=("KafkaVersion",),
+            effect="refused",
+            why="from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand",
+            source=f'{_MSK}, "Migrate from ZooKeeper to KRaft mode"',
+            when=lambda before, after: before.endswith("kraft") != after.endswith("kraft"),
+        ),
+        Fact(
+            path=("KafkaVersion",),
+            effect="in place",
+            why="one broker after the other",
+            source=f'{_MSK}, "Upgrade the Apache Kafka version"',
+        ),
+        Fact(
+            path=("NumberOfBrokerNodes",),
+            effect="refused",
+            why="unless the brokers that go hold no partitions",
+            source=f'{_MSK}, "Remove a broker from an Amazon MSK cluster"',
+            when=_smaller,
+        ),
+    ),
+    "AWS::RDS::DBCluster": (
+        Fact(
+            path=("EngineVersion",),
+            effect="refused",
+            why="an older version isn't among a version's upgrade targets",
+            source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
+            when=_older,
+        ),
+        Fact(
+            path=("EngineVersion",),
+            effect="in place",
+            why="interrupts the database for a short while",
+            source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
+        ),
+    ),
+    "AWS::RDS::DBInstance": (
+        Fact(
+            path=("DBInstanceClass",),
+            effect="in place",
+            why="interrupts the database for a short while",
+            source="CloudFormation template reference, AWS::RDS::DBInstance",
+        ),
+    ),
+}
+# Resources of ours, and CDK's: what their handlers do with another request. Paths begin in `Request`.
+FIXED = (
+    "kafkaCluster",
+    "kafkaClusterClientAuthentication",
+    "kafkaClusterEncryptionInTransit",
+    "kafkaConnectVersion",
+    "logDelivery",
+    "networkType",
+    "serviceExecutionRoleArn",
+)
+_CONNECTOR = "stacks/handlers/connector_changes.py"
+CUSTOM: Mapping[str, tuple[Fact, ...]] = {
+    "Custom::BootstrapBrokers": (Fact(path=("clusterArn",), effect="replaced", why="", source="bootstrap_brokers.py"),),
+    "Custom::Connector": (
+        Fact(path=("connectorName",), effect="refused", why="slot and offsets go by it", source="connector.py"),
+        *(
+            Fact(
+                path=(key,), effect="made anew", why="the connector, under its name: progress stays", source=_CONNECTOR
+            )
+            for key in FIXED
+        ),
+    ),
+    "Custom::Plugin": (
+        Fact(path=(), effect="replaced", why="its name is its content's", source="connector_plugin.py"),
+    ),
+    "Custom::WorkerConfiguration": (
+        Fact(path=(), effect="replaced", why="its name is its content's", source="worker_configuration.py"),
+    ),
+    "Custom::EmrStep": (
+        Fact(path=("name",), effect="replaced", why="", source="emr_step.py"),
+        Fact(path=(), effect="made anew", why="the job ends after its commit, and starts again", source="emr_step.py"),
+    ),
+    "Custom::PreparedSource": (),
+    "Custom::ProtectedDatabase": (),
+    "Custom::S3AutoDeleteObjects": (),
+    "Custom::VpcRestrictDefaultSG": (),
+}
+# Without a schema in cfn-lint: a nested stack of AWS's own application.
+WITHOUT_SCHEMA = frozenset({"AWS::Serverless::Application"})
+
+
+def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
+    """Say what a changed property does to a resource, and a word on it. Raises UnknownTypeError."""
+    custom = type_.startswith("Custom::") or type_ == "AWS::CloudFormation::CustomResource"
+    if custom and type_ not in CUSTOM:
+        raise UnknownTypeError(f"{type_}: write into operate/changes/update_rules.py what another request does to it")
+    for fact in (CUSTOM if custom else FACTS).get(type_, ()):
+        if path[: len(fact.path)] == fact.path and fact.when(before, after):
+            return fact.effect, fact.why
+    if not custom and type_ not in WITHOUT_SCHEMA:
+        if _named(type_, path, "createOnlyProperties"):
+            return "replaced", ""
+        if _named(type_, path, "conditionalCreateOnlyProperties"):
+            where = f"{type_} {'.'.join(path)}"
+            raise UnknownTypeError(f"{where} may replace it or not: write into operate/changes/update_rules.py when")
+    return "in place", ""
+
+
+def too_many(type_: str, paths: Sequence[Path]) -> str:
+    """Why a resource doesn't take changes of all these properties at once; empty where it does.
+
+    MSK has an operation for each, and its resource takes one: aws/aws-cdk issue 16765 quotes the refusal.
+    """
+    parts = {path[:2] if path[0] == "BrokerNodeGroupInfo" else path[:1] for path in paths}
+    if type_ != "AWS::MSK::Cluster" or len(parts) < 2:
+        return ""
+    return '"You can\'t update multiple attributes of the cluster in same request"'
+
+
+def fixed_name(type_: str, properties: Mapping[str, Any]) -> str | None:
+    """The name that a resource's replacement would have, too: both can't be there at once. None when AWS names it."""
+    if type_ not in _types():
+        return None
+    identifier = [*schema(type_).get("primaryIdentifier", []), *_NAMES.get(type_, ())]
+    names = [properties.get(path.removeprefix("/properties/")) for path in identifier]
+    return next((name for name in names if isinstance(name, str)), None)
+
+
+# Names that must be unique, but aren't the type's identifier.
+_NAMES = {
+    "AWS::MSK::Cluster": ("ClusterName",),
+    "AWS::MSK::Configuration": ("Name",),
+    "AWS::CloudWatch::Alarm": ("AlarmName",),
+}
+
+
+@functools.cache
+def schema(type_: str) -> dict[str, Any]:
+    """The provider's schema of a type, as cfn-lint has it. Raises UnknownTypeError."""
+    if type_ not in _types():
+        raise UnknownTypeError(f"cfn-lint has no schema of {type_}")
+    path = files("cfnlint.data.schemas") / "resources" / f"{_types()[type_]}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+@functools.cache
+def _types() -> dict[str, str]:
+    found: dict[str, str] = json.loads(
+        (files("cfnlint.data.schemas") / "providers" / f"{REGION}.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def _named(type_: str, path: Path, kind: str) -> bool:
+    """Whether the schema names the property, one above it or one within it among those of a kind."""
+    for text in schema(type_).get(kind, []):
+        fixed = tuple(text.removeprefix("/properties/").split("/"))
+        shared = min(len(fixed), len(path))
+        if fixed[:shared] == path[:shared]:
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""Every setting of an environment, and what it could be changed to, one at a time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from stacks import rules
+from stacks.environment import Environment, Section
+
+# The file's name, and where the environment is: with another one it is another environment, and this one stays.
+NOT_SETTINGS = frozenset({"name", "account", "region"})
+# Settings that only make sense together.
+TOGETHER: Mapping[str, Mapping[str, Any]] = {
+    "connectors.topic_prefix": {"tables[0].topic": "orders.datalake.cdc_events"},
+}
+# Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
+OTHERS: Mapping[str, tuple[Any, ...]] = {
+    "availability_zones": (("ap-southeast-2b", "ap-southeast-2c"),),
+    "network.cidr": ("10.120.0.0/16",),
+    "network.nat_instance_type": ("t4g.micro",),
+    "network.interface_endpoints": (("kms",),),
+    "vpn.instance_type": ("t3.micro",),
+    "vpn.client_cidrs": (("198.51.100.0/24",),),
+    "vpn.users": (("alice",),),
+    "vpn.management_cidrs": (("203.0.113.0/24",),),
+    "database.engine_version": ("16.13", "16.10"),
+    "database.instance_class": ("r6g.large",),
+    "database.instances": (3, 1),
+    "database.name": ("orders",),
+    "database.secret_rotation_days": (7, 0),
+    "streaming.kafka_version": ("3.9.x.kraft", "3.8.x"),
+    "streaming.broker_type": ("kafka.m5.xlarge", "kafka.m7g.large"),
+    "streaming.brokers": (4, 6),
+    "streaming.volume_gb": (500, 10),
+    "streaming.largest_event_mib": (19,),
+    "connectors.kafka_connect_version": ("2.7.1",),
+    "connectors.topic_prefix": ("orders",),
+    "connectors.source.configuration": ({"heartbeat.interval.ms": "5000"},),
+    "connectors.sink.configuration": ({"connect.s3.retry.interval": "30000"},),
+    "connectors.sink.flush_interval_seconds": (120,),
+    "connectors.sink.flush_count": (1_000,),
+    "connectors.sink.partition_by": (("order_id",),),
+    "connectors.sink.kcql": (
+        "INSERT INTO {landing}:cdc-events SELECT * FROM `msk.datalake.cdc_events` STOREAS `JSON` "
+        "PROPERTIES('flush.interval'=30, 'flush.count'=2000)",
+    ),
+    "connectors.sink.dead_letter_topic": ("cdc.dead-letters",),
+    "lake.database": ("orders",),
+    "processing.release": ("emr-7.9.0",),
+    "processing.primary_instance_type": ("m5.2xlarge",),
+    "processing.core_instance_type": ("m5.2xlarge",),
+    "processing.maximum_core_instances": (8,),
+    "processing.applications": (("Hadoop", "Hive", "Spark"),),
+    "tables[0].name": ("orders",),
+    "tables[0].topic": ("msk.datalake.orders",),
+    "tables[0].schema": ("orders.avsc",),
+    "tables[0].properties": ("cdc_events_partitioned.properties", "orders.properties"),
+    "tables[0].path": ("orders",),
+    "tables[0].source_ordering_field": ("__ts_ms",),
+    "tables[0].driver_memory": ("3g",),
+    "tables[0].executor_memory": ("6g",),
+    "tables[0].configuration": ({"hoodie.clean.max.commits": "20"},),
+    "monitoring.alarm_email": ("on-call@example.com",),
+}
+
+
+class NoOtherValueError(LookupError):
+    """A setting of which this module doesn't know another value: `OTHERS` needs one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A setting, `key` as in the file, with its value and the other one. `refused`: what our own rules say to that."""
+
+    key: str
+    before: Any
+    after: Any
+    environment: Environment | None
+    refused: str = ""
+
+
+def changes(environment: Environment) -> Iterator[Change]:
+    """Change every setting of the environment, one at a time. Raises NoOtherValueError."""
+    for key, before, field in settings(environment):
+        for after in _others(key, before, field):
+            changed, refused = _changed(environment, key, after)
+            yield Change(key=key, before=before, after=after, environment=changed, refused=refused)
+
+
+def settings(section: Section, prefix: str = "") -> Iterator[tuple[str, Any, FieldInfo]]:
+    """Every key of the file, those that it leaves out included; of a list of tables the first one's."""
+    for name, field in type(section).model_fields.items():
+        key, value = f"{prefix}{field.alias or name}", getattr(section, name)
+        if isinstance(value, Section):
+            yield from settings(value, f"{key}.")
+        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
+            yield from settings(value[0], f"{key}[0].")
+        elif key not in NOT_SETTINGS:
+            yield key, value, field
+
+
+def _others(key: str, before: Any, field: FieldInfo) -> list[Any]:
+    known = [value for value in OTHERS.get(key, ()) if value != before]
+    if known:
+        return known
+    match before:
+        case bool():
+            return [not before]
+        case _ if choices := [value for value in _choices(field.annotation) if value != before]:
+            return choices[:1]
+        case int():
+            return [before + 1]
+    raise NoOtherValueError(f"{key}: write into operate/changes/values.py what else it could be")
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The values of a Literal, also of an optional one."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    if get_origin(annotation) in (Union, UnionType):
+        return [value for part in get_args(annotation) for value in _choices(part)]
+    return []
+
+
+def _set(values: Any, key: str, value: Any) -> None:
+    *path, last = key.replace("[0]", ".0").split(".")
+    for step in path:
+        values = values[int(step)] if step.isdecimal() else values[step]
+    values[last] = value
+
+
+def _changed(environment: Environment, key: str, after: Any) -> tuple[Environment | None, str]:
+    """Return the changed environment, or None and why our rules refuse it."""
+    values: dict[str, Any] = environment.model_dump(by_alias=True)
+    for each, value in {key: after, **TOGETHER.get(key, {})}.items():
+        _set(values, each, value)
+    try:
+        changed = Environment.model_validate(values)
+    except ValidationError as error:
+        return None, str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+    if problems := rules.broken(changed):
+        return None, f"{problems[0][0]}: {problems[0][1]}"
+    return changed, ""

@@ -1,0 +1,31 @@
+"""Each setting of each environment changed alone, synthesized, and compared: docs/setting-changes.md is true."""
+
+import pytest
+
+from operate.changes.page import PAGE, Row, in_a_process
+
+pytestmark = pytest.mark.synth
+# Nothing else may change what another stack imports: it could never be deployed.
+ANOTHER_NETWORK = {"availability_zones", "network.cidr"}
+
+
+def shown(name: str) -> set[tuple[str, str, str]]:
+    """The page's rows of an environment: setting, change, what happens."""
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    column = [cell.strip() for cell in lines[0].split("|")].index(name)
+    found = set()
+    for line in lines[2:]:
+        # What the page writes never has a bar between two blanks.
+        cells = line.split(" | ")
+        if line.startswith("| `") and cells[column - 1].strip():
+            for change in cells[column - 1].split("; "):
+                found.add((cells[0].removeprefix("| ").strip("`"), change.strip(), cells[-1].removesuffix(" |")))
+    return found
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_the_page_says_what_each_setting_does_and_none_changes_what_is_imported(name: str) -> None:
+    rows: list[Row] = in_a_process([name])[name]
+    assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `make setting-changes`"
+    assert {row.key for row in rows if "another stack imports it" in row.text} == ANOTHER_NETWORK
+    assert {row.effect for row in rows if row.key == "streaming.brokers"} <= {"in place", "not accepted"}
