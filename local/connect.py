@@ -3,6 +3,7 @@
 import shutil
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from local.connect_api import ConnectApi
@@ -11,29 +12,43 @@ from local.jars import jar_folder
 from local.jvm import java_command, log4j_options
 from local.ports import HOST
 from local.processes import Command
-from local.properties import write
+from local.properties import write, write_secret
 from local.s3 import ENVIRONMENT
-from local.state import write_private
 
 HEAP_MB = 512
+# The worker's own topics and group.
+CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = STORAGE = ("connect-configs", "connect-offsets", "connect-status")
+GROUP = "connect-cluster"
+# What a connector brings clients of, and the part of a login that is secret.
+CLIENTS = ("producer", "consumer", "admin")
+SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
-OFFSET_TOPIC = "connect-offsets"
 LENSES_JAR = "kafka-connect-aws-s3*.jar"
 
 
 class Connect:
     """The worker whose files are in `folder`.
 
-    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None.
+    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None. `login` is how the worker
+    itself logs in to Kafka, as Java's clients have it; a connector brings its own.
     """
 
     name = "connect"
 
-    def __init__(self, folder: Path, *, port: int, bootstrap_servers: str, lenses: Path | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int,
+        bootstrap_servers: str,
+        lenses: Path | None,
+        login: Mapping[str, str] | None = None,
+    ) -> None:
         self._folder = folder.resolve()
         self._port = port
         self._bootstrap_servers = bootstrap_servers
         self._lenses = lenses
+        self._login = login or {}
         self.api = ConnectApi(self.url)
 
     @property
@@ -51,13 +66,28 @@ class Connect:
 
     def password_reference(self, password: str) -> str:
         """Keep a password where only the worker reads it; return what connector configurations name it by."""
+        return self._reference("connector", "password", password)
+
+    def acting_as(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
+        """Return what makes a connector's clients log in to Kafka as a user, whose password only the worker reads."""
+        overrides = self._kept(user, login)
+        return {f"{client}.override.{name}": value for client in CLIENTS for name, value in overrides.items()}
+
+    def _kept(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
+        """Return a login with a reference in place of its secret part."""
+        return {
+            name: self._reference(user, name, value) if name == SECRET_PART else value for name, value in login.items()
+        }
+
+    def _reference(self, name: str, key: str, secret: str) -> str:
         if set(",:${}") & set(str(self._secrets)):
             raise PlatformError(
                 f"Connect can't have , : $ {{ or }} in a path: move the platform away from {self._folder}"
             )
-        path = self._secrets / "connector.properties"
-        write_private(path, f"password={password}\n")
-        return f"${{file:{path}:password}}"
+        self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._secrets / f"{name}.properties"
+        write_secret(path, {key: secret})
+        return f"${{file:{path}:{key}}}"
 
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
@@ -85,12 +115,16 @@ class Connect:
 
     def properties(self) -> dict[str, str]:
         """Return the worker's configuration."""
+        # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
+        shared = {name: value for name, value in self._login.items() if name != SECRET_PART}
         return {
             "bootstrap.servers": self._bootstrap_servers,
-            "group.id": "connect-cluster",
-            "config.storage.topic": "connect-configs",
+            **self._kept("worker", self._login),
+            **{f"{client}.{name}": value for client in CLIENTS for name, value in shared.items()},
+            "group.id": GROUP,
+            "config.storage.topic": CONFIG_TOPIC,
             "offset.storage.topic": OFFSET_TOPIC,
-            "status.storage.topic": "connect-status",
+            "status.storage.topic": STATUS_TOPIC,
             **{f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")},
             **{f"{name}.storage.partitions": "1" for name in ("offset", "status")},
             "key.converter": JSON_CONVERTER,

@@ -19,6 +19,8 @@ from local.connect_api import RequestError
 from local.errors import LostChangesError, PlatformError
 from local.former_topic import FormerTopic
 from local.job import spark_submit
+from local.kafka_acls import Acl
+from local.kafka_roles import SINK, SOURCE, platform_acls
 from local.ports import HOST
 from local.processes import Command, Processes
 from local.resnapshot.connector import LocalConnector
@@ -105,7 +107,7 @@ class Flow:
             self._services.topic,
             self._source.name,
             self._source.slot_name,
-            source_connector(self._source),
+            self._acting_as(SOURCE, source_connector(self._source)),
         )
 
     def former_topic(self) -> FormerTopic:
@@ -164,6 +166,21 @@ class Flow:
         self._services.aws.create_database(GLUE_DATABASE)
         self._services.aws.put_secret(SECRET, parameters)
 
+    @property
+    def rights(self) -> frozenset[Acl]:
+        """What each role may do in Kafka."""
+        return platform_acls(self._source, self._sink)
+
+    def grant_rights(self) -> str | None:
+        """Bring the rights on Kafka to what the roles have on AWS."""
+        made, removed = self._services.kafka.bring_acls(self.rights)
+        return f"{made} ACLs made, {removed} removed" if made or removed else None
+
+    def _acting_as(self, user: str, configuration: Mapping[str, str]) -> dict[str, str]:
+        """Let a connector act as the role that is its own on AWS; everything else is as there."""
+        login = self._services.kafka.users.java_login(user)
+        return {**configuration, **self._services.connect.acting_as(user, login)}
+
     def create_topics(self) -> None:
         """Create the pipeline's topics ahead of the connectors, as on AWS."""
         self._services.kafka.create_topics(self._topics)
@@ -175,7 +192,7 @@ class Flow:
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topic."""
         name = self._source.name
-        self._configure(name, source_connector(self._source))
+        self._configure(name, self._acting_as(SOURCE, source_connector(self._source)))
         if not self._came(self._delivery(), failing=name, what="snapshot"):
             return LOST
         return f"{self._services.topic.count():,} events"
@@ -183,7 +200,7 @@ class Flow:
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
         if self._services.options.lenses:
-            self._configure(self._sink.name, sink_connector(self._sink))
+            self._configure(self._sink.name, self._acting_as(SINK, sink_connector(self._sink)))
             return
         # An earlier start may have had the real one, and both would share the consumer group.
         self._services.connect.api.delete_connector(self._sink.name)
@@ -209,7 +226,8 @@ class Flow:
             path = self._folder / "sink" / "sink.json"
             write_private(path, json.dumps(configuration, indent=1) + "\n")
             argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
-            argv += ["--bootstrap-servers", self._services.kafka.bootstrap_servers]
+            kafka = self._services.kafka
+            argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
             self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
 
     def wait_landed(self) -> str:

@@ -1,10 +1,13 @@
-"""A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts."""
+"""A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts.
+
+Whoever connects logs in, and may do what an ACL says (docs/decisions/0035).
+"""
 
 import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -13,9 +16,12 @@ from confluent_kafka.admin import AdminClient
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
 from local.jvm import java_command, log4j_options
+from local.kafka_acls import Acl
+from local.kafka_rights import bring_acls
+from local.kafka_users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
 from local.ports import HOST, accepts_connections
 from local.processes import Command
-from local.properties import write
+from local.properties import render, write_secret
 from plugins.topic_admin import TopicError, Unready, bring
 from plugins.topics import PlannedTopic
 
@@ -27,16 +33,28 @@ POLL_S = 0.1
 
 
 class Kafka:
-    """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`."""
+    """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`.
+
+    `users` are those who may log in; without them none but the broker itself and the administrator.
+    """
 
     name = "kafka"
 
     def __init__(
-        self, folder: Path, *, port: int, controller_port: int, largest_event_bytes: int = LARGEST_EVENT_BYTES
+        self,
+        folder: Path,
+        *,
+        port: int,
+        controller_port: int,
+        users: KafkaUsers | None = None,
+        settings: Mapping[str, str] | None = None,
+        largest_event_bytes: int = LARGEST_EVENT_BYTES,
     ) -> None:
         self._folder = folder
         self._port = port
         self._controller_port = controller_port
+        self.users = users or KafkaUsers.of(folder / "secrets")
+        self._settings = settings or {}
         self._limits = SizeLimits(largest_event_bytes)
 
     @property
@@ -44,11 +62,29 @@ class Kafka:
         """Where clients connect."""
         return f"{HOST}:{self._port}"
 
+    def client(self, user: str = ADMIN) -> dict[str, str]:
+        """Return how librdkafka's clients connect as a user."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self.users.login(user)}
+
+    def is_current(self) -> bool:
+        """Tell whether the broker was started with this configuration: an earlier release's has no users."""
+        try:
+            return self._configuration.read_text(encoding="utf-8") == render(self.properties(self._data))
+        except FileNotFoundError:
+            return False
+
+    @property
+    def _configuration(self) -> Path:
+        return self._folder / "server.properties"
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
     def prepare(self) -> Command:
         """Write the configuration, format the data folder the first time, and return how to start the broker."""
-        configuration = self._folder / "server.properties"
-        data = self._folder / "data"
-        write(configuration, self.properties(data))
+        configuration, data = self._configuration, self._data
+        write_secret(configuration, self.properties(data))
         options = log4j_options(self._folder)
         if not data.exists():
             self._format(data)
@@ -72,10 +108,9 @@ class Kafka:
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
-            "listeners": f"PLAINTEXT://{HOST}:{self._port},CONTROLLER://{HOST}:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{self._port}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "controller.listener.names": "CONTROLLER",
+            "listeners": f"{LISTENER}://{HOST}:{self._port},{CONTROLLER}://{HOST}:{self._controller_port}",
+            "advertised.listeners": f"{LISTENER}://{HOST}:{self._port}",
+            **self.users.broker_properties,
             "log.dirs": str(data),
             # As on MSK (stacks/streaming.py): a topic is made on purpose, never by a misspelt name.
             "auto.create.topics.enable": "false",
@@ -94,7 +129,12 @@ class Kafka:
             "log.retention.ms": "-1",
             "offsets.retention.minutes": "525600",
             **self._limits.broker,
+            **self._settings,
         }
+
+    def bring_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
+        """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
+        return bring_acls(self._admin(), wanted)
 
     def create_topics(self, topics: Sequence[PlannedTopic]) -> None:
         """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError."""
@@ -139,7 +179,7 @@ class Kafka:
         """
         # Not by AdminClient.list_consumer_group_offsets: while a fresh broker loads the group's coordinator, that
         # ended this process with a segmentation fault in 2 of 30 starts (librdkafka 2.16.1).
-        settings = {"bootstrap.servers": self.bootstrap_servers, "group.id": group, "log_level": 0}
+        settings: dict[str, str | int] = {**self.client(), "group.id": group, "log_level": 0}
         settings |= {"client.id": "local", "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
         consumer = Consumer(settings)
         try:
@@ -154,7 +194,7 @@ class Kafka:
         # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
         return AdminClient(
             {
-                "bootstrap.servers": self.bootstrap_servers,
+                **self.client(),
                 "socket.timeout.ms": 5000,
                 "log_level": 0,
                 "client.id": "local",
@@ -166,7 +206,7 @@ class Kafka:
         unfinished = data.with_name("data.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         configuration = self._folder / "format.properties"
-        write(configuration, self.properties(unfinished))
+        write_secret(configuration, self.properties(unfinished))
         # The tool takes an id with a leading hyphen for an option.
         cluster_id = "C" + secrets.token_urlsafe(16)[1:]
         argv = java_command(

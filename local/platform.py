@@ -77,6 +77,7 @@ class Platform:
             self.processes.cancelled.clear()
             before = self._settle()
             services = self._services(self._choose_ports(before))
+            self._stop_former_kafka(services, before)
             if "connect" not in before:
                 services.connect.install_plugins()
             self._write_password_file(services.endpoints.source)
@@ -223,13 +224,13 @@ class Platform:
         postgres = startup.run("postgres", services.postgres.start)
         database = startup.run("load", flow.load_source, after=[postgres])
         kafka = self._run_service(startup, services.kafka)
-        # Starting takes the worker longer than the broker, and it waits for it.
-        connect = self._run_service(startup, services.connect)
+        rights = startup.run("rights", flow.grant_rights, after=[kafka])
+        connect = self._run_service(startup, services.connect, after=[rights])
         s3 = self._run_service(startup, services.s3)
         moto = self._run_service(startup, services.aws)
         storage = startup.run("buckets", flow.create_buckets, after=[s3])
         catalogue = startup.run("catalogue", flow.fill_aws, after=[moto])
-        topics = startup.run("topics", flow.create_topics, after=[kafka])
+        topics = startup.run("topics", flow.create_topics, after=[rights])
         snapshot = startup.run("source", flow.start_source, after=[database, topics, connect])
         sink = startup.run("sink", flow.start_sink, after=[topics, storage, connect])
         landing = startup.run("landing", flow.wait_landed, after=[snapshot, sink])
@@ -237,8 +238,8 @@ class Platform:
             job = startup.run("job", flow.start_job, after=[storage, catalogue])
             startup.run("lake", flow.wait_lake, after=[landing, job])
 
-    def _run_service(self, startup: Startup, service: Service) -> Future[None]:
-        return startup.run(service.name, lambda: self._start_service(service))
+    def _run_service(self, startup: Startup, service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
+        return startup.run(service.name, lambda: self._start_service(service), after=after)
 
     def _start_service(self, service: Service) -> None:
         if self.processes.main(service.name) is None:
@@ -265,6 +266,12 @@ class Platform:
             chosen = ports.choose(PORTS, earlier=earlier)
         state.write_record(self._record, state.Record(ports=chosen, services=self._wanted_services()))
         return chosen
+
+    def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
+        """Stop a platform whose broker knows other users, as an earlier release's does, or none: nobody gets in."""
+        if "kafka" in running and not services.kafka.is_current():
+            self._stop(STOP_ORDER, silent)
+            running.clear()
 
     def _wanted_services(self) -> frozenset[str]:
         without = {

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from local.state import write_private
+
 LATIN_1_PRINTABLE = range(0x20, 0x7F)
 
 
@@ -15,6 +17,11 @@ def write(path: Path, properties: Mapping[str, str]) -> None:
     """Write a properties file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(properties), encoding="ascii")
+
+
+def write_secret(path: Path, properties: Mapping[str, str]) -> None:
+    """Write a properties file that only its owner may read."""
+    write_private(path, render(properties))
 
 
 def _escape(value: str) -> str:

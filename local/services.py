@@ -1,5 +1,6 @@
 """The services of one platform, built from its folder, its ports and its options."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,8 @@ from db.preflight import CONNECTOR_ROLE
 from local.aws import Aws
 from local.connect import Connect
 from local.kafka import Kafka
+from local.kafka_roles import ROLES, WORKER
+from local.kafka_users import KafkaUsers
 from local.lake import Lake, local_s3_options
 from local.ports import HOST
 from local.postgres import ConnectionParameters, Postgres
@@ -64,9 +67,13 @@ class Service(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoints:
-    """How to reach the platform. `source` holds the superuser's password, so it isn't printed."""
+    """How to reach the platform. `source` and `kafka` hold the superusers' passwords, so they aren't printed.
+
+    `kafka` is what librdkafka's clients connect with.
+    """
 
     source: ConnectionParameters = field(repr=False)
+    kafka: Mapping[str, str] = field(repr=False)
     bootstrap_servers: str
     topic: str
     connect_url: str
@@ -90,12 +97,16 @@ class Services:
             confined={CONNECTOR_ROLE: options.database},
         )
         self.database = SourceDatabase(self.postgres, options.database)
-        self.kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+        users = KafkaUsers.of(folder / "secrets" / "kafka", ROLES)
+        self.kafka = Kafka(
+            folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users
+        )
         self.connect = Connect(
             folder / "connect",
             port=ports["connect"],
             bootstrap_servers=self.kafka.bootstrap_servers,
             lenses=options.lenses,
+            login=users.java_login(WORKER),
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])
@@ -109,7 +120,7 @@ class Services:
     @property
     def topic(self) -> Topic:
         """The topic of the change events."""
-        return Topic(bootstrap_servers=self.kafka.bootstrap_servers, name=TOPIC)
+        return Topic(connection=self.kafka.client(), name=TOPIC)
 
     @property
     def lake(self) -> Lake:
@@ -121,6 +132,7 @@ class Services:
         """How to reach all of it."""
         return Endpoints(
             source=self.postgres.connection_parameters(self.options.database),
+            kafka=self.kafka.client(),
             bootstrap_servers=self.kafka.bootstrap_servers,
             topic=TOPIC,
             connect_url=self.connect.url,

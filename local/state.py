@@ -65,7 +65,7 @@ def write_record(path: Path, record: Record) -> None:
 def passwords(folder: Path) -> Passwords:
     """Return the passwords kept in `folder` (mode 0700), made up the first time."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Passwords(superuser=_password(folder / "superuser"), connector=_password(folder / "connector"))
+    return Passwords(superuser=password(folder / "superuser"), connector=password(folder / "connector"))
 
 
 class Lock:
@@ -110,10 +110,11 @@ class Lock:
                 self._depth = 0
 
 
-def _password(path: Path) -> str:
+def password(path: Path) -> str:
+    """Return the password kept in a file (mode 0600), made up the first time."""
     with contextlib.suppress(FileNotFoundError):
-        if password := path.read_text().strip():
-            return password
-    password = secrets.token_urlsafe(24)
-    write_private(path, password + "\n")
-    return password
+        if kept := path.read_text().strip():
+            return kept
+    made = secrets.token_urlsafe(24)
+    write_private(path, made + "\n")
+    return made

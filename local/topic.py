@@ -1,9 +1,9 @@
 """Reads change events straight from a Kafka topic, without a consumer group and without leaving a trace."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
@@ -33,9 +33,9 @@ class RawEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic of one partition on a broker."""
+    """A topic of one partition on a broker; `connection` is what librdkafka's clients connect with."""
 
-    bootstrap_servers: str
+    connection: Mapping[str, str] = field(repr=False)
     name: str
 
     def bounds(self) -> tuple[int, int]:
@@ -81,8 +81,10 @@ class Topic:
     def _consumer(self) -> Iterator[Consumer]:
         consumer = Consumer(
             {
-                "bootstrap.servers": self.bootstrap_servers,
+                **self.connection,
                 "group.id": "unused",
+                # librdkafka would write to standard error what it was about when it is closed.
+                "log_level": 0,
                 "enable.auto.commit": False,
                 "allow.auto.create.topics": False,
                 **SizeLimits().consumer,

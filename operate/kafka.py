@@ -2,11 +2,14 @@
 
 import socket
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.cli import DEFAULT_FOLDER
 from local.errors import PlatformError
+from local.kafka import Kafka
+from local.kafka_roles import READER
 from local.platform import Platform
 from operate import outputs
 from operate.errors import OperateError
@@ -19,12 +22,16 @@ CONNECT_TIMEOUT_S = 9.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """A Kafka cluster: `environment` is its name, `topic` that of the change events; `region` None: no IAM, no TLS."""
+    """A Kafka cluster: `environment` is its name, `topic` that of the change events.
+
+    `region` None: no IAM, no TLS, but `login`, which is how librdkafka's clients log in to the local broker.
+    """
 
     environment: str
     bootstrap_servers: str
     topic: str
     region: str | None = None
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
     largest_event_bytes: int = LARGEST_EVENT_BYTES
 
     @property
@@ -77,5 +84,10 @@ def _local(*, chosen: bool) -> Cluster:
     if "kafka" not in platform.running():
         other = "" if chosen else ", or name an environment: ENV=dev"
         raise PlatformError(f"the local platform doesn't run: `make up` starts it{other}")
-    here = platform.endpoints
-    return Cluster(environment=LOCAL, bootstrap_servers=here.bootstrap_servers, topic=here.topic)
+    return of_platform(platform.services.kafka, platform.endpoints.topic)
+
+
+def of_platform(kafka: Kafka, topic: str) -> Cluster:
+    """Return the local broker as a person sees it who may read, and no more."""
+    login = kafka.users.login(READER)
+    return Cluster(environment=LOCAL, bootstrap_servers=kafka.bootstrap_servers, topic=topic, login=login)

@@ -11,13 +11,16 @@ from contract.sizes import SizeLimits
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
 from operate.outputs import LOG_IN
+from plugins.kafka_access import READER_GROUP
 
 REQUEST_TIMEOUT_S = 10.0
 MS_PER_S = 1000
-# librdkafka wants a name even of those who join no group; nothing is ever committed under it.
-GROUP = "cdc-lake-operate"
 UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
-NOT_ALLOWED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+NOT_ALLOWED = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
 
 
 class Login:
@@ -94,8 +97,8 @@ def configuration(cluster: Cluster) -> dict[str, object]:
     """Return librdkafka's settings for a cluster."""
     common: dict[str, object] = {
         "bootstrap.servers": cluster.bootstrap_servers,
-        "client.id": GROUP,
-        "group.id": GROUP,
+        "client.id": READER_GROUP,
+        "group.id": READER_GROUP,
         "enable.auto.commit": False,
         # A look leaves nothing behind, whatever the brokers make for whoever asks.
         "allow.auto.create.topics": False,
@@ -105,7 +108,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "log_level": 0,
     }
     if cluster.region is None:
-        return common
+        return {**common, **cluster.login}
     login = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(cluster.region)}
     return common | login
 
@@ -130,9 +133,11 @@ def connect(cluster: Cluster) -> Iterator[Reader]:
 
 def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:
     if problems.refusal is not None:
-        return f"{cluster.environment}'s Kafka doesn't let you in: {_text(problems.refusal)}: {LOG_IN}"
+        way_in = LOG_IN if cluster.region else cluster.hint
+        return f"{cluster.environment}'s Kafka doesn't let you in: {_text(problems.refusal)}: {way_in}"
     if error.code() in NOT_ALLOWED:
-        return f"your IAM role may not do that on {cluster.environment}'s Kafka: {_text(error)}"
+        who = "your IAM role" if cluster.region else f"the user {cluster.login.get('sasl.username')}"
+        return f"{who} may not do that on {cluster.environment}'s Kafka: {_text(error)}"
     if error.code() in UNREACHABLE:
         reason = _text(problems.last or error)
         return f"{cluster.environment}'s Kafka doesn't answer ({reason}): {cluster.hint} and try again"

@@ -18,6 +18,9 @@ Kind = Literal["cluster", "topic", "group", "transactional-id"]
 INTERNAL_TOPICS = "__amazon_msk_connect_*_{connector}_*"
 INTERNAL_GROUPS = "__amazon_msk_connect_*"
 
+# librdkafka wants a name even of those who join no group; nothing is ever committed under it.
+READER_GROUP = "cdc-lake-operate"
+
 _DESCRIBE = ("DescribeTopic", "DescribeTopicDynamicConfiguration")
 _CREATE = ("CreateTopic", *_DESCRIBE)
 _GROUP = ("AlterGroup", "DescribeGroup")
@@ -54,10 +57,8 @@ class Grant:
 def source_access(settings: SourceSettings) -> tuple[Grant, ...]:
     """What Debezium and its worker do: write events and heartbeats, and keep offsets."""
     return (
-        *worker_access(settings.name),
+        *worker_access(settings.name, offset_topic(settings.name)),
         *_write_topics(settings.topic, heartbeat_topic(settings.topic_prefix)),
-        # Its offsets are the worker's affair, which reads them, too.
-        _topics(*_CREATE, "ReadData", "WriteData", names=[offset_topic(settings.name)]),
     )
 
 
@@ -72,15 +73,29 @@ def sink_access(settings: SinkSettings) -> tuple[Grant, ...]:
     )
 
 
-def worker_access(connector: str) -> tuple[Grant, ...]:
+def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
     """What the worker does for itself: log in, keep its connector's configuration and status, find the other workers.
 
-    MSK Connect runs one connector per worker, with the connector's role.
+    `offset_topics`: where a source's offsets are kept, if not among its internal topics. MSK Connect runs one
+    connector per worker, with the connector's role.
     """
+    topics = (INTERNAL_TOPICS.format(connector=connector), *offset_topics)
     return (
-        _topics(*_CREATE, "ReadData", "WriteData", names=[INTERNAL_TOPICS.format(connector=connector)]),
+        _topics(*_CREATE, "ReadData", "WriteData", names=topics),
         Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
+    )
+
+
+def reader_access() -> tuple[Grant, ...]:
+    """What a person needs who looks into topics (`make topics`, `make tail`): no more than to read them.
+
+    No role of ours has it: it says what an organisation's own role must have (docs/kafka-ui.md).
+    """
+    return (
+        Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
+        _topics("DescribeTopic", "ReadData", names=["*"]),
+        Grant(kind="group", names=(READER_GROUP,), actions=_GROUP),
     )
 
 

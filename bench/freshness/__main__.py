@@ -115,7 +115,7 @@ def _change(source: Any) -> None:
 def _events(platform: Platform, first: int) -> list[Event]:
     """Read the topic from the offset `first` on, with the times that source and broker gave."""
     _, end = platform.topic.bounds()
-    consumer = Consumer({"bootstrap.servers": platform.endpoints.bootstrap_servers, "group.id": "bench"})
+    consumer = Consumer({**platform.endpoints.kafka, "group.id": "bench"})
     events: list[Event] = []
     with closing(consumer):
         consumer.assign([TopicPartition(platform.endpoints.topic, 0, first)])

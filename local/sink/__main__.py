@@ -1,13 +1,15 @@
-"""`python -m local.sink --config sink.json --bootstrap-servers HOST:PORT`: runs the stand-in until SIGTERM."""
+"""`python -m local.sink --config sink.json --kafka client.properties`: runs the stand-in until SIGTERM."""
 
 import logging
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from local.kafka_users import read_client_file
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import SinkError
 from local.sink.member import Member
@@ -20,7 +22,7 @@ LOG = logging.getLogger("sink")
 
 def main(
     config: Annotated[Path, typer.Option(help='The connector as JSON: {"name": …, "config": {…}}.')],
-    bootstrap_servers: Annotated[str, typer.Option(help="The Kafka brokers, HOST:PORT.")],
+    kafka: Annotated[Path, typer.Option(help="The brokers and the login, as librdkafka's properties.")],
     *,
     fail_like_the_connector: Annotated[
         bool, typer.Option("--fail-like-the-connector", help="End with an outage of S3 as the connector's task does.")
@@ -32,7 +34,7 @@ def main(
         settings = TaskSettings.read(config)
         for warning in settings.kcql.warnings:
             LOG.warning("%s", warning)
-        task = _task(settings, bootstrap_servers, fragile=fail_like_the_connector)
+        task = _task(settings, _connection(kafka), fragile=fail_like_the_connector)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: task.stop())
         task.run()
@@ -41,12 +43,19 @@ def main(
         sys.exit(1)
 
 
-def _task(settings: TaskSettings, bootstrap_servers: str, *, fragile: bool) -> SinkTask:
+def _connection(path: Path) -> dict[str, str]:
+    try:
+        return read_client_file(path)
+    except OSError as error:
+        raise SinkError(f"{path}: no properties of a Kafka client: {error.strerror}") from error
+
+
+def _task(settings: TaskSettings, connection: Mapping[str, str], *, fragile: bool) -> SinkTask:
     client = s3_client(region=settings.region, endpoint=settings.endpoint)
     store = LandingStore(client, settings.kcql.bucket, settings.name)
     letters = settings.dead_letters
-    queue = None if letters is None else DeadLetterQueue(bootstrap_servers, letters)
-    return SinkTask(settings, Member(bootstrap_servers, settings), store, queue, fragile=fragile)
+    queue = None if letters is None else DeadLetterQueue(connection, letters)
+    return SinkTask(settings, Member(connection, settings), store, queue, fragile=fragile)
 
 
 if __name__ == "__main__":

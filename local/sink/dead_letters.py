@@ -1,5 +1,7 @@
 """Where values go that can't be landed, when the configuration names a dead-letter queue."""
 
+from collections.abc import Mapping
+
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from local.sink.errors import UnavailableError
@@ -11,9 +13,9 @@ DELIVERY_TIMEOUT_S = 10.0
 class DeadLetterQueue:
     """A topic that keeps records as they came, with where they came from and why in Connect's own headers."""
 
-    def __init__(self, bootstrap_servers: str, settings: DeadLetters) -> None:
+    def __init__(self, kafka: Mapping[str, str], settings: DeadLetters) -> None:
         self._settings = settings
-        self._connection: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
+        self._connection: dict[str, str | int | float | bool] = {**kafka, "log_level": 0}
         self._producer: Producer | None = None
 
     def send(self, message: Message, reason: str) -> None:

@@ -40,15 +40,15 @@ PASSING = frozenset(
 
 
 class Member:
-    """One consumer of one topic.
+    """One consumer of one topic; `kafka` is what librdkafka's clients connect with.
 
     Raises, from every method that asks the brokers: UnavailableError when trying again helps, RevokedError when the
     partition has another owner, SinkError for the rest.
     """
 
-    def __init__(self, bootstrap_servers: str, settings: TaskSettings) -> None:
+    def __init__(self, kafka: Mapping[str, str], settings: TaskSettings) -> None:
         connection: dict[str, str | int | float | bool] = {
-            "bootstrap.servers": bootstrap_servers,
+            **kafka,
             # librdkafka would write a line for each refused connection, 20 a second; `_warn` says it.
             "log_level": 0,
         }

@@ -147,7 +147,7 @@ def test_a_rebuilt_table_after_its_landing_has_expired(platform: Platform) -> No
 
 
 def test_a_deleted_topic(platform: Platform) -> None:
-    admin = AdminClient({"bootstrap.servers": platform.endpoints.bootstrap_servers})
+    admin = AdminClient(dict(platform.endpoints.kafka))
     with suspended(platform, "sink"):
         ship(platform, 10_254)
         delete_order(platform, 10_255)
@@ -162,7 +162,7 @@ def test_a_deleted_topic(platform: Platform) -> None:
 
 
 def test_an_event_that_is_too_large_for_the_topic(platform: Platform) -> None:
-    admin = AdminClient({"bootstrap.servers": platform.endpoints.bootstrap_servers})
+    admin = AdminClient(dict(platform.endpoints.kafka))
     limit = ConfigEntry("max.message.bytes", "100000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, platform.topic.name, incremental_configs=[limit])
     admin.incremental_alter_configs([resource])[resource].result()

@@ -17,13 +17,16 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from local.kafka import Kafka
+from local.kafka_roles import READER, role_acls
+from local.kafka_users import KafkaUsers
 from local.ports import choose
 from local.processes import Processes
 from operate.errors import OperateError
-from operate.kafka import Cluster
-from operate.reader import GROUP, connect
+from operate.kafka import Cluster, of_platform
+from operate.reader import connect
 from operate.tail import follow
 from operate.topics import list_topics
+from plugins.kafka_access import READER_GROUP, reader_access
 from plugins.topics import PlannedTopic
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
@@ -36,10 +39,13 @@ STOP_S = 10
 MESSAGES = 40
 # The command as the Makefile runs it, but for where the platform is.
 TAIL = """
-import sys
+import os
 from operate import cli, kafka
 from operate.kafka import Cluster
-found = Cluster(environment="local", bootstrap_servers=sys.argv.pop(1), topic="demo.datalake.cdc_events")
+login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
+login["sasl.password"] = os.environ["READER_PASSWORD"]
+servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
+found = Cluster(environment="local", bootstrap_servers=servers, topic=topic, login=login)
 cli.kafka.find_cluster = lambda name: found
 cli.app(prog_name="operate")
 """
@@ -55,7 +61,7 @@ class Broker:
 
     @property
     def cluster(self) -> Cluster:
-        return Cluster(environment="local", bootstrap_servers=self.kafka.bootstrap_servers, topic=EVENTS)
+        return of_platform(self.kafka, EVENTS)
 
     def send(self, topic: str, *messages: tuple[object, object]) -> None:
         """Send keys and values: bytes as they are, None as nothing, anything else as JSON."""
@@ -75,7 +81,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     folder = tmp_path_factory.mktemp("operate")
     (folder / "kafka").mkdir()
     ports = choose(["kafka", "controller"], earlier={})
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"])
+    users = KafkaUsers.of(folder / "secrets", [READER])
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users)
     processes = Processes(folder, folder / "logs")
     try:
         processes.start("kafka", kafka.prepare())
@@ -83,9 +90,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         kafka.create_topics(
             [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
         )
-        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        kafka.bring_acls(role_acls(READER, reader_access()))
+        admin = AdminClient({**kafka.client()})
         admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
-        started = Broker(processes, kafka, Producer({"bootstrap.servers": kafka.bootstrap_servers}))
+        started = Broker(processes, kafka, Producer(kafka.client()))
         started.send(
             EVENTS,
             ({"order_id": 1}, {"order_id": 1, "ship_city": "Zürich", "__deleted": "false"}),
@@ -105,9 +113,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def running(broker: Broker, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, once it says on standard error that it follows."""
     process = subprocess.Popen(
-        [sys.executable, "-c", TAIL, broker.kafka.bootstrap_servers, *arguments],
+        [sys.executable, "-c", TAIL, *arguments],
         cwd=ROOT,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        env=os.environ
+        | {
+            "PYTHONUNBUFFERED": "1",
+            "SERVERS": broker.kafka.bootstrap_servers,
+            "READER_PASSWORD": broker.kafka.users.passwords[READER],
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -178,7 +191,7 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
         assert process.stderr.read() == ""
-    assert broker.kafka.committed_offset(GROUP, EVENTS) is None
+    assert broker.kafka.committed_offset(READER_GROUP, EVENTS) is None
 
 
 def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:

@@ -11,9 +11,11 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
+from operate import reader
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
-from operate.reader import GROUP, Login, Problems, Reader, configuration, connect
+from operate.reader import Login, Problems, Reader, configuration, connect
+from plugins.kafka_access import READER_GROUP
 from tests.conftest import free_port
 from tests.operate.test_outputs import without_credentials
 
@@ -34,15 +36,17 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def silent_broker() -> Iterator[Cluster]:
     """Something that listens, and never answers as Kafka does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        yield Cluster(environment="local", bootstrap_servers=f"127.0.0.1:{server.getsockname()[1]}", topic="t")
+        here = f"127.0.0.1:{server.getsockname()[1]}"
+        yield Cluster(environment="local", bootstrap_servers=here, topic="t", login={"sasl.username": "reader"})
 
 
-def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_as_it_is() -> None:
+def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() -> None:
     settings = configuration(MSK)
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
-    plain = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topic="t"))
-    assert not {name for name in plain if name.startswith(("security", "sasl", "oauth", "ssl"))}
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
+    local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topic="t", login=login))
+    assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
 
 
 def test_nothing_is_committed_and_no_topic_is_made() -> None:
@@ -128,7 +132,7 @@ def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
 @pytest.mark.parametrize(
     ("code", "line"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^your IAM role may not do that on local's Kafka"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^the user reader may not do that on local's Kafka: .*Topic auth"),
         (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `make up` and try again$"),
         (KafkaError.OFFSET_OUT_OF_RANGE, "^local's Kafka: .*out of range"),
     ],
@@ -136,6 +140,11 @@ def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
 def test_what_kafka_refuses_is_one_line(silent_broker: Cluster, code: int, line: str) -> None:
     with pytest.raises(OperateError, match=line), connect(silent_broker):
         raise KafkaException(KafkaError(code))
+
+
+def test_what_msk_denies_is_the_callers_role_and_not_a_user_of_ours() -> None:
+    error = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    assert reader._explain(MSK, error, Problems()).startswith("your IAM role may not do that on dev's Kafka: ")
 
 
 class Idle:
@@ -157,4 +166,4 @@ def test_a_reader_that_waits_hears_of_brokers_that_are_gone_or_refuse(code: int)
 
 
 def test_the_reader_has_a_name_of_its_own() -> None:
-    assert configuration(MSK)["group.id"] == GROUP == "cdc-lake-operate"
+    assert configuration(MSK)["group.id"] == READER_GROUP == "cdc-lake-operate"

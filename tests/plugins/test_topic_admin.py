@@ -43,7 +43,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 
 @pytest.fixture
 def admin(kafka: Kafka) -> AdminClient:
-    return AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    return AdminClient({**kafka.client(), "log_level": 0})
 
 
 def planned(*, partitions: int = 1, replicas: int = 1, **config: Any) -> PlannedTopic:
@@ -82,7 +82,7 @@ def described(admin: AdminClient, name: str) -> Any:
 
 
 def send(kafka: Kafka, topic: str, *values: bytes) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer = Producer(kafka.client())
     for value in values:
         producer.produce(topic, value=value, partition=0)
     assert producer.flush(REQUEST_S) == 0
@@ -119,7 +119,7 @@ def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: K
         "min.insync.replicas": "1",
         "segment.ms": "100000",
     }
-    [event] = Topic(bootstrap_servers=kafka.bootstrap_servers, name=topic.name).raw_events(0)
+    [event] = Topic(connection=kafka.client(), name=topic.name).raw_events(0)
     assert event.value == b"kept"
 
 
@@ -130,7 +130,7 @@ def test_partitions_grow(kafka: Kafka, admin: AdminClient) -> None:
     said = bring_all(kafka, admin, another(topic, partitions=3))
     assert said == [f"topic {topic.name} has 3 partitions now, instead of 1"]
     assert len(described(admin, topic.name).partitions) == 3
-    assert Topic(bootstrap_servers=kafka.bootstrap_servers, name=topic.name).count() == 1
+    assert Topic(connection=kafka.client(), name=topic.name).count() == 1
 
 
 def test_partitions_never_shrink_and_it_is_said(kafka: Kafka, admin: AdminClient) -> None:
@@ -206,6 +206,6 @@ def test_looking_for_a_topic_makes_none(kafka: Kafka, admin: AdminClient) -> Non
         described(admin, name)
     assert refusal.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
     with pytest.raises(KafkaException):
-        Topic(bootstrap_servers=kafka.bootstrap_servers, name=name).bounds()
+        Topic(connection=kafka.client(), name=name).bounds()
     assert kafka.committed_offset("nobody", name) is None
     assert name not in admin.list_topics(timeout=REQUEST_S).topics

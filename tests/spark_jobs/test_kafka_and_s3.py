@@ -12,9 +12,12 @@ from pyspark.sql import SparkSession
 
 from local.job import s3a_settings
 from local.kafka import Kafka
+from local.kafka_roles import READER, role_acls
+from local.kafka_users import KafkaUsers
 from local.ports import choose
 from local.processes import Processes
 from local.s3 import S3
+from plugins.kafka_access import reader_access
 from plugins.topics import PlannedTopic
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
@@ -35,7 +38,7 @@ class Services:
     s3: S3
 
     def produce(self, topic: str, *events: dict[str, Any] | str | None, partition: int = 0) -> None:
-        producer = Producer({"bootstrap.servers": self.kafka.bootstrap_servers})
+        producer = Producer(self.kafka.client())
         for one in events:
             producer.produce(topic, None if one is None else as_lines([one]).rstrip("\n"), partition=partition)
         assert producer.flush(START_S) == 0
@@ -47,7 +50,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     ports = choose(["kafka", "controller", "s3"], earlier={})
     for name in ("kafka", "s3"):
         (folder / name).mkdir()
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"])
+    users = KafkaUsers.of(folder / "secrets", [READER])
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users)
     s3 = S3(folder / "s3", port=ports["s3"])
     processes = Processes(folder, folder / "logs")
     try:
@@ -55,6 +59,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             processes.start(service.name, service.prepare())
         for service in (kafka, s3):
             processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        kafka.bring_acls(role_acls(READER, reader_access()))
         yield Services(kafka, s3)
     finally:
         for name in ("kafka", "s3"):
@@ -70,6 +75,8 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     lake.extra = {
         "hoodie.deltastreamer.source.kafka.topic": topic,
         "bootstrap.servers": services.kafka.bootstrap_servers,
+        # As one who may read, and no more.
+        **services.kafka.users.java_login(READER),
         "auto.offset.reset": "earliest",
     }
     job = lake.job()

@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from local.kafka import Kafka
+from local.kafka_users import ADMIN
 from local.processes import Processes
 from local.s3 import REGION, S3
 from local.sink.dead_letters import DeadLetterQueue
@@ -45,7 +46,7 @@ class Services:
 
     @property
     def admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers})
+        return AdminClient({**self.kafka.client()})
 
 
 class Pipeline:
@@ -84,7 +85,7 @@ class Pipeline:
         return values
 
     def send(self, values: Sequence[bytes | None], *, partitions: int = 1) -> None:
-        producer = Producer({"bootstrap.servers": self.services.kafka.bootstrap_servers})
+        producer = Producer(self.services.kafka.client())
         for number, value in enumerate(values):
             producer.produce(self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
         assert producer.flush(REQUEST_S) == 0
@@ -125,10 +126,10 @@ class Pipeline:
         wait_until(lambda: self.committed() == offset, f"{self.topic} is committed up to {offset}")
 
     def task(self, member: Member | None = None, store: LandingStore | None = None) -> SinkTask:
-        servers = self.services.kafka.bootstrap_servers
+        kafka = self.services.kafka.client()
         letters = self.settings.dead_letters
-        queue = None if letters is None else DeadLetterQueue(servers, letters)
-        return SinkTask(self.settings, member or Member(servers, self.settings), store or self.store(), queue)
+        queue = None if letters is None else DeadLetterQueue(kafka, letters)
+        return SinkTask(self.settings, member or Member(kafka, self.settings), store or self.store(), queue)
 
     @contextlib.contextmanager
     def running(self) -> Iterator["RunningTask"]:
@@ -142,12 +143,13 @@ class Pipeline:
     def start_process(self) -> subprocess.Popen[bytes]:
         """Start the sink as the platform does."""
         config = self.services.folder / f"{self.sink.name}.json"
+        kafka = self.services.kafka
         config.write_text(json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}))
         with (self.services.folder / f"{self.sink.name}.log").open("ab") as log:
             return subprocess.Popen(
                 [
                     *(sys.executable, "-m", "local.sink", "--config", str(config)),
-                    *("--bootstrap-servers", self.services.kafka.bootstrap_servers),
+                    *("--kafka", str(kafka.users.client_file(ADMIN, kafka.bootstrap_servers))),
                 ],
                 cwd=ROOT,
                 stderr=log,

@@ -14,6 +14,7 @@ from typing import Protocol
 import pytest
 
 from local.connect import Connect
+from local.kafka_users import ADMIN
 from local.ports import choose
 from local.sink.errors import SinkError
 from local.sink.member import Member
@@ -63,7 +64,7 @@ class StandIn:
 
     def restart(self) -> None:
         pipeline = self._pipeline
-        member = Member(pipeline.services.kafka.bootstrap_servers, pipeline.settings)
+        member = Member(pipeline.services.kafka.client(), pipeline.settings)
         self._running = RunningTask(SinkTask(pipeline.settings, member, pipeline.store(), None, fragile=True))
 
     def failure(self) -> str | None:
@@ -80,13 +81,14 @@ class Connector:
 
     name = CONNECTOR
 
-    def __init__(self, worker: Connect) -> None:
+    def __init__(self, worker: Connect, login: Mapping[str, str]) -> None:
         self._api = worker.api
+        self._login = worker.acting_as(ADMIN, login)
         self._connector: str | None = None
 
     def start(self, pipeline: Pipeline, changes: Mapping[str, str]) -> None:
         self._connector = pipeline.sink.name
-        self._api.put_connector(self._connector, {**sink_connector(pipeline.sink), **changes})
+        self._api.put_connector(self._connector, {**sink_connector(pipeline.sink), **self._login, **changes})
 
     def failure(self) -> str | None:
         return self._api.failure(self._connector or "")
@@ -106,8 +108,10 @@ def worker(services: Services) -> Iterator[Connect]:
     if not release:
         pytest.skip(f"{RELEASE} doesn't name the real connector's release")
     port = choose(["connect"], earlier={})["connect"]
-    servers = services.kafka.bootstrap_servers
-    worker = Connect(services.folder / "connect", port=port, bootstrap_servers=servers, lenses=Path(release))
+    servers, login = services.kafka.bootstrap_servers, services.kafka.users.java_login(ADMIN)
+    worker = Connect(
+        services.folder / "connect", port=port, bootstrap_servers=servers, lenses=Path(release), login=login
+    )
     worker.install_plugins()
     services.processes.start("connect", worker.prepare())
     try:
@@ -119,7 +123,9 @@ def worker(services: Services) -> Iterator[Connect]:
 
 @pytest.fixture(params=[STAND_IN, CONNECTOR])
 def sink(request: pytest.FixtureRequest) -> Iterator[Sink]:
-    sink: Sink = StandIn() if request.param == STAND_IN else Connector(request.getfixturevalue("worker"))
+    services: Services = request.getfixturevalue("services")
+    login = services.kafka.users.java_login(ADMIN)
+    sink: Sink = StandIn() if request.param == STAND_IN else Connector(request.getfixturevalue("worker"), login)
     yield sink
     sink.stop()
 

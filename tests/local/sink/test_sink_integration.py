@@ -4,7 +4,7 @@ import json
 import logging
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -59,8 +59,8 @@ def test_records_are_landed_in_folders(services: Services) -> None:
 class CrashingMember(Member):
     """Dies before or after a commit."""
 
-    def __init__(self, servers: str, settings: Any, steps: Steps) -> None:
-        super().__init__(servers, settings)
+    def __init__(self, kafka: Mapping[str, str], settings: Any, steps: Steps) -> None:
+        super().__init__(kafka, settings)
         self._steps = steps
 
     def commit(self, partition: int, progress: Progress) -> None:
@@ -87,7 +87,7 @@ def test_dying_at_each_step_in_turn_loses_and_repeats_nothing(
     for point in range(6):
         produced += pipeline.produce(10 if not partition_by else 20)
         steps = Steps(crash_at=point)
-        member = CrashingMember(services.kafka.bootstrap_servers, pipeline.settings, steps)
+        member = CrashingMember(services.kafka.client(), pipeline.settings, steps)
         task = pipeline.task(member, CrashingStore(pipeline.store(), steps))
         with pytest.raises(CrashError):
             task.run()
@@ -195,7 +195,7 @@ def test_a_position_that_kafka_no_longer_has_isnt_skipped_in_silence(services: S
     pipeline = Pipeline(services)
     produced = pipeline.produce(10)
     pipeline.delete_before(4)
-    member = Member(services.kafka.bootstrap_servers, pipeline.settings)
+    member = Member(services.kafka.client(), pipeline.settings)
     task = pipeline.task(member)
     read_from: Callable[[Any], None] = member.read_from
     positions: list[int] = []
@@ -262,7 +262,7 @@ def test_a_value_without_folders_goes_to_the_dead_letter_topic(services: Service
     assert sorted(pipeline.landed()) == sorted(produced)
     consumer = Consumer(
         {
-            "bootstrap.servers": services.kafka.bootstrap_servers,
+            **services.kafka.client(),
             "group.id": "reader",
             "auto.offset.reset": "earliest",
         }
