@@ -27,6 +27,8 @@ LARGEST_CONTENT_BYTES = 1 << 30
 READ_TIMEOUT_SECONDS = 30
 ATTEMPT_SECONDS = 240
 WAITS_SECONDS = (1, 3, 9)
+# What `repack` makes of the same jars; another number when it makes other bytes, because plugins are named by it.
+FORMAT = 1
 # The earliest date that a zip can hold, so that the same jars always make the same bytes.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 # Where a worker's class loader finds the files that a plugin is given beside its releases.
@@ -37,6 +39,10 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplem
 
 class ArchiveError(RuntimeError):
     """A release can't be brought or used; the message is one line: which, what, and what to do."""
+
+
+class UnreachableError(ArchiveError):
+    """A release can't be brought now; later it may."""
 
 
 class _TransientError(Exception):
@@ -105,7 +111,7 @@ def download(
         except _TransientError as error:
             target.unlink(missing_ok=True)
             if wait is None:
-                raise ArchiveError(f"{url}: {error} (tried {len(WAITS_SECONDS) + 1} times)") from None
+                raise UnreachableError(f"{url}: {error} (tried {len(WAITS_SECONDS) + 1} times)") from None
             time.sleep(wait)
         except BaseException:
             target.unlink(missing_ok=True)

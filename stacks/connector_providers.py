@@ -32,13 +32,13 @@ _LOGS = ("DescribeLogGroups", "DescribeResourcePolicies")
 
 
 class ConnectorProviders(Construct):
-    """Providers of plugins, worker configurations and connectors whose names begin with `prefix`."""
+    """Providers of plugins and connectors whose names begin with `prefix`."""
 
     def __init__(self, scope: Construct, id_: str, *, prefix: str, bucket: str, key_prefix: str) -> None:
         super().__init__(scope, id_)
         self._prefix = prefix
+        self._bucket = bucket
         plugin_rights = [*self._plugin_rights(), *self._archive_rights(bucket, f"{key_prefix}{prefix}")]
-        worker_rights = self._worker_configuration_rights()
         self.plugin = HandlerProvider(
             self,
             "Plugin",
@@ -48,16 +48,9 @@ class ConnectorProviders(Construct):
             memory_mb=1_024,
             ephemeral_storage=Size.gibibytes(2),
             statements=plugin_rights,
-        )
-        self.worker_configuration = HandlerProvider(
-            self,
-            "WorkerConfiguration",
-            module="worker_configuration",
-            waits=True,
-            statements=worker_rights,
+            journal=bucket,
         )
         self.plugin.acknowledge_wildcards(*plugin_rights, reason=OWN_NAMES)
-        self.worker_configuration.acknowledge_wildcards(*worker_rights, reason=OWN_NAMES)
 
     def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
         """Make the provider of the connectors `names`, which run under these roles and log into this group."""
@@ -68,7 +61,9 @@ class ConnectorProviders(Construct):
         )
         own, passing = [*self._connector_rights(names), reading_logs], self._passing_rights(role_arns)
         rights = [*own, *passing]
-        provider = HandlerProvider(self, "Connector", module="connector", waits=True, statements=rights)
+        provider = HandlerProvider(
+            self, "Connector", module="connector", waits=True, statements=rights, journal=self._bucket
+        )
         provider.acknowledge_wildcards(*own, reason=OWN_NAMES)
         provider.acknowledge_wildcards(*passing, reason=IN_THE_CALLERS_NAME)
         return provider
@@ -78,14 +73,6 @@ class ConnectorProviders(Construct):
             self._listing("ListCustomPlugins", "ListConnectors"),
             self._creating("CreateCustomPlugin"),
             self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
-        ]
-
-    def _worker_configuration_rights(self) -> list[iam.PolicyStatement]:
-        names = f"worker-configuration/{self._prefix}-*/*"
-        return [
-            self._listing("ListWorkerConfigurations", "ListConnectors"),
-            self._creating("CreateWorkerConfiguration"),
-            self._on(names, "DescribeWorkerConfiguration", "DeleteWorkerConfiguration", *_TAGS),
         ]
 
     def _connector_rights(self, names: Sequence[str]) -> list[iam.PolicyStatement]:

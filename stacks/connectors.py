@@ -1,13 +1,17 @@
 """MSK Connect: Debezium from the outbox into the topic, the S3 sink from the topic into the landing bucket."""
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
+import jsii
+from aws_cdk import Annotations, CfnOutput, CustomResource, IStableAnyProducer, Lazy, Stack, TagManager
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kafkaconnect as kafkaconnect
 from aws_cdk import aws_logs as logs
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from contract import rds_ca
 from plugins.connectors import offset_topic, sink_connector, source_connector
@@ -33,7 +37,7 @@ SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigPro
 
 
 class ConnectorsStack(Stack):
-    """Plugins, worker configurations, roles and connectors, each a custom resource of stacks/handlers."""
+    """Plugins, worker configurations, roles and connectors; plugins and connectors are custom resources."""
 
     def __init__(
         self,
@@ -192,11 +196,7 @@ class ConnectorsStack(Stack):
                 **({"resources": resources} if resources else {}),
             },
         )
-        worker = self._resource(
-            f"{id_}WorkerConfiguration",
-            self._providers.worker_configuration,
-            {"name": name, "properties": worker_properties},
-        )
+        worker = self._worker_configuration(f"{id_}WorkerConfiguration", name, worker_properties)
         connector = self._resource(
             f"{id_}Connector",
             provider,
@@ -205,8 +205,19 @@ class ConnectorsStack(Stack):
                 "kafkaConnectVersion": self._environment.connectors.kafka_connect_version,
                 "capacity": _capacity(capacity),
                 "connectorConfiguration": configuration,
-                "plugins": [{"customPlugin": _revision(plugin, "customPluginArn")}],
-                "workerConfiguration": _revision(worker, "workerConfigurationArn"),
+                "plugins": [
+                    {
+                        "customPlugin": {
+                            "customPluginArn": plugin.get_att_string("Arn"),
+                            "revision": plugin.get_att_string("Revision"),
+                        }
+                    }
+                ],
+                "workerConfiguration": {
+                    "workerConfigurationArn": worker.attr_worker_configuration_arn,
+                    # Its first is its only one: it can't be changed, as its type's documentation says.
+                    "revision": 1,
+                },
                 "serviceExecutionRoleArn": role.arn,
                 "logDelivery": {
                     "workerLogDelivery": {
@@ -219,6 +230,23 @@ class ConnectorsStack(Stack):
         # With the policy below it, without which MSK Connect would have to write one.
         connector.node.add_dependency(role, self.log_group)
         return connector
+
+    def _worker_configuration(
+        self, id_: str, name: str, properties: dict[str, str]
+    ) -> kafkaconnect.CfnWorkerConfiguration:
+        """CloudFormation's own type: any change is a new one, whose name holds its content and its construct.
+
+        So the old one, which the connector still uses, is deleted when the connector has taken the new one; and a
+        construct that is renamed doesn't meet its own old name.
+        """
+        file = properties_file(properties)
+        digest = hashlib.sha256(f"{self.node.path}/{id_}\0{file}".encode()).hexdigest()[:16]
+        return kafkaconnect.CfnWorkerConfiguration(
+            self,
+            id_,
+            name=f"{name}-{digest}",
+            properties_file_content=base64.b64encode(file.encode()).decode(),
+        )
 
     def _cluster(self) -> dict[str, object]:
         """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""
@@ -237,7 +265,11 @@ class ConnectorsStack(Stack):
         }
 
     def _resource(self, id_: str, provider: HandlerProvider, request: dict[str, object]) -> CustomResource:
-        """One property with the whole request: CloudFormation would turn its numbers into strings."""
+        """One property with the whole request: CloudFormation would turn its numbers into strings.
+
+        The app's tags are in it, because CloudFormation gives them only to types of its own, such as the log group.
+        """
+        request = {**request, "tags": Lazy.any(_Tags(self.log_group.node.default_child))}
         return CustomResource(
             self,
             id_,
@@ -292,5 +324,22 @@ def _capacity(settings: Connector) -> dict[str, object]:
     return {"provisionedCapacity": {"mcuCount": settings.mcu_per_worker, "workerCount": settings.workers}}
 
 
-def _revision(resource: CustomResource, arn_key: str) -> dict[str, str]:
-    return {arn_key: resource.get_att_string("Arn"), "revision": resource.get_att_string("Revision")}
+@jsii.implements(IStableAnyProducer)
+class _Tags:
+    """The tags that aspects give a construct until synth."""
+
+    def __init__(self, tagged: IConstruct | None) -> None:
+        self._tagged = tagged
+
+    def produce(self) -> dict[str, str]:
+        manager = TagManager.of(self._tagged)
+        return dict(manager.tag_values()) if manager else {}
+
+
+def properties_file(properties: dict[str, str]) -> str:
+    """A worker's properties as the file that it reads. Raises ValueError for a value that it would read otherwise."""
+    for name, value in properties.items():
+        if "\n" in value or "\\" in value:
+            # The value isn't repeated: it may be a secret.
+            raise ValueError(f"{name} must be one line of text without a backslash")
+    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))

@@ -12,6 +12,7 @@ from stacks.checks import accept
 from stacks.connector_settings import sink_settings
 from stacks.environment import Environment
 from stacks.naming import removal
+from stacks.provider import JOURNAL_KEYS
 
 # Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)
@@ -37,6 +38,8 @@ class LakeStack(Stack):
         self._expire_landed_objects()
         self.lake = self._logged_bucket("lake")
         self.artefacts = self._logged_bucket("artefacts")
+        # No request of a custom resource lives for longer than an hour.
+        self.artefacts.add_lifecycle_rule(id="requests", prefix=JOURNAL_KEYS, expiration=Duration.days(1))
         self.database = self._database()
         CfnOutput(self, "LandingBucket", value=self.landing.bucket_name)
         CfnOutput(self, "LakeBucket", value=self.lake.bucket_name)

@@ -16,6 +16,10 @@ from stacks.checks import accept, acknowledge, acknowledge_versions, acknowledge
 
 # The version that the tests run on.
 RUNTIME = lambda_.Runtime.PYTHON_3_11
+# Where requests write down what they have begun; stacks/handlers/journal.py reads the variable.
+JOURNAL_VARIABLE = "JOURNAL"
+JOURNAL_KEYS = "requests/"
+JOURNAL_REASON = "The requests of this stack's resources alone: their keys begin with its name."
 QUERY_INTERVAL = Duration.seconds(30)
 # CloudFormation waits for a custom resource for an hour at most; the handlers give up with a reason after 55 min.
 TOTAL_TIMEOUT = Duration.minutes(58)
@@ -25,7 +29,8 @@ class HandlerProvider(Construct):
     """Runs `stacks/handlers/<module>.py`: its `on_event` and, where it waits for something, its `is_complete`.
 
     `statements` are all that the handler may do besides writing its own log. `packages` are the project's packages
-    that it imports. `service_token` is what a CustomResource needs.
+    that it imports. `journal` is the bucket in which its requests write down what they have begun, for a handler that
+    has one (stacks/handlers/journal.py). `service_token` is what a CustomResource needs.
     """
 
     def __init__(
@@ -41,13 +46,16 @@ class HandlerProvider(Construct):
         memory_mb: int = 256,
         ephemeral_storage: Size | None = None,
         variables: Mapping[str, str] | None = None,
+        journal: str | None = None,
         layers: Sequence[lambda_.ILayerVersion] = (),
         vpc: ec2.IVpc | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
     ) -> None:
         super().__init__(scope, id_)
-        self._statements = statements
+        records = _journal_rights(self, journal) if journal else []
+        place = {JOURNAL_VARIABLE: f"{journal}/{JOURNAL_KEYS}"} if journal else {}
+        self._statements = [*statements, *records]
         self._roles: list[iam.Role] = []
         self._log_retention = log_retention
         self._options: dict[str, Any] = {
@@ -56,7 +64,7 @@ class HandlerProvider(Construct):
             "timeout": timeout or Duration.minutes(5),
             "memory_size": memory_mb,
             "ephemeral_storage_size": ephemeral_storage,
-            "environment": {"AWS_DATA_PATH": f"/var/task/{handler_code.MODELS}"} | dict(variables or {}),
+            "environment": {"AWS_DATA_PATH": f"/var/task/{handler_code.MODELS}"} | place | dict(variables or {}),
             "layers": list(layers),
             "vpc": vpc,
             "security_groups": list(security_groups) or None,
@@ -66,6 +74,7 @@ class HandlerProvider(Construct):
         self.provider = self._provider()
         self.service_token = self.provider.service_token
         self._acknowledge_framework()
+        self.acknowledge_wildcards(*records, reason=JOURNAL_REASON)
 
     def acknowledge_wildcards(self, *statements: iam.PolicyStatement, reason: str) -> None:
         """Acknowledge the wildcards of these statements in the handler's roles, not in those of CDK's framework."""
@@ -147,6 +156,16 @@ def _logical_id(element: IConstruct | None) -> str:
     assert isinstance(element, CfnElement)  # noqa: S101  a function's own
     resolved: str = Stack.of(element).resolve(element.logical_id)
     return resolved
+
+
+def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
+    """Read, write and list what this stack's requests have written down."""
+    stack = Stack.of(scope)
+    arn, keys = f"arn:{stack.partition}:s3:::{bucket}", f"{JOURNAL_KEYS}{stack.stack_name}/*"
+    return [
+        iam.PolicyStatement(actions=["s3:GetObject", "s3:PutObject"], resources=[f"{arn}/{keys}"]),
+        iam.PolicyStatement(actions=["s3:ListBucket"], resources=[arn], conditions={"StringLike": {"s3:prefix": keys}}),
+    ]
 
 
 def network_interfaces() -> iam.PolicyStatement:

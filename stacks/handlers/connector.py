@@ -4,97 +4,82 @@ Request: CreateConnector's own, in the API's names. What UpdateConnector takes i
 the connector is stopped and made anew under its name. Attributes: `Name`, `Arn`, `Version`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stacks.handlers import connector_log, framework, kafka_connect
-from stacks.handlers.connector_changes import FIXED, described, differences, is_source, update
+from stacks.handlers import connector_log, connector_operations, framework, journal, kafka_connect
+from stacks.handlers.connector_changes import (
+    ASKED_TAG,
+    FIXED,
+    SHOWN_TAG,
+    asked,
+    described,
+    differences,
+    is_source,
+    shown,
+    update,
+)
+from stacks.handlers.connector_offsets import check_offsets
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
-from stacks.handlers.worker_configuration import content
 
-if TYPE_CHECKING:
-    from mypy_boto3_kafkaconnect.type_defs import ConnectorOperationSummaryTypeDef, DescribeConnectorResponseTypeDef
-
-# The request that made the connector, and the latest one that works on it: an update that is cancelled leaves its
-# waiter running, which must not go on against the one that rolls back.
+KIND = kafka_connect.Kind(
+    what="connector",
+    items="connectors",
+    listing="list_connectors",
+    prefix="connectorNamePrefix",
+    describe="describe_connector",
+    delete="delete_connector",
+    name="connectorName",
+    arn="connectorArn",
+    state="connectorState",
+)
+# The request that made the connector.
 CREATED_BY_TAG = "cdc-lake-created-by"
-CLAIMED_BY_TAG = "cdc-lake-claimed-by"
-OFFSET_TOPIC = "offset.storage.topic"
 _SETTLED = ("RUNNING", "PAUSED")
-_UNDER_WAY = ("PENDING", "UPDATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "RESTART_IN_PROGRESS")
-_FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request against the connector that is there, or create it.
-
-    `Claim` orders requests by time; `Since` is the creation time of the last operation before this request;
-    `MayCreate` says whether `settle` may make the connector when it finds none.
-    """
-    wanted = _wanted(event)
-    name, updating = wanted["connectorName"], event["RequestType"] == "Update"
-    if updating and name != event["PhysicalResourceId"]:
+    """Check the request and name the connector."""
+    name = _wanted(event)["connectorName"]
+    if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
         raise ResourceError(
             f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
             "offsets and the sink's progress go by it; remove this connector from the stack, then add the other"
         )
-    started = int(framework.now())
-    result = {"PhysicalResourceId": name, "Started": started, "Claim": f"{started:010d} {event['RequestId']}"}
-    found = _find(name)
-    if found is None:
-        return {**result, "MayCreate": not _create(event, wanted, result["Claim"]) or updating, "Since": 0}
-    if found["connectorState"] == "DELETING":
-        return {**result, "MayCreate": True, "Since": 0}
-    present = kafka_connect.tags(found["connectorArn"])
-    framework.check_owner(event, name, present)
-    _check_offsets(found, wanted)
-    since = max((operation["creationTime"].timestamp() for operation in _operations(found)), default=0)
-    redelivered = present.get(CREATED_BY_TAG) == event["RequestId"]
-    return {**result, "MayCreate": updating or not redelivered, "Since": since}
+    return {"PhysicalResourceId": name}
 
 
 def settle(event: Event) -> Progress:
     """Take the next step from the connector as it is to the one that is wanted."""
     wanted = _wanted(event)
     name = wanted["connectorName"]
-    found = _find(name)
+    if journal.busy(event):
+        return Waiting(f"what the request before has begun with {name}")
+    found = KIND.find(event, name)
     if found is None:
-        return _create_again(event, wanted)
+        return KIND.vanished(event, name) or _create(event, wanted)
     if found["connectorState"] == "DELETING":
         return Waiting(f"the connector {name} is being deleted")
     present = kafka_connect.tags(found["connectorArn"])
+    if kafka_connect.is_siblings(event, present):
+        return _adopt(event, wanted, found, present)
     framework.check_owner(event, name, present)
-    _claim(event, found, present)
-    operations = _operations(found)
-    began = [operation for operation in operations if operation["creationTime"].timestamp() > event["Since"]]
-    _check_operations(wanted, found, began)
-    changed = differences(found, wanted)
-    made_by_us = present.get(CREATED_BY_TAG) == event["RequestId"]
-    if found["connectorState"] == "FAILED" and made_by_us:
-        raise ResourceError(_reason(wanted, found.get("stateDescription", {}), f"the connector {name} FAILED"))
-    if not made_by_us and (found["connectorState"] == "FAILED" or set(changed) & set(FIXED)):
-        return _stop(found)
-    if found["connectorState"] not in _SETTLED:
-        return Waiting(f"the connector {name} is {found['connectorState']}")
-    if any(operation["connectorOperationState"] in _UNDER_WAY for operation in operations):
-        return Waiting(f"an operation on {name} is under way")
-    if changed:
-        return _change(wanted, found, changed, {operation["connectorOperationType"] for operation in began})
-    history = {tag: present[tag] for tag in (CREATED_BY_TAG, CLAIMED_BY_TAG) if tag in present}
-    kafka_connect.set_tags(found["connectorArn"], present, framework.tags_of(event, wanted) | history)
-    return Done(data={"Name": name, "Arn": found["connectorArn"], "Version": found["currentVersion"]})
+    return _converge(event, wanted, found, present)
 
 
 def remove(event: Event) -> Progress:
-    """Delete the connector; one that is gone or another's is nothing to do. Slot and offsets stay."""
-    name = event["PhysicalResourceId"]
-    found = _find(name)
+    """Delete the connector; one that is gone or another's is nothing to do. Slot and offsets stay.
+
+    It is found by its request: after a creation that was cancelled the id is one of CloudFormation's.
+    """
+    name = _name(event)
+    if journal.busy(event):
+        return Waiting(f"what the request before has begun with {name}")
+    found = KIND.find(event, name)
     if found is None:
-        return Done()
+        return KIND.gone(event, name) or Done()
     if found["connectorState"] == "DELETING":
         return Waiting(f"the connector {name} is being deleted")
-    if kafka_connect.tags(found["connectorArn"]).get(framework.OWNER_TAG) != framework.owner(event):
-        return Done()
-    return _stop(found)
+    return KIND.stop(event, found) if kafka_connect.is_to_be_deleted(event, found["connectorArn"]) else Done()
 
 
 def _wanted(event: Event) -> dict[str, Any]:
@@ -108,97 +93,92 @@ def _wanted(event: Event) -> dict[str, Any]:
     )
     plugins = [plugin.get("customPlugin", {}) for plugin in wanted["plugins"]]
     for holder in [*plugins, wanted.get("workerConfiguration", {})]:
-        # Another custom resource's attribute arrives as a string.
+        # Another resource's attribute arrives as a string.
         if str(holder.get("revision", "")).isdecimal():
             holder["revision"] = int(holder["revision"])
     return wanted
 
 
-def _find(name: str) -> "DescribeConnectorResponseTypeDef | None":
-    """Describe the connector of this whole name; the API filters by prefix only."""
-    summaries = [
-        summary
-        for page in kafka_connect.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
-        for summary in page.get("connectors", [])
-        if summary["connectorName"] == name
-    ]
-    for summary in summaries:
-        try:
-            return kafka_connect.client().describe_connector(connectorArn=summary["connectorArn"])
-        except kafka_connect.client().exceptions.NotFoundException:
-            continue
-    return None
-
-
-def _create(event: Event, wanted: dict[str, Any], claim: str) -> bool:
-    """Create the connector; False when it has to be tried again, because AWS is busy."""
-    tags = framework.tags_of(event, wanted) | {CREATED_BY_TAG: event["RequestId"], CLAIMED_BY_TAG: claim}
+def _name(event: Event) -> str:
+    """The name in a request that is to be deleted, whatever else is in it; one that can't be read has made nothing."""
     try:
-        kafka_connect.client().create_connector(**{**wanted, "tags": tags})
-    except kafka_connect.client().exceptions.ConflictException:
-        # It is there after all: another delivery of this event, or a stranger, which `settle` looks at.
-        return True
-    except framework.CALL_ERRORS as error:
-        if not framework.passing(error):
-            raise
-        return False
-    return True
+        return str(framework.request(event, required={"connectorName": str}, optional={})["connectorName"])
+    except ResourceError:
+        return str(event["PhysicalResourceId"])
 
 
-def _create_again(event: Event, wanted: dict[str, Any]) -> Progress:
-    """Create what was stopped for an update, or what could not be created at once.
-
-    A creation's connector that vanished was deleted with its stack; made again it would be an orphan.
-    """
-    if not event["MayCreate"]:
-        raise ResourceError(f"the connector {wanted['connectorName']} was deleted while it was created")
-    _create(event, wanted, event["Claim"])
+def _create(event: Event, wanted: dict[str, Any]) -> Progress:
+    own = {CREATED_BY_TAG: event["RequestId"], ASKED_TAG: asked(wanted)}
+    request = {**wanted, "tags": framework.tags_of(event, wanted) | own}
+    try:
+        journal.make(event, lambda: kafka_connect.client().create_connector(**request)["connectorArn"])
+    except kafka_connect.client().exceptions.ConflictException as error:
+        return KIND.taken(wanted["connectorName"], error)
     return Waiting(f"the connector {wanted['connectorName']} is created")
 
 
-def _claim(event: Event, found: "DescribeConnectorResponseTypeDef", present: dict[str, str]) -> None:
-    """Take the connector over from an earlier request. Raises ResourceError when a later one has it."""
-    claimed = present.get(CLAIMED_BY_TAG, "")
-    if claimed.endswith(event["RequestId"]):
-        return
-    if claimed > event["Claim"]:
-        raise ResourceError(f"a later request has taken over the connector {found['connectorName']}")
-    kafka_connect.client().tag_resource(resourceArn=found["connectorArn"], tags={CLAIMED_BY_TAG: event["Claim"]})
-    present[CLAIMED_BY_TAG] = event["Claim"]
+def _adopt(event: Event, wanted: dict[str, Any], found: dict[str, Any], present: dict[str, str]) -> Progress:
+    """Take a connector over from a construct that was renamed to this one, as it is.
+
+    Raises ResourceError when it would have to change: a rollback couldn't give it back as it was.
+    """
+    name, former = wanted["connectorName"], present[framework.OWNER_TAG]
+    if found["connectorState"] not in (*_SETTLED, "FAILED"):
+        return Waiting(f"the connector {name}, which is {former}'s, is {found['connectorState']}")
+    changed = differences(found, wanted, present)
+    if changed or found["connectorState"] == "FAILED":
+        raise ResourceError(
+            f"the connector {name}, which is {found['connectorState']}, is {former}'s: a construct is renamed in one "
+            f"deployment and changed in another ({described(changed, found, wanted) or 'repair it first'})"
+        )
+    kafka_connect.adopt(event, found["connectorArn"], present)
+    return _converge(event, wanted, found, present)
 
 
-def _operations(found: "DescribeConnectorResponseTypeDef") -> "list[ConnectorOperationSummaryTypeDef]":
-    """The connector's operations, the latest last."""
-    paginator = kafka_connect.client().get_paginator("list_connector_operations")
-    pages = paginator.paginate(connectorArn=found["connectorArn"])
-    return sorted(
-        (operation for page in pages for operation in page.get("connectorOperations", [])),
-        key=lambda operation: operation["creationTime"],
-    )
+def _converge(event: Event, wanted: dict[str, Any], found: dict[str, Any], present: dict[str, str]) -> Progress:
+    """The next step with a connector that is this resource's own."""
+    name, state = wanted["connectorName"], found["connectorState"]
+    operations = connector_operations.of(event, found)
+    if operations.failed:
+        raise ResourceError(_reason(wanted, operations.failed.get("errorInfo", {}), operations.failure(name)))
+    changed = differences(found, wanted, present, operations.complete)
+    made_by_us = present.get(CREATED_BY_TAG) == event["RequestId"]
+    if made_by_us and state == "FAILED":
+        raise ResourceError(_reason(wanted, found.get("stateDescription", {}), f"the connector {name} FAILED"))
+    anew = state == "FAILED" or bool(set(changed) & set(FIXED))
+    if not made_by_us and is_source(wanted):
+        check_offsets(found, wanted, changed, anew=anew and state != "FAILED")
+    if not made_by_us and anew:
+        return KIND.stop(event, found)
+    if state not in _SETTLED:
+        return Waiting(f"the connector {name} is {state}")
+    if operations.under_way:
+        return Waiting(f"an operation on {name} is under way")
+    if changed:
+        return _change(event, wanted, found, changed, operations)
+    kafka_connect.set_tags(found["connectorArn"], present, _final_tags(event, wanted, found, present))
+    return Done(data={"Name": name, "Arn": found["connectorArn"], "Version": found["currentVersion"]})
 
 
-def _check_operations(
-    wanted: dict[str, Any],
-    found: "DescribeConnectorResponseTypeDef",
-    began: "list[ConnectorOperationSummaryTypeDef]",
-) -> None:
-    """Raise ResourceError with the reason when an operation of this request failed: it was rolled back, or wasn't."""
-    for operation in began:
-        if operation["connectorOperationState"] in _FAILED:
-            arn = operation["connectorOperationArn"]
-            error = kafka_connect.client().describe_connector_operation(connectorOperationArn=arn).get("errorInfo", {})
-            what = f"{operation['connectorOperationType']} of {found['connectorName']}"
-            state = f"{what} ended in {operation['connectorOperationState']}"
-            raise ResourceError(_reason(wanted, error, state))
+def _final_tags(event: Event, wanted: dict[str, Any], found: dict[str, Any], present: dict[str, str]) -> dict[str, str]:
+    kept = {tag: present[tag] for tag in (CREATED_BY_TAG, kafka_connect.FORMER_OWNER_TAG) if tag in present}
+    if event["RequestType"] == "Update":
+        # The construct that had it is long deleted: CloudFormation does that before the next deployment.
+        kept.pop(kafka_connect.FORMER_OWNER_TAG, None)
+    return framework.tags_of(event, wanted) | kept | {ASKED_TAG: asked(wanted), SHOWN_TAG: shown(found)}
 
 
 def _change(
-    wanted: dict[str, Any], found: "DescribeConnectorResponseTypeDef", changed: list[str], complete: set[str]
+    event: Event,
+    wanted: dict[str, Any],
+    found: dict[str, Any],
+    changed: list[str],
+    operations: connector_operations.Operations,
 ) -> Progress:
     """Ask for the next operation. Raises ResourceError when one is complete and the connector still isn't as wanted."""
-    name = found["connectorName"]
+    name, arn = found["connectorName"], found["connectorArn"]
     operation, request = update(changed, wanted)
-    if set(changed) & set(FIXED) or operation in complete:
+    if operation in operations.complete:
         raise ResourceError(f"{name} was read back with another {described(changed, found, wanted)} than asked for")
     # Between the two operations of one change the connector may be what nobody wants, so only the last one is judged
     # by its health; and MSK Connect changes a paused connector only without looking at it.
@@ -206,55 +186,17 @@ def _change(
     if in_between or found["connectorState"] == "PAUSED":
         request["skipHealthValidation"] = True
     try:
-        kafka_connect.client().update_connector(
-            connectorArn=found["connectorArn"], currentVersion=found["currentVersion"], **request
-        )
+        with connector_operations.beginning(event, operation, operations) as begun:
+            answer = kafka_connect.client().update_connector(
+                connectorArn=arn, currentVersion=found["currentVersion"], **request
+            )
+            begun(answer["connectorOperationArn"])
     except kafka_connect.client().exceptions.BadRequestException:
         # Somebody else was quicker when the version is another one by now; otherwise the request is wrong.
-        again = _find(name)
+        again = KIND.described(arn)
         if again and all(again[key] == found[key] for key in ("currentVersion", "connectorState")):
             raise
     return Waiting(f"{operation} of {name} is under way")
-
-
-def _stop(found: "DescribeConnectorResponseTypeDef") -> Progress:
-    """Delete a connector; one that can't be deleted in its present state is tried again."""
-    try:
-        kafka_connect.client().delete_connector(connectorArn=found["connectorArn"])
-    except kafka_connect.client().exceptions.NotFoundException:
-        pass
-    except kafka_connect.client().exceptions.BadRequestException:
-        if found["connectorState"] in (*_SETTLED, "FAILED"):
-            raise
-        return Waiting(f"the connector {found['connectorName']} can't be deleted while {found['connectorState']}")
-    return Waiting(f"the connector {found['connectorName']} is being deleted")
-
-
-def _check_offsets(found: "DescribeConnectorResponseTypeDef", wanted: dict[str, Any]) -> None:
-    """Raise ResourceError for a change after which a source would begin again: its offsets' topic must stay.
-
-    Without a topic of its own a connector's offsets go with it. One that FAILED is made anew even so: it is the only
-    way on, the slot holds what it hasn't read, and a new snapshot repeats what it has.
-    """
-    if not is_source(wanted):
-        return
-    changed = set(differences(found, wanted))
-    kept, next_one = _offset_topic(found.get("workerConfiguration")), _offset_topic(wanted.get("workerConfiguration"))
-    anew = changed & set(FIXED) and found["connectorState"] != "FAILED"
-    if kept == next_one and (kept or not anew):
-        return
-    raise ResourceError(
-        f"a change of {', '.join(sorted(changed))} would lose the offsets of {found['connectorName']}, which are in "
-        f"{kept or 'a topic that goes with it'}: the worker configuration must set {OFFSET_TOPIC} and keep it"
-    )
-
-
-def _offset_topic(worker_configuration: Any) -> str:
-    """The topic that a worker configuration names for offsets; empty when there is none."""
-    if not worker_configuration:
-        return ""
-    lines = content(worker_configuration["workerConfigurationArn"]).splitlines()
-    return dict(line.partition("=")[::2] for line in lines).get(OFFSET_TOPIC, "")
 
 
 def _reason(wanted: dict[str, Any], description: Any, what: str) -> str:
@@ -263,6 +205,6 @@ def _reason(wanted: dict[str, Any], description: Any, what: str) -> str:
     return f"{what}: {said}; {connector_log.last_lines(wanted)}"
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
+_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

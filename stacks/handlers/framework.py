@@ -107,7 +107,8 @@ class Handler:
     """A custom resource's life cycle, behind CDK's `custom_resources.Provider`.
 
     `start` returns `PhysicalResourceId` and whatever `settle` needs from it; it is called for Create and Update.
-    `settle` gets the event with that merged into it; `remove` gets the Delete event. `claim` makes a request the one
+    `settle` gets the event with that merged into it, and as `KnownAs` the id by which CloudFormation knows the
+    resource until it is settled; `remove` gets the Delete event. `claim` makes a request the one
     that works on its resource and returns its place in the order of requests; `check` raises ResourceError for one
     that isn't any more (stacks/handlers/journal.py).
     """
@@ -121,7 +122,8 @@ class Handler:
     def on_event(self, event: Event, _context: object) -> dict[str, Any]:
         """Answer the framework's first call. Raises ResourceError with the reason of a refusal."""
         _say(event, "received")
-        result: dict[str, Any] = {"PhysicalResourceId": event.get("PhysicalResourceId"), "Started": int(now())}
+        known = event.get("PhysicalResourceId")
+        result: dict[str, Any] = {"PhysicalResourceId": known, "KnownAs": known, "Started": int(now())}
         with _reasons():
             if event["RequestType"] != "Delete":
                 result |= _here_and_now(lambda: self.start(event))

@@ -18,7 +18,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 VARIABLE = "JOURNAL"
 # No request lives for longer: CDK's waiter ends after 58 minutes.
 REMEMBERED_SECONDS = 2 * 3_600
-_ACTING = "acting_at"
+# MSK Connect's lists may not show yet what was made so long ago. AWS doesn't say; a guess on the safe side.
+LAG_SECONDS = 300
+ARN = "arn"
+_MAKING = "making_at"
+_MADE = "made_at"
+_ACTING = "acting_until"
 _SERVER_ERROR = 500
 
 
@@ -111,7 +116,7 @@ class Entry:
     @property
     def acting(self) -> bool:
         """Whether it may be in a call right now, or was when it died or lost the answer."""
-        return framework.now() < float(self.facts.get(_ACTING, 0)) + framework.CALL_SECONDS
+        return framework.now() < float(self.facts.get(_ACTING, 0))
 
 
 def claim(event: Event) -> str:
@@ -145,7 +150,8 @@ def earlier(event: Event) -> list[Entry]:
 
 def own(event: Event) -> Entry:
     """What this request has written down."""
-    return Entry(order=event["Order"], facts=_facts(event, event["Order"]))
+    # S3 says 403 of a missing object to those who may list a part of the bucket only: read what is listed.
+    return Entry(order=event["Order"], facts=_facts(event, event["Order"]) if event["Order"] in _keys(event) else {})
 
 
 def busy(event: Event) -> bool:
@@ -154,23 +160,56 @@ def busy(event: Event) -> bool:
 
 
 @contextlib.contextmanager
-def acting(event: Event, **facts: Any) -> Iterator[dict[str, Any]]:
+def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: Any) -> Iterator[dict[str, Any]]:
     """Around a call that changes something: yields what this request has written down, to be completed.
 
-    `facts` are written before the call, the rest after it. A call whose answer got lost stays marked until it can't be
-    under way any more. Raises SupersededError, and the call isn't made, when a later request has come.
+    `facts` are written before the call, the rest after it. A call whose answer got lost stays marked for the `seconds`
+    that it may take. Raises SupersededError, and the call isn't made, when a later request has come.
     """
     known = own(event).facts | facts
-    _write(event, known | {_ACTING: framework.now()})
+    _write(event, known | {_ACTING: framework.now() + seconds})
     check(event)
     try:
         yield known
     except ClientError as error:
         # The service has refused it, so it isn't under way; after an error of its own it may be.
-        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500) < _SERVER_ERROR:
+        if _refused(error):
             _write(event, known)
         raise
     _write(event, known)
+
+
+def make(event: Event, create: Callable[[], str]) -> None:
+    """Make something by a call that returns its ARN, and write that down: no list has to show it.
+
+    While the call's answer is unknown, `doubtful` is true of this request and for those that follow it.
+    """
+    before = own(event).facts.get(_MAKING)
+    with acting(event, **{_MAKING: framework.now()}) as facts:
+        try:
+            facts[ARN] = create()
+            facts[_MAKING], facts[_MADE] = None, framework.now()
+        except ClientError as error:
+            if _refused(error):
+                facts[_MAKING] = before
+            raise
+
+
+def arns(event: Event) -> list[str]:
+    """What this request and those before it have made, the latest first."""
+    return [entry.facts[ARN] for entry in (own(event), *earlier(event)) if ARN in entry.facts]
+
+
+def doubtful(event: Event) -> bool:
+    """Whether something may have been made that neither an answer nor a list has shown yet."""
+    since = framework.now() - LAG_SECONDS
+    return any((entry.facts.get(_MAKING) or 0) > since for entry in (own(event), *earlier(event)))
+
+
+def just_made(event: Event) -> bool:
+    """Whether this request has made its resource so lately that it may not be shown by its ARN yet."""
+    facts = own(event).facts
+    return ARN in facts and framework.now() < facts.get(_MADE, 0) + LAG_SECONDS
 
 
 def note(event: Event, **facts: Any) -> None:
@@ -190,6 +229,10 @@ def _key(event: Event, order: str) -> str:
 def _facts(event: Event, order: str) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(store().read(_key(event, order)) or "{}")
     return facts
+
+
+def _refused(error: ClientError) -> bool:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", _SERVER_ERROR)) < _SERVER_ERROR
 
 
 def _write(event: Event, facts: dict[str, Any]) -> None:

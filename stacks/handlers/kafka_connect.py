@@ -1,4 +1,4 @@
-"""What the handlers of MSK Connect's resources share: finding by name, tags, and removing what is in use no more."""
+"""What the handlers of MSK Connect's resources share: finding, whose it is, tags, and deleting what may be in use."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from stacks.handlers import framework
-from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
+from stacks.handlers import framework, journal
+from stacks.handlers.framework import OWNER_TAG, Event, ResourceError, Waiting
 
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
-# How long a removal waits for those that still use a thing: they may be going away themselves.
-IN_USE_SECONDS = 600
+# Who owned it before its construct was renamed, until CloudFormation has deleted that one.
+FORMER_OWNER_TAG = "cdc-lake-former-owner"
+# How long a deletion is asked for again that the service refuses for no reason that would pass.
+REFUSED_SECONDS = 600
 
 
 @functools.cache
@@ -36,117 +38,111 @@ def set_tags(arn: str, present: Mapping[str, str], wanted: Mapping[str, str]) ->
         client().untag_resource(resourceArn=arn, tagKeys=removed)
 
 
-def users_of(arn: str) -> list[str]:
-    """The names of the connectors that use a plugin or a worker configuration."""
-    names = []
-    for page in client().get_paginator("list_connectors").paginate():
-        for connector in page.get("connectors", []):
-            used = [plugin["customPlugin"]["customPluginArn"] for plugin in connector.get("plugins", [])]
-            used.append(connector.get("workerConfiguration", {}).get("workerConfigurationArn", ""))
-            if arn in used:
-                names.append(connector["connectorName"])
-    return sorted(names)
+def is_siblings(event: Event, present: Mapping[str, str]) -> bool:
+    """Whether it is of another construct of the same stack: this one's, before it was renamed."""
+    stack, _, logical_id = present.get(OWNER_TAG, "").partition("/")
+    return stack == framework.stack_name(event) and logical_id != event["LogicalResourceId"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """A plugin or a worker configuration as it is."""
+def adopt(event: Event, arn: str, present: dict[str, str]) -> None:
+    """Take over from a sibling, and remember from whom: CloudFormation deletes it next, or deletes this one."""
+    taken = {OWNER_TAG: framework.owner(event), FORMER_OWNER_TAG: present[OWNER_TAG]}
+    with journal.acting(event):
+        client().tag_resource(resourceArn=arn, tags=taken)
+    present.update(taken)
 
-    arn: str
-    state: str
-    revision: int
 
+def is_to_be_deleted(event: Event, arn: str) -> bool:
+    """Whether a Delete means this: it is its resource's own, and nobody has it from or for a renamed construct.
 
-@dataclass(frozen=True, kw_only=True)
-class Immutable:
-    """A kind of resource that can't be changed: its name holds its content's hash, other content is another one.
-
-    `what` is how it is called in reasons; the others are the API's names for it.
+    A Delete of the old name makes the new one's the only claim. A Delete of the new one, while the old one hasn't been
+    deleted, is a rollback: the old one, which CloudFormation won't touch, gets it back.
     """
+    present, owner = tags(arn), framework.owner(event)
+    has, former = present.get(OWNER_TAG), present.get(FORMER_OWNER_TAG)
+    if owner not in (has, former):
+        return False
+    if has == owner and former in (None, owner):
+        return True
+    with journal.acting(event):
+        if has == owner and former is not None:
+            client().tag_resource(resourceArn=arn, tags={OWNER_TAG: former})
+        client().untag_resource(resourceArn=arn, tagKeys=[FORMER_OWNER_TAG])
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of MSK Connect's resources; all but `what`, which is for reasons, are the API's names."""
 
     what: str
-    listing: str
     items: str
-    key: str
-    create: str
+    listing: str
+    prefix: str
+    describe: str
     delete: str
+    name: str
+    arn: str
+    state: str
 
-    def find(self, name: str) -> Found | None:
-        """Look one up by its whole name."""
-        for item in self._named(name):
-            revision = item.get("latestRevision", {}).get("revision", 0)
-            return Found(arn=item[f"{self.key}Arn"], state=item[f"{self.key}State"], revision=revision)
+    def find(self, event: Event, name: str) -> dict[str, Any] | None:
+        """Describe the one of this whole name: by the ARN that its creation gave, else as a list shows it."""
+        for arn in journal.arns(event):
+            if (found := self.described(arn)) and found[self.name] == name:
+                return found
+        for summary in self._named(name):
+            if found := self.described(summary[self.arn]):
+                return found
         return None
 
-    def is_there(self, event: Event, name: str) -> bool:
-        """Whether it is there already. Raises ResourceError when it is another's or is about to go."""
-        found = self.find(name)
-        if found is None:
-            return False
-        if found.state == "DELETING":
-            raise ResourceError(f"the {self.what} {name} is still being deleted: deploy again in a minute")
-        framework.check_owner(event, name, tags(found.arn))
-        return True
-
-    def begin(self, event: Event, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Create one unless it is there; what `start` returns. Raises ResourceError when the name is another's."""
-        started = {"PhysicalResourceId": name, "Created": True}
-        if self.is_there(event, name):
-            return started
+    def described(self, arn: str) -> dict[str, Any] | None:
+        """What there is under an ARN; None when it is gone."""
         try:
-            getattr(client(), self.create)(name=name, **request)
-        except client().exceptions.ConflictException:
-            # It is there after all: another delivery of this event, or a stranger, which `settle` looks at.
-            return started
-        except framework.CALL_ERRORS as error:
-            if not framework.passing(error):
-                raise
-            started["Created"] = False
-        return started
-
-    def settle(self, event: Event, request: Mapping[str, Any]) -> Found | Waiting:
-        """Return it when it can be used, with the tags that are wanted.
-
-        It isn't created again when it vanishes: that would outlive the stack that removed it.
-        """
-        name = event["PhysicalResourceId"]
-        found = self.find(name)
-        if found is None:
-            if event["Created"]:
-                raise ResourceError(f"the {self.what} {name} was deleted while it was waited for")
-            getattr(client(), self.create)(name=name, **request)
-            return Waiting(f"the {self.what} {name} is created")
-        present = tags(found.arn)
-        framework.check_owner(event, name, present)
-        if found.state != "ACTIVE":
-            return Waiting(f"the {self.what} {name} is {found.state}")
-        set_tags(found.arn, present, request["tags"])
-        return found
-
-    def remove(self, event: Event) -> Progress:
-        """Delete it when no connector uses it; one that is gone or another's is nothing to do."""
-        name = event["PhysicalResourceId"]
-        found = self.find(name)
-        if found is None or tags(found.arn).get(framework.OWNER_TAG) != framework.owner(event):
-            return Done()
-        if found.state == "DELETING":
-            return Waiting(f"the {self.what} {name} is being deleted")
-        if users := users_of(found.arn):
-            reason = f"the {self.what} {name} is still used by {', '.join(users)}"
-            if framework.now() >= event["Started"] + IN_USE_SECONDS:
-                raise ResourceError(f"{reason}: change or delete that connector, then delete this again")
-            return Waiting(reason)
-        self.delete_now(found)
-        return Waiting(f"the {self.what} {name} is being deleted")
-
-    def delete_now(self, found: Found) -> None:
-        """Ask for its deletion; it may be gone already."""
-        try:
-            getattr(client(), self.delete)(**{f"{self.key}Arn": found.arn})
+            return dict(getattr(client(), self.describe)(**{self.arn: arn}))
         except client().exceptions.NotFoundException:
-            return
+            return None
+
+    def stop(self, event: Event, found: Mapping[str, Any]) -> Waiting:
+        """Ask for its deletion. While it is refused, ask again: it may be in use, or in a state that passes.
+
+        Raises ResourceError when it stays refused in a state that doesn't pass.
+        """
+        what = f"the {self.what} {found[self.name]}"
+        try:
+            with journal.acting(event):
+                getattr(client(), self.delete)(**{self.arn: found[self.arn]})
+        except client().exceptions.NotFoundException:
+            pass
+        except client().exceptions.BadRequestException as error:
+            # Not by the message, which AWS doesn't document: by what there is now.
+            now = self.described(found[self.arn])
+            if now and now[self.state] != "DELETING":
+                reason = f"{what}, which is {now[self.state]}, can't be deleted: {error.response['Error']['Message']}"
+                passes = now[self.state].endswith("ING") and now[self.state] != "RUNNING"
+                if not passes and framework.now() >= event["Started"] + REFUSED_SECONDS:
+                    raise ResourceError(reason) from None
+                return Waiting(reason)
+        return Waiting(f"{what} is being deleted")
+
+    def gone(self, event: Event, name: str) -> Waiting | None:
+        """Whether nothing that was found is nothing that is there."""
+        if journal.doubtful(event):
+            return Waiting(f"a creation of the {self.what} {name} may have succeeded; until lists would show it")
+        return None
+
+    def vanished(self, event: Event, name: str) -> Waiting | None:
+        """What to say when this request has made it and it isn't there. Raises ResourceError when it is gone."""
+        if not journal.own(event).facts.get(journal.ARN):
+            return None
+        if journal.just_made(event):
+            return Waiting(f"the {self.what} {name} to be shown")
+        raise ResourceError(f"the {self.what} {name} was deleted while it was created")
+
+    def taken(self, name: str, error: Exception) -> Waiting:
+        """What to wait for when a creation finds the name in use, and nothing has it."""
+        return Waiting(f"the {self.what} {name} isn't listed, but its name is in use ({error}): it is new, or going")
 
     def _named(self, name: str) -> Iterator[Any]:
         # The API filters by prefix only.
-        for page in client().get_paginator(self.listing).paginate(namePrefix=name):  # type: ignore[call-overload]
-            yield from (item for item in page.get(self.items, []) if item["name"] == name)
+        for page in client().get_paginator(self.listing).paginate(**{self.prefix: name}):  # type: ignore[call-overload]
+            yield from (item for item in page.get(self.items, []) if item[self.name] == name)

@@ -34,6 +34,7 @@ TYPES = frozenset(
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
         "AWS::KMS::Key",
+        "AWS::KafkaConnect::WorkerConfiguration",
         "AWS::Lambda::Function",
         "AWS::Lambda::LayerVersion",
         "AWS::Lambda::Permission",

@@ -1,5 +1,6 @@
 """Secrets stay in Secrets Manager, and what is deployed has been verified."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
     for name, value in subject.properties.items():
         if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
-    for path, text in strings(request_of(subject.resource) or {}):
+    for path, text in (*strings(request_of(subject.resource) or {}), *_worker_settings(subject)):
         known = text != LATER and not REFERENCE.fullmatch(text)
         if SECRET_KEY.search(path[-1]) and known and not _names_a_secret(path[-1]):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
@@ -42,6 +43,15 @@ def checksums_present(subject: Subject) -> Iterator[str]:
     for release in (request_of(subject.resource) or {}).get("releases", []):
         if not SHA256.fullmatch(release.get("sha256", "")):
             yield f"{release.get('file')} has no SHA-256: `make lock-plugins` computes it; nothing deploys without"
+
+
+def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The settings in a worker configuration's file, by name, which its property holds in base64."""
+    content = subject.get("PropertiesFileContent")
+    if subject.type == "AWS::KafkaConnect::WorkerConfiguration" and isinstance(content, str):
+        for line in base64.b64decode(content).decode().splitlines():
+            name, _, value = line.partition("=")
+            yield ("PropertiesFileContent", name), value
 
 
 def _names_a_secret(key: str) -> bool:

@@ -1,6 +1,9 @@
 """The connectors' stack: the shared configurations, one narrow role each, and in what order they come and go."""
 
+import base64
+import hashlib
 import json
+import re
 from typing import Any
 
 import botocore.session
@@ -10,7 +13,10 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins.connectors import sink_connector, source_connector
 from stacks.connector_settings import sink_settings, source_settings
+from stacks.connectors import properties_file
 from stacks.environment import load
+from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
+from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from stacks.review import plain_text, request_of
 from tests.stacks.conftest import Synthesized
 
@@ -77,12 +83,74 @@ def test_the_password_is_a_reference_that_the_worker_resolves(both: dict[str, Sy
     password = connector(both[name], "orders-source")["connectorConfiguration"]["database.password"]
     assert password.startswith("${secretsmanager:")
     assert password.endswith(":password}")
-    (worker,) = [
-        request
-        for logical_id, request in requests(both[name], "Custom::WorkerConfiguration").items()
-        if logical_id.startswith("Source")
+    lines = worker_file(both[name], "Source")
+    assert "config.providers=secretsmanager" in lines
+    assert f"offset.storage.topic=__cdc_lake_offsets_{name}-cdc-lake-orders-source" in lines
+
+
+@ENVIRONMENTS
+def test_a_changed_worker_configuration_is_another_one(both: dict[str, Synthesized], name: str) -> None:
+    """CloudFormation makes the new one first, so the names must differ; the connector takes it in place."""
+    workers = both[name].resources("connectors", "AWS::KafkaConnect::WorkerConfiguration")
+    assert {re.sub("[0-9a-f]{16}$", "", worker["Properties"]["Name"]) for worker in workers.values()} == {
+        f"{name}-cdc-lake-orders-source-",
+        f"{name}-cdc-lake-orders-sink-",
+    }
+    for logical_id, worker in workers.items():
+        content = base64.b64decode(worker["Properties"]["PropertiesFileContent"]).decode()
+        stack = f"{name}-cdc-lake-connectors"
+        digest = hashlib.sha256(f"{stack}/{logical_id}\0{content}".encode()).hexdigest()
+        assert worker["Properties"]["Name"].endswith(digest[:16])
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\\b"])
+def test_a_value_that_a_properties_file_would_read_otherwise_is_refused(value: str) -> None:
+    with pytest.raises(ValueError, match=r"^key must be one line of text without a backslash$"):
+        properties_file({"key": value})
+
+
+@ENVIRONMENTS
+def test_the_apps_tags_reach_what_cloudformation_does_not_tag(both: dict[str, Synthesized], name: str) -> None:
+    tags = {"environment": name, "system": "cdc-lake"}
+    for type_ in ("Custom::Connector", "Custom::Plugin"):
+        found = requests(both[name], type_)
+        assert len(found) == 2
+        assert all(request["tags"] == tags for request in found.values())
+    for worker in both[name].resources("connectors", "AWS::KafkaConnect::WorkerConfiguration").values():
+        assert {tag["Key"]: tag["Value"] for tag in worker["Properties"]["Tags"]} == tags
+
+
+@ENVIRONMENTS
+def test_handlers_write_down_what_they_do_where_only_they_look(both: dict[str, Synthesized], name: str) -> None:
+    artefacts = load(name).bucket_name("artefacts")
+    functions = both[name].resources("connectors", "AWS::Lambda::Function").values()
+    journals = [
+        function["Properties"]["Environment"]["Variables"].get(VARIABLE)
+        for function in functions
+        if re.search(r"handlers\.connector(_plugin)?\.", function["Properties"].get("Handler", ""))
     ]
-    assert worker["properties"]["config.providers"] == "secretsmanager"
+    assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 4
+    (rule,) = [
+        rule
+        for bucket in both[name].resources("lake", "AWS::S3::Bucket").values()
+        for rule in bucket["Properties"].get("LifecycleConfiguration", {}).get("Rules", [])
+        if rule.get("Prefix") == JOURNAL_KEYS
+    ]
+    # Nothing in it counts after REMEMBERED_SECONDS.
+    assert rule["ExpirationInDays"] * 24 * 3_600 > REMEMBERED_SECONDS
+    assert JOURNAL_VARIABLE == VARIABLE
+
+
+def worker_file(environment: Synthesized, role: str) -> list[str]:
+    """The lines of a worker's properties file."""
+    (worker,) = [
+        resource["Properties"]
+        for logical_id, resource in environment.resources(
+            "connectors", "AWS::KafkaConnect::WorkerConfiguration"
+        ).items()
+        if logical_id.startswith(role)
+    ]
+    return base64.b64decode(worker["PropertiesFileContent"]).decode().splitlines()
 
 
 @ENVIRONMENTS
@@ -90,7 +158,7 @@ def test_the_password_is_a_reference_that_the_worker_resolves(both: dict[str, Sy
 def test_the_request_is_one_that_msk_connect_takes(both: dict[str, Synthesized], name: str, role: str) -> None:
     request = json.loads(json.dumps(connector(both[name], role)).replace("\\u0000", "arn:aws:iam::1:role/x"))
     for part in (request["workerConfiguration"], request["plugins"][0]["customPlugin"]):
-        part["revision"] = 1  # known only when deployed
+        part["revision"] = 1  # known only when deployed, or a string in CloudFormation's words
     model = botocore.session.get_session().get_service_model("kafkaconnect")
     shape = model.operation_model("CreateConnector").input_shape
     assert shape is not None

@@ -1,5 +1,6 @@
 """The rules of our own on templates: each sees what it is for, and lets the right thing pass."""
 
+import base64
 import json
 from typing import Any
 
@@ -51,6 +52,19 @@ def test_a_reference_with_a_name_that_is_known_only_later_passes() -> None:
     parts = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
     resource = {"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", parts]}}}
     assert findings(resource) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [("ssl.key.password=hunter2", True), ("ssl.key.password=${secretsmanager:x:password}", False), ("a=b", False)],
+)
+def test_a_secret_in_a_workers_file_is_seen(setting: str, found: bool) -> None:
+    content = base64.b64encode(f"key.converter=Json\n{setting}\n".encode()).decode()
+    worker = {
+        "Type": "AWS::KafkaConnect::WorkerConfiguration",
+        "Properties": {"Name": "worker", "PropertiesFileContent": content},
+    }
+    assert findings(worker) == (["no-secret-values"] if found else [])
 
 
 def test_a_secret_that_cloudformation_would_resolve_is_seen() -> None:

@@ -6,7 +6,7 @@ import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import connector, connector_log, connector_plugin, framework, journal, kafka_connect
+from stacks.handlers import connector, connector_log, framework, journal, kafka_connect, plugin_archive
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.connector_requests import connector_request
 from tests.stacks.handlers.deployment import Clock, Resource
@@ -45,7 +45,7 @@ def moto_services() -> Iterator[MockAWS]:
 def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """moto's S3 and CloudWatch Logs without anything in them; its patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
+    monkeypatch.setattr(plugin_archive, "s3", lambda: client("s3"))
     monkeypatch.setattr(connector_log, "client", lambda: client("logs"))
 
 

@@ -23,7 +23,7 @@ STACK = "dev-cdc-lake-connectors"
 _ids = itertools.count(1)
 
 
-@dataclass
+@dataclass(repr=False)
 class Waiter:
     """One request, and CDK's waiter for it. `answer` is what CloudFormation was told; None while it waits."""
 
@@ -50,6 +50,9 @@ class Waiter:
         self.answer = provider_framework.is_complete(call, self.waiting)
         if self.answer is None and self.polls > POLLS:
             self.answer = provider_framework.on_timeout(self.waiting)
+
+    def __repr__(self) -> str:
+        return f"{self.event['RequestType']} {self.event['RequestId'][:8]}, {self.polls} polls: {self.answer}"
 
     @property
     def reason(self) -> str:

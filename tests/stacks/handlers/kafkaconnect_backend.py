@@ -50,7 +50,9 @@ class KafkaConnect:
     `creations`, `plugin_creations` and `updates` script how the next ones end: the last state of a connector or a
     plugin, or of an update's operation. `faults` are errors that the next calls of an operation get;
     `throttled_until` is when an operation ("*": any) is answered again, in seconds; `list_lag` for how long lists don't
-    show what was made, and show what is gone, in seconds; `ticks_needed` how many ticks anything takes.
+    show what was made, and show what is gone, in seconds; `ticks_needed` how many ticks anything takes, and
+    `creation_ticks` how many more a connector's creation does; `additions` are fields that DescribeConnector shows in
+    the service's own words.
     """
 
     def __init__(self) -> None:
@@ -68,8 +70,10 @@ class KafkaConnect:
         self.throttled_until: dict[str, float] = {}
         self.list_lag = 0.0
         self.ticks_needed = 1
+        self.creation_ticks = 0
+        self.additions: dict[str, Any] = {}
         self._waited: dict[str, int] = {}
-        self._born: dict[str, float] = {}
+        self.born: dict[str, float] = {}
         self._gone: dict[str, tuple[float, dict[str, Any]]] = {}
         # A test's own time, when it looks at when something was done.
         self.clock: Callable[[], float] | None = None
@@ -109,7 +113,8 @@ class KafkaConnect:
 
     def _is_due(self, arn: str) -> bool:
         self._waited[arn] = self._waited.get(arn, 0) + 1
-        if self._waited[arn] < self.ticks_needed:
+        creating = self.connectors.get(arn, {}).get("connectorState") == "CREATING"
+        if self._waited[arn] < (self.creation_ticks if creating else 0) + self.ticks_needed:
             return False
         del self._waited[arn]
         return True
@@ -124,7 +129,7 @@ class KafkaConnect:
     def _listed(self, kind: dict[str, dict[str, Any]], what: str) -> list[dict[str, Any]]:
         """What a list shows: late, in both directions."""
         known_since = self._seconds() - self.list_lag
-        there = [each for arn, each in kind.items() if self._born.get(arn, 0.0) <= known_since]
+        there = [each for arn, each in kind.items() if self.born.get(arn, 0.0) <= known_since]
         gone = [each for arn, (at, each) in self._gone.items() if f":{what}/" in arn and at > known_since]
         return there + gone
 
@@ -221,6 +226,7 @@ class KafkaConnect:
     def _describe_connector(self, wanted: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = copy.deepcopy(self._get(self.connectors, wanted["connectorArn"]))
         # The service adds what wasn't asked for.
+        found.update(copy.deepcopy(self.additions))
         found["logDelivery"].get("workerLogDelivery", {}).setdefault("s3", {"enabled": False})
         return found
 
@@ -397,7 +403,7 @@ class KafkaConnect:
     def _arn(self, kind: str, name: str) -> str:
         unique = f"00000000-0000-0000-0000-{next(self._numbers):012d}-4"
         arn = f"arn:aws:kafkaconnect:ap-southeast-2:{ACCOUNT}:{kind}/{name}/{unique}"
-        self._born[arn] = self._seconds()
+        self.born[arn] = self._seconds()
         return arn
 
     def _now(self) -> str:

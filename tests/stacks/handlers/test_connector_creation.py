@@ -31,7 +31,6 @@ def test_a_request_that_aws_refuses_is_its_reason(
 ) -> None:
     wanted["plugins"][0]["customPlugin"]["customPluginArn"] += "x"
     assert "CreateConnector: BadRequestException: The custom plugin is not ACTIVE." in failing(source, wanted)
-    assert source.attempts == []
     assert connect.connectors == {}
 
 
@@ -58,20 +57,22 @@ def test_a_strangers_connector_of_that_name_is_left_alone(
     source = resource(connector)
     reason = failing(source, configuration(wanted, a="b"))
     assert f"{NAME} is there already and isn't this resource's (cdc-lake-owner=another/Source)" in reason
-    assert source.physical_id is None
+    assert source.attempts == [NAME]
     assert json.dumps(connect.connectors) == before
 
 
 def test_a_stranger_who_is_quicker_keeps_the_name(
-    connect: KafkaConnect, resource: Make, wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    connect: KafkaConnect, resource: Make, wanted: dict[str, Any]
 ) -> None:
-    resource(connector, logical_id="Another").create(wanted)
+    resource(connector, stack_id="arn:aws:cloudformation:x:1:stack/another/1").create(wanted)
     before = json.dumps(connect.connectors)
     source = resource(connector)
     # The look before the creation doesn't see it yet.
-    find, looks = connector._find, [None]
-    monkeypatch.setattr(connector, "_find", lambda name: looks.pop() if looks else find(name))
+    connect.clock, connect.list_lag = source.clock, 60
+    for arn in connect.connectors:
+        connect.born[arn] = source.clock.seconds
     assert "isn't this resource's" in failing(source, wanted)
+    assert connect.called("CreateConnector") == ["CreateConnector"] * 3
     assert json.dumps(connect.connectors) == before
 
 
@@ -103,8 +104,8 @@ def test_one_that_never_runs_is_given_up_before_the_framework_does(
     source.clock.seconds += 1
     with pytest.raises(DeploymentError, match=f"gave up waiting: the connector {NAME} is CREATING"):
         source.poll(waiting)
-    source.physical_id = NAME
-    # It can't be deleted while it is created: the deletion waits for that.
+    # CloudFormation gave it up without ever getting an id. It can't be deleted while it is created: that is waited for.
+    source.physical_id = "dev-cdc-lake-connectors-Source-1ABCDEFGHIJK"
     source.delete()
     assert connect.connectors == {}
 
@@ -124,13 +125,25 @@ def test_a_creation_that_was_deleted_meanwhile_is_not_made_again(
 ) -> None:
     event = source_event(source, wanted)
     deliveries = [source.begin(event), source.begin(event)]
-    source.physical_id = NAME
+    source.poll(deliveries[0])
+    source.physical_id = "dev-cdc-lake-connectors-Source-1ABCDEFGHIJK"
+    source.clock.seconds += 30
     connect.tick()
     source.delete()
     for waiting in deliveries:
-        with pytest.raises(DeploymentError, match="was deleted while it was created"):
+        with pytest.raises(DeploymentError, match="a later request has taken over"):
             source.poll(waiting)
     assert connect.connectors == {}
+
+
+def test_one_that_is_deleted_by_hand_while_it_is_created_is_not_made_again(
+    connect: KafkaConnect, source: Resource, wanted: dict[str, Any]
+) -> None:
+    waiting = source.begin(source_event(source, wanted))
+    source.poll(waiting)
+    connect.connectors.clear()
+    with pytest.raises(DeploymentError, match="was deleted while it was created"):
+        source.finish(waiting)
 
 
 def test_the_name_of_one_that_is_being_deleted_is_waited_for(

@@ -1,6 +1,7 @@
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from plugins.archive import RESOURCES_JAR
-from stacks.handlers import connector_plugin
+from stacks.handlers import connector_plugin, plugin_archive
 from tests.plugins.server import Server, body, serving, status
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
@@ -79,18 +80,16 @@ def test_one_zip_of_all_jars_becomes_the_plugin(
 ) -> None:
     data = plugin.create(request(server, "one", "provider"))
     (made,) = connect.plugins.values()
-    stored = client("s3").get_object(Bucket=BUCKET, Key=data["Key"])["Body"].read()
-    with zipfile.ZipFile(io.BytesIO(stored)) as packed:
+    stored = client("s3").get_object(Bucket=BUCKET, Key=data["Key"])
+    content = stored["Body"].read()
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
         assert packed.namelist() == ["one.jar", "provider.jar"]
-    sha256 = hashlib.sha256(stored).hexdigest()
-    assert data == {
-        "Name": f"{BASE}-{sha256[:16]}",
-        "Arn": made["customPluginArn"],
-        "Revision": 1,
-        "Key": f"plugins/{BASE}-{sha256[:16]}.zip",
-        "Sha256": sha256,
-    }
-    assert plugin.physical_id == data["Name"] == made["name"]
+    assert stored["Metadata"]["sha256"] == hashlib.sha256(content).hexdigest()
+    name = plugin.physical_id
+    assert name is not None
+    assert data == {"Name": name, "Arn": made["customPluginArn"], "Revision": 1, "Key": f"plugins/{name}.zip"}
+    assert re.fullmatch(f"{BASE}-[0-9a-f]{{16}}", name)
+    assert made["name"] == name
     assert made["latestRevision"]["location"] == {
         "s3Location": {"bucketArn": f"arn:aws:s3:::{BUCKET}", "fileKey": data["Key"]}
     }
@@ -235,8 +234,9 @@ def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
     connect.plugin_creations = ["CREATE_FAILED"]
     plugin.properties = {"Request": json.dumps(request(server, "two"))}
     waiting = plugin.begin(plugin.event("Update"))
+    plugin.poll(waiting)
     connect.tick()
-    with pytest.raises(DeploymentError):
+    with pytest.raises(DeploymentError, match="The ZIP file can't be read"):
         plugin.poll(waiting)
     connect.tick()
     assert list(connect.plugins) == [old["Arn"]]
@@ -277,7 +277,7 @@ def test_a_creation_that_was_deleted_meanwhile_is_not_made_again(
     plugin.physical_id = waiting["PhysicalResourceId"]
     connect.tick()
     plugin.delete()
-    with pytest.raises(DeploymentError, match="was deleted while it was waited for"):
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
         plugin.poll(waiting)
 
 
@@ -297,7 +297,7 @@ def test_a_strangers_plugin_of_that_name_is_left_alone(
     connect: KafkaConnect, plugin: Resource, resource: Make, server: Server
 ) -> None:
     data = plugin.create(request(server, "one"))
-    second = resource(connector_plugin, logical_id="Second")
+    second = resource(connector_plugin, stack_id="arn:aws:cloudformation:x:1:stack/another/1")
     assert "is there already and isn't this resource's" in failing(second, request(server, "one", prefix="second/"))
     second.physical_id, second.properties = plugin.physical_id, plugin.properties
     second.delete()
@@ -305,14 +305,55 @@ def test_a_strangers_plugin_of_that_name_is_left_alone(
     assert keys() == {OTHERS, data["Key"]}
 
 
-def test_content_that_is_still_being_deleted_is_refused(
+def test_content_that_is_still_being_deleted_is_waited_for(
     connect: KafkaConnect, plugin: Resource, server: Server
 ) -> None:
-    plugin.create(request(server, "one"))
+    old = plugin.create(request(server, "one"))
     plugin.poll(plugin.begin(plugin.event("Delete")))
+    plugin.clock.seconds += 30
     plugin.physical_id = None
-    assert "still being deleted: deploy again in a minute" in failing(plugin, request(server, "one"))
-    assert len(connect.plugins) == 1
+    new = plugin.create(request(server, "one"))
+    assert (new["Name"], list(connect.plugins)) == (old["Name"], [new["Arn"]])
+    assert new["Arn"] != old["Arn"]
+
+
+def test_a_plugin_that_is_there_needs_no_download(plugin: Resource, server: Server) -> None:
+    """A rollback, or a change of tags alone, must not depend on somebody else's server."""
+    old = plugin.create(request(server, "one"))
+    server.answers.clear()
+    asked = len(server.requested)
+    assert plugin.update(request(server, "one", tags={"team": "data"})) == old
+    assert len(server.requested) == asked
+
+
+def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(
+    plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plugins.archive.WAITS_SECONDS", ())
+    server.answers["/one.zip"] = [status(503), status(503), body(ONE)]
+    plugin.create(request(server, "one"))
+    server.answers["/two.zip"] = [status(503)] * 40
+    began = plugin.clock.seconds
+    assert "HTTP 503" in failing(plugin, request(server, "two"), update=True)
+    assert plugin.clock.seconds - began < plugin_archive.UNREACHABLE_SECONDS + 180
+
+
+def test_a_plugin_that_is_refused_leaves_no_zip(connect: KafkaConnect, plugin: Resource, server: Server) -> None:
+    connect.faults["CreateCustomPlugin"] = ["BadRequestException"]
+    assert "CreateCustomPlugin: BadRequestException" in failing(plugin, request(server, "one"))
+    assert keys() == {OTHERS}
+
+
+def test_a_plugin_of_another_format_is_another_plugin(
+    connect: KafkaConnect, plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = plugin.create(request(server, "one"))
+    monkeypatch.setattr(connector_plugin, "FORMAT", 2)
+    new = plugin.update(request(server, "one"))
+    # The old one's Delete says the same request, which means another name by now.
+    assert plugin.attempts == [old["Name"]]
+    assert list(connect.plugins) == [new["Arn"]]
+    assert keys() == {OTHERS, new["Key"]}
 
 
 def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin: Resource, server: Server) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import connector, worker_configuration
+from stacks.handlers import connector
 from tests.stacks.handlers.connector_requests import (
     NAME,
     Make,
@@ -51,8 +51,9 @@ def test_a_cancelled_replacement_converges(connect: KafkaConnect, source: Resour
     source.properties = old
     rollback = source.begin(source.event("Update"))
     connect.tick()
-    # The cancelled one is quicker and makes the new connector.
-    source.poll(cancelled)
+    # The cancelled one is quicker, and would make the connector that nobody wants any more.
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        source.poll(cancelled)
     source.finish(rollback)
     assert_as(connect, wanted)
 
@@ -125,7 +126,7 @@ def test_an_unknown_id_is_nothing_to_do(connect: KafkaConnect, source: Resource,
 
 
 def test_a_strangers_connector_stays(connect: KafkaConnect, resource: Make, wanted: dict[str, Any]) -> None:
-    resource(connector, logical_id="Another").create(wanted)
+    resource(connector, stack_id="arn:aws:cloudformation:x:1:stack/another/1").create(wanted)
     source = resource(connector, physical_id=NAME, properties={"Request": json.dumps(wanted)})
     source.delete()
     assert connect.connector(NAME)["connectorState"] == "RUNNING"
@@ -154,11 +155,3 @@ def test_a_refused_deletion_is_its_reason(connect: KafkaConnect, source: Resourc
     connect.faults["DeleteConnector"] = ["ForbiddenException"]
     with pytest.raises(DeploymentError, match="DeleteConnector: ForbiddenException"):
         source.delete()
-
-
-def test_worker_and_connector_go_together(connect: KafkaConnect, resource: Make, wanted: dict[str, Any]) -> None:
-    made = resource(worker_configuration, logical_id="Worker")
-    data = made.create({"name": "worker", "properties": {"offset.storage.topic": "offsets"}})
-    wanted["workerConfiguration"] = {"workerConfigurationArn": data["Arn"], "revision": str(data["Revision"])}
-    resource(connector).create(wanted)
-    assert connect.connector(NAME)["workerConfiguration"]["revision"] == 1
