@@ -17,10 +17,15 @@ CLUSTER_TAG = "cdc-lake-cluster"
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64
 GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
-# How the applications with a catalogue of their own, besides Hive's, are told to use Glue's: classification, property.
+# How the applications with a catalogue of their own, besides Hive's, are told to use Glue's: properties by
+# classification. Trino's Hive connector no longer reads Hudi tables ("Amazon EMR 7.3.0 - Trino release notes") and
+# sends readers on to the catalogue `hudi` (docs/decisions/0062).
 CATALOGUES = {
-    "Presto": ("presto-connector-hive", {"hive.metastore.glue.datacatalog.enabled": "true"}),
-    "Trino": ("trino-connector-hive", {"hive.metastore": "glue"}),
+    "Presto": {"presto-connector-hive": {"hive.metastore.glue.datacatalog.enabled": "true"}},
+    "Trino": {
+        "trino-connector-hive": {"hive.metastore": "glue", "hive.hudi-catalog-name": "hudi"},
+        "trino-connector-hudi": {"connector.name": "hudi", "hive.metastore": "glue"},
+    },
 }
 
 
@@ -123,7 +128,8 @@ class EmrCluster(Construct):
             "spark-hive-site": glue,
             "spark-defaults": {"spark.pyspark.python": python},
         }
-        properties |= dict(CATALOGUES[name] for name in self._settings.applications if name in CATALOGUES)
+        for application in self._settings.applications:
+            properties |= CATALOGUES.get(application, {})
         region = {"AWS_REGION": self._environment.region, "AWS_DEFAULT_REGION": self._environment.region}
         export = emr.CfnCluster.ConfigurationProperty(classification="export", configuration_properties=region)
         return [

@@ -79,7 +79,11 @@ class EmrRoles(Construct):
         self._allow_below(bucket, prefix, "s3:PutObject")
 
     def may_keep_tables(self, database: str) -> None:
-        """Let the nodes read and keep the tables of a Glue database; Hive's sessions look at `default` first."""
+        """Let the nodes read and keep the tables of a Glue database, and make `default` where there is none.
+
+        Sessions of Hive, Spark SQL and Hue look at `default` first and make it when it isn't there; without the right
+        each of them fails. It is the account's, so no stack makes it: another environment may have it already.
+        """
         catalogue = self._glue("catalog")
         own = [self._glue(f"database/{database}"), self._glue(f"table/{database}/*")]
         defaults = [self._glue(f"database/{name}") for name in ("default", "global_temp")]
@@ -88,6 +92,7 @@ class EmrRoles(Construct):
         self._allow([catalogue, *own], *_glue_actions(*_READ_CATALOGUE, *_WRITE_TABLES), reason=reason)
         tables = [catalogue, *defaults, self._glue("table/default/*")]
         self._allow(tables, *_glue_actions(*_READ_CATALOGUE), reason=reason)
+        self._allow([catalogue, defaults[0]], "glue:CreateDatabase")
         databases = [catalogue, *defaults, own[0]]
         self._allow([*databases, *functions], "glue:GetUserDefinedFunctions", reason=reason)
 

@@ -77,10 +77,24 @@ def test_glue_is_everyones_metastore_and_python_is_3_11(dev: Synthesized) -> Non
     for name in ("hive-site", "spark-hive-site"):
         factory = found[name]["ConfigurationProperties"]["hive.metastore.client.factory.class"]
         assert factory.endswith("AWSGlueDataCatalogHiveClientFactory")
-    assert found["trino-connector-hive"]["ConfigurationProperties"] == {"hive.metastore": "glue"}
     assert found["spark-defaults"]["ConfigurationProperties"] == {"spark.pyspark.python": "python3.11"}
     [export] = found["spark-env"]["Configurations"]
     assert export["ConfigurationProperties"]["AWS_DEFAULT_REGION"] == "ap-southeast-2"
+
+
+def test_trino_reads_hudi_tables_by_their_own_catalogue(dev: Synthesized) -> None:
+    """Since EMR 7.3 its Hive connector can't, and sends readers on to the catalogue that it is told."""
+    found = configurations(dev)
+    hive = found["trino-connector-hive"]["ConfigurationProperties"]
+    assert hive == {"hive.metastore": "glue", "hive.hudi-catalog-name": "hudi"}
+    hudi = found["trino-connector-hudi"]["ConfigurationProperties"]
+    assert hudi == {"connector.name": "hudi", "hive.metastore": "glue"}
+
+
+def test_sessions_may_make_glues_default_database_and_no_other(dev: Synthesized) -> None:
+    """Hive, Spark SQL and Hue look at it first; in a new account it isn't there."""
+    glue = "arn:aws:glue:ap-southeast-2:111111111111"
+    assert may(dev, "RolesNodes", "glue:CreateDatabase") == {f"{glue}:catalog", f"{glue}:database/default"}
 
 
 def test_managed_scaling_is_productions(dev: Synthesized, prod: Synthesized) -> None:
