@@ -1,6 +1,7 @@
 """Reads the rows of the Northwind tables out of a plain-text SQL dump. Nothing of the dump is ever executed."""
 
 import re
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,25 @@ DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat"})
 DERIVED_PREFIX = "outbox_"
 _HEADER = "-- PostgreSQL database dump\n"
 _FOOTER = "-- PostgreSQL database dump complete"
+
+_RESTORE = "turn it into plain text with `pg_restore --file=dump.sql {}` and load that"
+_UNPACK = "compressed by {}: unpack it with `{} {{}}` and load what comes out"
+# Where in a file, which bytes, and what it is then.
+_FORMATS: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"PGDMP", f"pg_dump's custom format: {_RESTORE}"),
+    (257, b"ustar", f"a tar archive; if `pg_dump --format=tar` made it, {_RESTORE}"),
+    (0, b"\x1f\x8b", _UNPACK.format("gzip", "gunzip --keep")),
+    (0, b"BZh", _UNPACK.format("bzip2", "bunzip2 --keep")),
+    (0, b"\xfd7zXZ\0", _UNPACK.format("xz", "unxz --keep")),
+    (0, b"\x28\xb5\x2f\xfd", _UNPACK.format("zstd", "unzstd")),
+    (0, b"\x04\x22\x4d\x18", _UNPACK.format("lz4", "unlz4")),
+    (0, b"PK\x03\x04", _UNPACK.format("zip", "unzip")),
+    (
+        0,
+        b"\xff\xfe",
+        "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`",
+    ),
+)
 
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPE_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -44,15 +64,36 @@ def read_dump(path: Path) -> dict[str, list[Row]]:
     return rows
 
 
-def _text(path: Path) -> str:
+def read_file(path: Path) -> bytes:
+    """Return what a dump's file holds. Raises LoadError for what isn't a file, such as a pipe, which may never end."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise LoadError(f"{path} isn't UTF-8 text (byte {error.start}): write it with `pg_dump -E UTF8`") from error
+        kind = path.stat().st_mode
+        if stat.S_ISREG(kind):
+            return path.read_bytes()
     except OSError as error:
         raise LoadError(f"cannot read {path}: {error.strerror}") from error
+    if not stat.S_ISDIR(kind):
+        what = "Is a pipe or device, which may never end: write the dump to a file and name that"
+    elif (path / "toc.dat").exists():
+        what = f"Is a directory, in pg_dump's directory format: {_RESTORE.format(path)}"
+    else:
+        what = "Is a directory: name the dump in it"
+    raise LoadError(f"cannot read {path}: {what}")
+
+
+def _text(path: Path) -> str:
+    content = read_file(path)
+    for at, magic, what in _FORMATS:
+        if content.startswith(magic, at):
+            raise LoadError(f"{path} isn't a plain-text dump but {what.format(path)}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LoadError(f"{path} isn't UTF-8 text (byte {error.start}): write it with `pg_dump -E UTF8`") from error
     if "\0" in text:
         raise LoadError(f"{path} isn't a plain-text dump: write it with `pg_dump --format=plain`")
+    # As Path.read_text reads it.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _HEADER in text[:2000] and _FOOTER not in text[-2000:]:
         raise LoadError(f"{path} is truncated: the line {_FOOTER!r} is missing at its end")
     return text

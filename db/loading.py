@@ -14,7 +14,7 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from db import outbox, preflight
+from db import data_set, outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
@@ -110,6 +110,7 @@ def fill(
 ) -> int:
     """Create everything in a database that preflight has checked; return how many rows the outbox has."""
     _create_tables(cursor)
+    data_set.note(cursor, data_set.describe(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)
     _create_outbox(cursor, options, progress)
     cursor.execute("SELECT count(*) FROM datalake.cdc_events")

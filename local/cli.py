@@ -38,7 +38,6 @@ USER_ERRORS = (
     JavaNotFoundError,
     LoadError,
     LakeError,
-    psycopg2.Error,
     KafkaException,
     BotoCoreError,
     ClientError,
@@ -60,7 +59,10 @@ def up(
         Mode | None,
         typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
     ] = None,
-    scale: Annotated[int, typer.Option(min=1, help="First start: so many times the 829 generated orders.")] = 1,
+    scale: Annotated[
+        int | None,
+        typer.Option(min=1, help="First start: so many times the 829 generated orders.", show_default="1"),
+    ] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
     lenses: Annotated[
         Path | None,
@@ -111,6 +113,10 @@ def one_line_errors(command: str) -> Iterator[None]:
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
+    except psycopg2.Error as error:
+        # libpq says it in several lines, with guesses of its own.
+        typer.echo(f"{command}: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+        sys.exit(1)
     except USER_ERRORS as error:
         typer.echo(f"{command}: {str(error).strip() or type(error).__name__}", err=True)
         sys.exit(1)

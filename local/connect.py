@@ -174,6 +174,8 @@ def _install_lenses(target: Path, release: Path | None) -> None:
         return
     unfinished = target.parent.with_name("lenses.new")
     shutil.rmtree(unfinished, ignore_errors=True)
+    if release.exists() and not (release.is_dir() or release.is_file()):
+        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive but a pipe or device")
     try:
         if release.is_dir():
             shutil.copytree(release, unfinished)

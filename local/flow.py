@@ -11,7 +11,8 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
-from db.loading import LoadOptions, load
+from db import data_set
+from db.loading import LoadOptions, load, transaction
 from db.migrating import migrate
 from db.replication import COMMAND, WAY_OUT
 from local.connect import OFFSET_TOPIC
@@ -22,6 +23,7 @@ from local.job import spark_submit
 from local.kafka_acls import Acl
 from local.kafka_roles import SINK, SOURCE, platform_acls
 from local.ports import HOST
+from local.postgres import ConnectionParameters
 from local.processes import Command, Processes
 from local.resnapshot.connector import LocalConnector
 from local.s3 import ENVIRONMENT, REGION
@@ -148,17 +150,32 @@ class Flow:
         parameters = self._services.postgres.connection_parameters(options.database)
         database.create_if_missing()
         if database.is_loaded():
+            self._refuse_other_data(parameters)
             done = migrate(parameters, options.mode)
             migrated = f", outbox migrated ({done.mode})" if done.changed else ""
             return f"{database.outbox_rows():,} orders kept{migrated}"
         wanted = LoadOptions(
             connector_password=self._passwords.connector,
             mode=options.mode or "transaction",
-            scale=options.scale,
+            scale=options.scale or 1,
             dump=options.dump,
         )
         report = load(parameters, wanted, lambda *_step: None)
         return f"{report.events:,} orders loaded"
+
+    def _refuse_other_data(self, parameters: ConnectionParameters) -> None:
+        """Raise PlatformError when the user asks for other rows than were loaded: nothing would come of it."""
+        options = self._services.options
+        if options.scale is None and options.dump is None:
+            return
+        wanted = data_set.describe(scale=options.scale or 1, dump=options.dump)
+        with transaction(parameters) as cursor:
+            loaded = data_set.noted(cursor)
+        if wanted != loaded:
+            raise PlatformError(
+                f"the source database has {loaded or 'rows that nobody has described'}, so it can't be started with"
+                f" {wanted}: start it without --scale and --from, or `make down` and remove {self._folder} to load anew"
+            )
 
     def fill_aws(self) -> None:
         """Create what moto has forgotten: the Glue database and the connector's secret."""

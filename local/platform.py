@@ -40,11 +40,18 @@ class Platform:
 
     @property
     def services(self) -> Services:
-        """The services at their ports. Raises PlatformError when the platform was never up."""
-        known = self._known_ports()
-        if set(known) != set(PORTS):
-            raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
-        return self._services(known)
+        """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
+        record = state.read_record(self._record)
+        if set(record.ports) == set(PORTS):
+            return self._services(record.ports)
+        if record.unreadable:
+            raise PlatformError(
+                f"{self._record} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
+                " everything at new ports; the data stays"
+            )
+        if self.password_file.exists():
+            raise PlatformError(f"the platform in {self.state_dir} has no ports any more: `make up` gives it new ones")
+        raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
 
     @property
     def endpoints(self) -> Endpoints:
@@ -144,6 +151,11 @@ class Platform:
         """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
         return self.state_dir / "secrets" / "pgpass"
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether the record is unreadable of what was started, and where."""
+        return state.read_record(self._record).unreadable
+
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
         return state.read_record(self._record).services
@@ -156,6 +168,16 @@ class Platform:
         if self._postgres.pid is not None:
             found.add("postgres")
         return found
+
+    def require(self, *names: str) -> None:
+        """Raise PlatformError when one of these services doesn't run."""
+        running = self.running()
+        missing = [name for name in names if name not in running]
+        if missing and not running - {SUPERVISOR}:
+            raise PlatformError(f"the platform in {self.state_dir} is down: `make up` starts it")
+        if missing:
+            logs = ", ".join(str(self.processes.log_file(name)) for name in missing)
+            raise PlatformError(f"{', '.join(missing)} must run for that: `make up` starts what is dead (see {logs})")
 
     def pid(self, name: str) -> int | None:
         """Return a service's process id, None when it doesn't run."""

@@ -16,7 +16,7 @@ import pyarrow.compute
 
 from local.canonical import by_name, lake_rows, source_expression
 from local.errors import PlatformError
-from local.lake import Lake
+from local.lake import Lake, LakeError
 
 OUTBOX = ("datalake", "cdc_events")
 KEY = "order_id"
@@ -177,6 +177,8 @@ def column_types(cursor: Any) -> dict[str, str]:
 
 def _read_lake_from_its_first_commit(lake: Lake, types: Mapping[str, str], deadline: float) -> Snapshot:
     """Wait for the table's first commit until the deadline, then read; LakeError when there is none."""
-    while not lake.exists() and time.monotonic() < deadline:
+    while not lake.exists():
+        if time.monotonic() >= deadline:
+            raise LakeError(f"{lake.base_uri} has no commit yet: `make status` says how far the data has come")
         time.sleep(WAIT_BETWEEN_ROUNDS_S)
     return read_lake(lake, types)

@@ -38,15 +38,15 @@ SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
 class PlatformOptions:
     """What a user may choose.
 
-    `scale` and `dump` are the loader's and count on the first start, while there is no source database; `mode` None is
-    the one that the outbox has, `transaction` on the first start.
+    `scale` and `dump` are the loader's and count on the first start, while there is no source database; later only what
+    was loaded then may be asked for. `mode` None is the one that the outbox has, `transaction` on the first start.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
     `supervised` leaves a process behind that restarts what dies.
     """
 
     database: str = "devdb"
     mode: Mode | None = None
-    scale: int = 1
+    scale: int | None = None
     dump: Path | None = None
     lenses: Path | None = None
     job: bool = True

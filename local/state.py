@@ -7,7 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from local.errors import LockedError
@@ -23,10 +23,14 @@ class Passwords:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A start: the port of each service that listens, and the services that are to run."""
+    """A start: the port of each service that listens, and the services that are to run.
+
+    `unreadable`: there is a file, and it isn't such a record; then it says nothing of either.
+    """
 
     ports: dict[str, int]
     services: frozenset[str]
+    unreadable: bool = field(default=False, compare=False)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -49,11 +53,19 @@ def read_record(path: Path) -> Record:
     try:
         content = json.loads(path.read_text())
         return Record(
-            ports={str(name): int(port) for name, port in content["ports"].items()},
+            ports={str(name): _port(port) for name, port in content["ports"].items()},
             services=frozenset(map(str, content["services"])),
         )
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+    except FileNotFoundError:
         return Record(ports={}, services=frozenset())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Record(ports={}, services=frozenset(), unreadable=True)
+
+
+def _port(value: object) -> int:
+    if not isinstance(value, int) or not 0 < value < 1 << 16:
+        raise ValueError(f"{value!r} isn't a port")
+    return value
 
 
 def write_record(path: Path, record: Record) -> None:

@@ -35,6 +35,7 @@ class Supervisor:
         self._ledger = ledger
         self._stop = stop
         self._log = log
+        self._forgotten = False
 
     def run(self) -> None:
         """Look once a second."""
@@ -48,6 +49,10 @@ class Supervisor:
 
     def look(self) -> None:
         """Start again what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
+        if self._platform.forgotten != self._forgotten:
+            self._forgotten = self._platform.forgotten
+            if self._forgotten:
+                self._log("nobody knows any more what is to run, so nothing is started again: see `make status`")
         if any(map(self._ledger.due, self._dead())):
             with self._platform.lock.held():
                 self._revive(self._dead())

@@ -9,9 +9,14 @@ from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
 from local.deep import compare_outbox
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
-from local.platform import Platform
+from local.errors import PlatformError
+from local.platform import SUPERVISOR, Platform
 from local.reconcile import RECONCILE_TIMEOUT_S
 from local.reconcile import reconcile as compare_source_and_lake
+from local.status import read_status
+
+# What is asked for the two sides.
+NEEDED = ("postgres", "s3")
 
 
 @app.command()
@@ -40,6 +45,8 @@ def reconcile(
     with one_line_errors("reconcile"):
         platform = Platform(folder)
         source = platform.endpoints.source
+        platform.require(*NEEDED)
+        _refuse_to_wait_in_vain(platform)
         if deep:
             outbox = compare_outbox(source, timeout_s=timeout_s)
             print_comparison(console, outbox, title="tables and outbox", sides=("orders", "outbox rows"))
@@ -47,5 +54,27 @@ def reconcile(
             if not equal:
                 console.print("the outbox is stale: CALL datalake.usp_init_order_events() brings it up to date")
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
+        problems = [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)
+    for problem in problems:
+        console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(0 if equal and comparison.equal else 1)
+
+
+def _refuse_to_wait_in_vain(platform: Platform) -> None:
+    """Raise PlatformError when there is no table yet and nobody who would make one."""
+    if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
+        raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `make up` starts it")
+
+
+def _reasons(platform: Platform) -> list[str]:
+    """Say what is wrong with the platform that may explain a difference."""
+    problems = read_status(platform).problems
+    if platform.pid("job") is None and "job" not in platform.expected():
+        problems.append("the job doesn't run, so nothing reaches the lake: `make up` starts it")
+    return problems
+
+
+def _comes_back(platform: Platform) -> bool:
+    """Whether the supervisor starts the job again."""
+    return "job" in platform.expected() and platform.pid(SUPERVISOR) is not None

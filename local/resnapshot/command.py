@@ -49,9 +49,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Compari
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
         flow = platform.flow
-        running = platform.running()
-        if missing := [name for name in NEEDED if name not in running]:
-            raise PlatformError(f"{', '.join(missing)} must run for that: run `make up` first")
+        platform.require(*NEEDED)
         if "job" not in platform.expected():
             raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
         platform.processes.cancelled.clear()

@@ -1,5 +1,9 @@
 """The dump reader: what pg_dump writes is understood, anything else is named with its line."""
 
+import bz2
+import gzip
+import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -131,6 +135,8 @@ def test_a_dump_that_was_cut_between_statements_is_noticed(tmp_path: Path) -> No
     [
         (b"INSERT INTO orders VALUES ('\xe9')", "isn't UTF-8 text (byte 28)"),
         (b"PGDMP\x00\x01", "isn't a plain-text dump"),
+        (b"SELECT '\x00';", "isn't a plain-text dump: write it with `pg_dump --format=plain`"),
+        (b"\xff\xfeS\x00", "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`"),
     ],
 )
 def test_what_isnt_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -146,3 +152,55 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_dump(tmp_path / "nowhere.sql")
     with pytest.raises(LoadError, match="Is a directory"):
         read_dump(tmp_path)
+
+
+# The first bytes of what pg_dump and packers write. Not UTF-8 all of it, so that nothing else gives them away.
+PACKED = {
+    "custom": (b"PGDMP\x01\x0e\x00\x04\x08\xe9", "pg_dump's custom format: turn it into plain text with `pg_restore"),
+    "tar": (
+        b"toc.dat".ljust(257, b"\0") + b"ustar\x0000\xe9",
+        "a tar archive; if `pg_dump --format=tar` made it, turn",
+    ),
+    "gzip": (gzip.compress(b"SELECT 1;"), "compressed by gzip: unpack it with `gunzip --keep"),
+    "bzip2": (bz2.compress(b"SELECT 1;"), "compressed by bzip2: unpack it with `bunzip2"),
+    "xz": (lzma.compress(b"SELECT 1;"), "compressed by xz: unpack it with `unxz"),
+    "zstd": (b"\x28\xb5\x2f\xfd\x04\xe9", "compressed by zstd: unpack it with `unzstd"),
+    "lz4": (b"\x04\x22\x4d\x18\xe9", "compressed by lz4: unpack it with `unlz4"),
+    "zip": (b"PK\x03\x04\x14\xe9", "compressed by zip: unpack it with `unzip"),
+}
+
+
+@pytest.mark.parametrize(("content", "advice"), PACKED.values(), ids=PACKED)
+def test_a_dump_of_another_format_is_told_how_to_become_plain_text(tmp_path: Path, content: bytes, advice: str) -> None:
+    path = tmp_path / "dump"
+    path.write_bytes(content)
+    with pytest.raises(LoadError) as caught:
+        read_dump(path)
+    assert f"{path} isn't a plain-text dump but {advice}" in str(caught.value)
+    assert str(path) in str(caught.value).partition(advice[-9:])[2]
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_refused_and_pg_dumps_own_told_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="Is a directory: name the dump in it"):
+        read_dump(tmp_path)
+    (tmp_path / "toc.dat").touch()
+    with pytest.raises(LoadError, match=r"in pg_dump's directory format: .*`pg_restore --file=dump.sql /"):
+        read_dump(tmp_path)
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_or_device_is_refused_at_once(tmp_path: Path) -> None:
+    """Without a writer a pipe keeps its reader for ever, and this device has no end."""
+    pipe = tmp_path / "dump.sql"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(LoadError, match=f"{path}: Is a pipe or device, which may never end"):
+            read_dump(path)
+
+
+def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    copied = "COPY shippers (shipper_id, company_name, phone) FROM stdin;\r\n1\ta\tb\r\n\\.\r\n"
+    path.write_bytes(f"\ufeff{copied}{ORDER}".encode())
+    assert read_dump(path)["shippers"] == [("1", "a", "b")]

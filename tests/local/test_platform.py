@@ -314,6 +314,33 @@ def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) ->
     eventually(lambda: 10248 in landed_changes(platform))
 
 
+def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(platform: Platform, tmp_path: Path) -> None:
+    """Nothing would come of it: rows are loaded once."""
+    before = pids(platform)
+    dump = tmp_path / "mine.sql"
+    dump.write_text("INSERT INTO orders (order_id) VALUES (1);")
+    for options, wanted in (
+        (PlatformOptions(job=False, scale=5), r"4,145 generated orders \(--scale 5\)"),
+        (PlatformOptions(job=False, dump=dump), r"the dump mine.sql \(SHA-256 [0-9a-f]{16}…\)"),
+    ):
+        refusal = (
+            rf"^the source database has 829 generated orders \(--scale 1\), so it can't be started with {wanted}: "
+        )
+        with pytest.raises(PlatformError, match=refusal):
+            Platform(platform.state_dir, options).up()
+    assert pids(platform) == before
+    Platform(platform.state_dir, PlatformOptions(job=False, scale=1)).up()
+
+
+def test_a_later_start_switches_the_outboxs_mode(platform: Platform) -> None:
+    for mode in ("statement", "transaction"):
+        Platform(platform.state_dir, PlatformOptions(job=False, mode=mode)).up()
+        with psycopg2.connect(**platform.endpoints.source) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1")
+            assert cursor.fetchone() == (mode,)
+        connection.close()
+
+
 def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: Platform) -> None:
     ports, before, objects = platform.services.ports, platform.topic.count(), len(landed(platform))
     platform.down()
@@ -413,7 +440,7 @@ def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Plat
 
 def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first(platform: Platform) -> None:
     (platform.state_dir / "state.json").write_text("{")
-    with pytest.raises(PlatformError, match="there is no platform in"):
+    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `make up` writes it anew"):
         read_status(platform)
     stopped: list[str] = []
     platform.down(lambda step: stopped.append(step.name) if step.state is StepState.DONE else None)

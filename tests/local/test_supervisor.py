@@ -23,6 +23,7 @@ class FakePlatform:
         self.broken: dict[str, Exception] = {}
         self.revived: list[str] = []
         self.locked = False
+        self.forgotten = False
         # The parts that the supervisor reaches through it.
         self.lock = self.processes = self
 

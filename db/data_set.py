@@ -1,0 +1,34 @@
+"""What a source database was loaded with, written down in it: the comment on its schema."""
+
+import hashlib
+from pathlib import Path
+
+from psycopg2 import sql
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.dump import read_file
+from db.sample import row_counts
+from db.tables import SCHEMA
+
+DIGITS = 16
+
+
+def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -> str:
+    """Say in a few words what is loaded; the same words mean the same rows. Raises LoadError for an unreadable dump."""
+    if empty:
+        return "no rows"
+    if dump is None:
+        return f"{row_counts(scale)['orders']:,} generated orders (--scale {scale})"
+    return f"the dump {dump.name} (SHA-256 {hashlib.sha256(read_file(dump)).hexdigest()[:DIGITS]}…)"
+
+
+def note(cursor: Cursor, words: str) -> None:
+    """Write down what was loaded."""
+    cursor.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(words)))
+
+
+def noted(cursor: Cursor) -> str | None:
+    """Return what was written down; None for a database that an older version has loaded."""
+    cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (SCHEMA,))
+    row = cursor.fetchone()
+    return None if row is None or row[0] is None else str(row[0])
