@@ -3,40 +3,23 @@
 import contextlib
 from collections.abc import Iterator
 
-from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
-from botocore.exceptions import BotoCoreError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from contract.sizes import SizeLimits
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
 from operate.outputs import LOG_IN
+from plugins import msk_login
 from plugins.kafka_access import READER_GROUP
+from plugins.msk_login import MS_PER_S
 
 REQUEST_TIMEOUT_S = 10.0
-MS_PER_S = 1000
 UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)
 NOT_ALLOWED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
-
-
-class Login:
-    """Signs logins for MSK with the default AWS credentials: librdkafka's oauth_cb, called again before one expires."""
-
-    def __init__(self, region: str) -> None:
-        self._region = region
-
-    def __call__(self, _configuration: str) -> tuple[str, float]:
-        """Return a token and when it expires, in s since 1970. Raises OperateError without credentials."""
-        try:
-            token, expires_ms = MSKAuthTokenProvider.generate_auth_token(self._region)
-        except (AttributeError, ValueError, BotoCoreError) as error:
-            # The signer doesn't expect to find no credentials at all.
-            raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
-        return token, expires_ms / MS_PER_S
 
 
 class Problems:
@@ -109,15 +92,14 @@ def configuration(cluster: Cluster) -> dict[str, object]:
     }
     if cluster.region is None:
         return {**common, **cluster.login}
-    login = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(cluster.region)}
-    return common | login
+    return common | msk_login.settings(cluster.region)
 
 
 @contextlib.contextmanager
 def connect(cluster: Cluster) -> Iterator[Reader]:
     """Give a reader of the cluster; what Kafka refuses leaves as an OperateError, which says what to do."""
     if cluster.region is not None:
-        Login(cluster.region)("")  # librdkafka would hide why it fails
+        _check_credentials(cluster.region)
     check_reachable(cluster)
     problems = Problems()
     consumer = Consumer(configuration(cluster) | {"error_cb": problems})
@@ -129,6 +111,14 @@ def connect(cluster: Cluster) -> Iterator[Reader]:
         raise OperateError(_explain(cluster, error.args[0], problems)) from None
     finally:
         consumer.close()
+
+
+def _check_credentials(region: str) -> None:
+    """Sign a login ahead of librdkafka, which would hide why it fails."""
+    try:
+        msk_login.Login(region)("")
+    except msk_login.NoCredentialsError as error:
+        raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
 
 
 def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:

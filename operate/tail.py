@@ -8,8 +8,9 @@ from typing import Literal
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
-from operate.reader import MS_PER_S, Reader
+from operate.reader import Reader
 from operate.topics import find_partitions
+from plugins.msk_login import MS_PER_S
 
 Start = Literal["beginning", "end"]
 # Short, so that Ctrl-C counts at once.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from plugins.connectors import SinkSettings, SourceSettings, heartbeat_topic, offset_topic, sink_group
+from plugins.topics import PlannedTopic
 
 PREFIX = "kafka-cluster:"
 Kind = Literal["cluster", "topic", "group", "transactional-id"]
@@ -96,6 +97,20 @@ def reader_access() -> tuple[Grant, ...]:
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
         _topics("DescribeTopic", "ReadData", names=["*"]),
         Grant(kind="group", names=(READER_GROUP,), actions=_GROUP),
+    )
+
+
+def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[Grant, ...]:
+    """What makes the topics does: create and configure these, and set the first offset of the sink's group.
+
+    To set an offset Kafka wants the right to read the topic. Nothing here deletes, and nothing writes.
+    """
+    manage = ("CreateTopic", "AlterTopic", "AlterTopicDynamicConfiguration")
+    return (
+        _topics(*_DESCRIBE, *manage, names=[topic.name for topic in planned]),
+        _topics("ReadData", names=[sink.topic]),
+        Grant(kind="group", names=(sink_group(sink.name),), actions=_GROUP),
+        Grant(kind="cluster", actions=("Connect",)),
     )
 
 

@@ -10,8 +10,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct
 
-from plugins.kafka_access import Grant, Kind, statements
+from plugins.kafka_access import Grant, statements
 from stacks.checks import accept, acknowledge_wildcards
+from stacks.kafka_arns import kafka_arns
 
 PREFIXES = (
     "AWS chooses the cluster's uuid and how MSK Connect's internal topics and groups end; an object's name "
@@ -36,10 +37,9 @@ class ConnectorRole(Construct):
         cluster_name: str,
     ) -> None:
         super().__init__(scope, id_)
-        self._cluster_arn = cluster_arn
-        self._cluster_name = cluster_name
         self.role = iam.Role(self, "Role", assumed_by=self._connector_alone(connector))
-        for statement in statements(access, self._kafka_arn):
+        arns = kafka_arns(self, cluster_arn=cluster_arn, cluster_name=cluster_name)
+        for statement in statements(access, arns):
             self._allow(statement["Resource"], *statement["Action"])
 
     @property
@@ -60,26 +60,17 @@ class ConnectorRole(Construct):
         bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
         objects = [f"{bucket_arn}/{prefix}/*" for prefix in prefixes]
         self._allow(objects, "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
-        listed = [pattern for prefix in prefixes for pattern in (prefix, f"{prefix}/*")]
-        self.role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["s3:ListBucket"], resources=[bucket_arn], conditions={"StringLike": {"s3:prefix": listed}}
-            )
-        )
-        self._allow([bucket_arn], "s3:GetBucketLocation")
+        # Without a condition on `s3:prefix`: GetObject's requests have no prefix, so they would come without the right
+        # to list, and then S3 answers 403 instead of 404 for a key that isn't there (API reference, GetObject and
+        # HeadObject, "Permissions"), such as the index that the sink looks for at its first start. The whole bucket is
+        # its own.
+        self._allow([bucket_arn], "s3:ListBucket", "s3:GetBucketLocation")
 
     def _connector_alone(self, connector: str) -> iam.IPrincipal:
         stack = Stack.of(self)
         arn = f"arn:{stack.partition}:kafkaconnect:{stack.region}:{stack.account}:connector/{connector}/*"
         conditions = {"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": arn}}
         return iam.ServicePrincipal("kafkaconnect.amazonaws.com", conditions=conditions)
-
-    def _kafka_arn(self, kind: Kind, name: str) -> str:
-        """Name the cluster, or a thing of the cluster, whose uuid AWS chooses: its name is unique by itself."""
-        if kind == "cluster":
-            return self._cluster_arn
-        stack = Stack.of(self)
-        return f"arn:{stack.partition}:kafka:{stack.region}:{stack.account}:{kind}/{self._cluster_name}/*/{name}"
 
     def _allow(self, resources: Sequence[str], *actions: str) -> None:
         statement = iam.PolicyStatement(actions=list(actions), resources=list(resources))

@@ -20,13 +20,14 @@ from plugins.versions import Release, load_versions
 from stacks.connector_providers import ConnectorProviders
 from stacks.connector_restarts import ConnectorRestarts
 from stacks.connector_roles import ConnectorRole
-from stacks.connector_settings import ROOT_CERTIFICATE, sink_settings, source_settings
+from stacks.connector_settings import ROOT_CERTIFICATE, sink_settings, source_settings, topics
 from stacks.database import DatabaseStack
 from stacks.environment import Connector, Environment
 from stacks.lake import LakeStack
 from stacks.naming import removal, retention
 from stacks.provider import HandlerProvider
 from stacks.streaming import StreamingStack
+from stacks.topics import PipelineTopics
 
 POSTGRESQL_PORT = 5432
 PLUGIN_KEYS = "plugins/"
@@ -67,7 +68,9 @@ class ConnectorsStack(Stack):
         provider = self._connector_provider(source_role, sink_role)
         source = self._source_connector(provider, source_role)
         sink = self._sink_connector(provider, sink_role)
-        # The topic is Debezium's to make, and a sink that is deleted first leaves nothing behind in it unread.
+        topics_made = self._topics()
+        for connector in (source, sink):
+            connector.node.add_dependency(topics_made)
         sink.node.add_dependency(source)
         ConnectorRestarts(self, "Restarts", names=[self._source.name, self._sink.name])
         self._open_database()
@@ -75,6 +78,18 @@ class ConnectorsStack(Stack):
         CfnOutput(self, "SourceConnectorArn", value=source.get_att_string("Arn"))
         CfnOutput(self, "SinkConnectorArn", value=sink.get_att_string("Arn"))
         CfnOutput(self, "Topic", value=self._source.topic)
+
+    def _topics(self) -> CustomResource:
+        """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
+        made = PipelineTopics(
+            self,
+            "Topics",
+            topics=topics(self._environment),
+            sink=self._sink,
+            streaming=self._streaming,
+            vpc=self._vpc,
+        )
+        return made.ready
 
     def _plugin_and_worker_providers(self) -> ConnectorProviders:
         bucket = self._environment.bucket_name("artefacts")

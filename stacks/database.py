@@ -265,7 +265,7 @@ class DatabaseStack(Stack):
         return lambda_.LayerVersion(
             self,
             "Psycopg2",
-            code=lambda_.Code.from_asset(str(wheels.layer_folder())),
+            code=lambda_.Code.from_asset(str(wheels.layer_folder(wheels.PSYCOPG2))),
             compatible_runtimes=[RUNTIME],
             compatible_architectures=[lambda_.Architecture.X86_64],
             description="psycopg2-binary as requirements.txt pins it",

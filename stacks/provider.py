@@ -16,6 +16,12 @@ from stacks.checks import accept, acknowledge, acknowledge_versions, acknowledge
 
 # The version that the tests run on.
 RUNTIME = lambda_.Runtime.PYTHON_3_11
+# The others are for packages that want a newer system (stacks/wheels.py).
+VERSIONS = {
+    RUNTIME.name: "Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
+    lambda_.Runtime.PYTHON_3_12.name: "Runs the oldest Python whose system has what the function's packages want; "
+    "Lambda supports it until October 2028.",
+}
 # Where requests write down what they have begun; stacks/handlers/journal.py reads the variable.
 JOURNAL_VARIABLE = "JOURNAL"
 JOURNAL_KEYS = "requests/"
@@ -51,6 +57,7 @@ class HandlerProvider(Construct):
         vpc: ec2.IVpc | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        runtime: lambda_.Runtime = RUNTIME,
     ) -> None:
         super().__init__(scope, id_)
         records = _journal_rights(self, journal) if journal else []
@@ -59,7 +66,7 @@ class HandlerProvider(Construct):
         self._roles: list[iam.Role] = []
         self._log_retention = log_retention
         self._options: dict[str, Any] = {
-            "runtime": RUNTIME,
+            "runtime": runtime,
             "code": lambda_.Code.from_asset(handler_code.staged(*packages)),
             "timeout": timeout or Duration.minutes(5),
             "memory_size": memory_mb,
@@ -104,7 +111,7 @@ class HandlerProvider(Construct):
         acknowledge(
             function,
             "AwsSolutions-L1",
-            reason="Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
+            reason=VERSIONS[self._options["runtime"].name],
         )
         return function
 

@@ -1,6 +1,6 @@
-"""psycopg2 for Lambda: the wheel that requirements.txt pins, for Lambda's system whatever the developer's is.
+"""Packages for Lambda: the wheels that requirements.txt pins, for Lambda's system whatever the developer's is.
 
-`python -m stacks.wheels` fetches it, and `make setup` calls that; synthesizing only reads it.
+`python -m stacks.wheels` fetches them, and `make setup` calls that; synthesizing only reads them.
 """
 
 import re
@@ -9,87 +9,107 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "requirements.txt"
 CACHE = ROOT / ".cache" / "layers"
-PACKAGE = "psycopg2-binary"
-# As stacks.provider.RUNTIME; the wheel wants glibc 2.17, and Lambda's Python 3.11 has 2.26.
-PYTHON_VERSION = "3.11"
-PLATFORM = "manylinux2014_x86_64"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Packages of one Lambda layer, without what they depend on, for a version of Python and a system (PEP 600)."""
+
+    packages: tuple[str, ...]
+    python_version: str
+    platform: str
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return " and ".join(self.packages)
+
+
+# The wheel wants glibc 2.17, and Lambda's Python 3.11, stacks.provider.RUNTIME, has 2.26 (Amazon Linux 2).
+PSYCOPG2 = Layer(packages=("psycopg2-binary",), python_version="3.11", platform="manylinux2014_x86_64")
+# Since 2.5.0 Kafka's wheel wants glibc 2.28 (confluent-kafka-python's issue 1779): Lambda has a newer one from Python
+# 3.12 on, 2.34 (Amazon Linux 2023). boto3, which the signer needs, is Lambda's own, and click is its command line's.
+KAFKA = Layer(
+    packages=("confluent-kafka", "aws-msk-iam-sasl-signer-python"),
+    python_version="3.12",
+    platform="manylinux_2_28_x86_64",
+)
+LAYERS = (PSYCOPG2, KAFKA)
 
 
 class WheelError(Exception):
-    """The wheel isn't there or can't be had. Its text is one line."""
+    """A wheel isn't there or can't be had. Its text is one line."""
 
 
-def layer_folder(requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
-    """Return the folder of the Lambda layer. Raises WheelError when `make setup` hasn't made it yet."""
-    folder = _folder(requirements, cache)
+def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
+    """Return the folder of a layer. Raises WheelError when `make setup` hasn't made it yet."""
+    folder = _folder(layer, requirements, cache)
     if not folder.is_dir():
-        raise WheelError(f"{PACKAGE} for Lambda isn't in {cache.parent.name}/{cache.name}: run `make setup`")
+        raise WheelError(f"{layer.name} for Lambda isn't in {cache.parent.name}/{cache.name}: run `make setup`")
     return folder
 
 
-def fetch(requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
-    """Download the wheel, check its hash, and unpack it as a layer, unless that is done; return the layer's folder.
+def fetch(layer: Layer, requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
+    """Download the wheels, check their hashes, and unpack them as a layer, unless that is done; return its folder.
 
     Raises WheelError with pip's own reason.
     """
-    folder = _folder(requirements, cache)
+    folder = _folder(layer, requirements, cache)
     if folder.is_dir():
         return folder
     cache.mkdir(parents=True, exist_ok=True)
     # In the cache, so that the last step is one rename: a layer is there whole or not at all.
     with tempfile.TemporaryDirectory(dir=cache) as temporary:
         work = Path(temporary)
-        wheel = _download(_pinned(requirements), work)
-        layer = work / "layer"
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(layer / "python")
-        shutil.move(layer, folder)
+        unpacked = work / "layer"
+        for wheel in _download(layer, _pinned(layer, requirements), work):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(unpacked / "python")
+        shutil.move(unpacked, folder)
     return folder
 
 
-def _download(pinned: str, work: Path) -> Path:
+def _download(layer: Layer, pinned: list[str], work: Path) -> list[Path]:
     lock = work / "requirements.txt"
-    lock.write_text(pinned, encoding="utf-8")
+    lock.write_text("".join(pinned), encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--implementation", "cp"]
-    command += [
-        "--python-version",
-        PYTHON_VERSION,
-        "--platform",
-        PLATFORM,
-        "--dest",
-        str(work),
-        "--requirement",
-        str(lock),
-    ]
+    command += ["--python-version", layer.python_version, "--platform", layer.platform]
+    command += ["--dest", str(work), "--requirement", str(lock)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    wheels = list(work.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
+    wheels = sorted(work.glob("*.whl"))
+    if done.returncode or len(wheels) != len(pinned):
         reason = " ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR")) or "pip failed"
-        raise WheelError(f"cannot fetch {PACKAGE} for Lambda: {reason}")
-    return wheels[0]
+        raise WheelError(f"cannot fetch {layer.name} for Lambda: {reason}")
+    return wheels
 
 
-def _folder(requirements: Path, cache: Path) -> Path:
-    version = _pinned(requirements).split("==")[1].split()[0]
-    return cache / f"{PACKAGE}-{version}-python{PYTHON_VERSION}"
+def _folder(layer: Layer, requirements: Path, cache: Path) -> Path:
+    versions = [pinned.split()[0].replace("==", "-") for pinned in _pinned(layer, requirements)]
+    return cache / f"{'-'.join(versions)}-python{layer.python_version}"
 
 
-def _pinned(requirements: Path) -> str:
-    """Return the package's requirement with its hashes."""
-    match = re.search(rf"^{PACKAGE}==(?:.*\\\n)+.*$", requirements.read_text(encoding="utf-8"), re.MULTILINE)
-    if match is None:
-        raise WheelError(f"{requirements.name} doesn't pin {PACKAGE}: run `make lock`")
-    return match.group() + "\n"
+def _pinned(layer: Layer, requirements: Path) -> list[str]:
+    """Return the packages' requirements with their hashes."""
+    text = requirements.read_text(encoding="utf-8")
+    found = []
+    for package in layer.packages:
+        match = re.search(rf"^{package}==(?:.*\\\n)+.*$", text, re.MULTILINE)
+        if match is None:
+            raise WheelError(f"{requirements.name} doesn't pin {package}: run `make lock`")
+        found.append(match.group() + "\n")
+    return found
 
 
 if __name__ == "__main__":
     try:
-        fetch()
+        for wanted in LAYERS:
+            fetch(wanted)
     except WheelError as problem:
         sys.exit(f"error: {problem}")

@@ -14,8 +14,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from operate import reader
 from operate.errors import OperateError
 from operate.kafka import Cluster, check_reachable
-from operate.reader import Login, Problems, Reader, configuration, connect
+from operate.reader import Problems, Reader, configuration, connect
 from plugins.kafka_access import READER_GROUP
+from plugins.msk_login import Login
 from tests.conftest import free_port
 from tests.operate.test_outputs import without_credentials
 

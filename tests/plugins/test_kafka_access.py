@@ -3,7 +3,8 @@
 import dataclasses
 
 from plugins.connectors import SinkSettings, SourceSettings
-from plugins.kafka_access import Grant, Kind, sink_access, source_access, statements
+from plugins.kafka_access import Grant, Kind, sink_access, source_access, statements, topics_access
+from plugins.topics import planned_topics
 
 SOURCE = SourceSettings(
     name="orders-source",
@@ -42,6 +43,18 @@ def test_a_sink_with_dead_letters_may_make_and_write_that_topic_too() -> None:
     assert rights(tuple(added), "topic", "WriteData") == {"orders-dead"}
     assert rights(tuple(added), "topic", "CreateTopic") == {"orders-dead"}
     assert rights(tuple(added), "topic", "ReadData") == set()
+
+
+def test_what_makes_the_topics_touches_exactly_those() -> None:
+    planned = planned_topics(SOURCE, WITH_DEAD_LETTERS, brokers=2, retention_hours=1)
+    access = topics_access(planned, WITH_DEAD_LETTERS)
+    names = {SOURCE.topic, "__debezium-heartbeat.shop", "__cdc_lake_offsets_orders-source", "orders-dead"}
+    for action in ("CreateTopic", "DescribeTopic", "AlterTopic", "AlterTopicDynamicConfiguration"):
+        assert rights(access, "topic", action) == names
+    assert rights(access, "topic", "ReadData") == {SOURCE.topic}
+    assert rights(access, "group", "AlterGroup") == {"connect-orders-sink"}
+    granted = {action for grant in access for action in grant.actions}
+    assert not granted & {"WriteData", "DeleteTopic", "DeleteGroup", "AlterCluster", "*"}
 
 
 def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:

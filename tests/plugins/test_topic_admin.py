@@ -11,16 +11,14 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from local.errors import PlatformError
 from local.kafka import Kafka
 from local.ports import choose
-from local.processes import Processes
 from local.topic import Topic
 from plugins import topic_admin
 from plugins.topic_admin import TopicError, Unready, bring
 from plugins.topics import PlannedTopic
+from tests.broker import running_broker
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
-START_S = 60
-STOP_S = 10
 REQUEST_S = 10
 OF_THE_TOPIC = 1
 _numbers = itertools.count(1)
@@ -28,17 +26,8 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    folder = tmp_path_factory.mktemp("topics")
-    (folder / "kafka").mkdir()
-    ports = choose(["kafka", "controller"], earlier={})
-    broker = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"])
-    processes = Processes(folder, folder / "logs")
-    try:
-        processes.start("kafka", broker.prepare())
-        processes.wait_until("kafka", broker.ready, timeout_s=START_S)
+    with running_broker(tmp_path_factory.mktemp("topics")) as broker:
         yield broker
-    finally:
-        processes.stop("kafka", grace_s=STOP_S)
 
 
 @pytest.fixture

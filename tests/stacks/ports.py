@@ -7,7 +7,7 @@ from typing import Any
 from tests.stacks.conftest import Synthesized
 
 # Construct ids of our security groups, which every reference to one has in it.
-GROUPS = re.compile(r"VpnAccess|DatabaseAccess|PreparationAccess|BrokerAccess|RotationSingleUser")
+GROUPS = re.compile(r"VpnAccess|DatabaseAccess|PreparationAccess|BrokerAccess|RotationSingleUser|TopicsAccess")
 
 
 def open_ports(stack: Synthesized, role: str, group: str) -> set[str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins.kafka_access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements
-from stacks.connector_settings import sink_settings, source_settings
+from plugins.kafka_access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements, topics_access
+from stacks.connector_settings import sink_settings, source_settings, topics
 from stacks.environment import Environment, load
 from stacks.review import plain_text
 from tests.stacks.conftest import Synthesized
@@ -29,9 +29,12 @@ def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
 
 def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
     """What each role may do in Kafka, by the stack and the beginning of its logical id."""
+    making_topics = topics_access(topics(environment), sink_settings(environment))
     return {
         "connectors/SourceRole": source_access(source_settings(environment)),
         "connectors/SinkRole": sink_access(sink_settings(environment)),
+        "connectors/TopicsProviderOnEventRole": making_topics,
+        "connectors/TopicsProviderIsCompleteRole": making_topics,
     }
 
 

@@ -1,4 +1,4 @@
-"""psycopg2 for Lambda: found where it was put, asked for in one line where it wasn't."""
+"""Packages for Lambda: found where they were put, asked for in one line where they weren't."""
 
 import subprocess
 import zipfile
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stacks import wheels
+from stacks.wheels import KAFKA, PSYCOPG2
 
 PINNED = """requests==1.0 \\
     --hash=sha256:aa
@@ -46,16 +47,16 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_a_layer_that_isnt_there_is_one_line(requirements: Path, tmp_path: Path) -> None:
     with pytest.raises(wheels.WheelError, match=r"psycopg2-binary for Lambda isn't in .*: run `make setup`"):
-        wheels.layer_folder(requirements, tmp_path / "cache" / "layers")
+        wheels.layer_folder(PSYCOPG2, requirements, tmp_path / "cache" / "layers")
 
 
 def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
     requirements: Path, tmp_path: Path, pip: list[list[str]]
 ) -> None:
     cache = tmp_path / "layers"
-    folder = wheels.fetch(requirements, cache)
-    assert wheels.fetch(requirements, cache) == folder
-    assert wheels.layer_folder(requirements, cache) == folder
+    folder = wheels.fetch(PSYCOPG2, requirements, cache)
+    assert wheels.fetch(PSYCOPG2, requirements, cache) == folder
+    assert wheels.layer_folder(PSYCOPG2, requirements, cache) == folder
     assert (folder / "python" / "psycopg2" / "__init__.py").is_file()
     assert [path.name for path in cache.iterdir()] == [folder.name]
     assert len(pip) == 1
@@ -63,10 +64,10 @@ def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
 
 
 def test_another_version_is_another_layer(requirements: Path, tmp_path: Path, pip: list[list[str]]) -> None:
-    wheels.fetch(requirements, tmp_path)
+    wheels.fetch(PSYCOPG2, requirements, tmp_path)
     requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
     with pytest.raises(wheels.WheelError, match="make setup"):
-        wheels.layer_folder(requirements, tmp_path)
+        wheels.layer_folder(PSYCOPG2, requirements, tmp_path)
     assert len(pip) == 1
 
 
@@ -74,11 +75,33 @@ def test_pips_reason_is_shown(requirements: Path, tmp_path: Path, monkeypatch: p
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
     with pytest.raises(wheels.WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
-        wheels.fetch(requirements, tmp_path)
+        wheels.fetch(PSYCOPG2, requirements, tmp_path)
     assert list(tmp_path.iterdir()) == [requirements]
 
 
 def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("requests==1.0\n")
     with pytest.raises(wheels.WheelError, match="doesn't pin psycopg2-binary"):
-        wheels.layer_folder(tmp_path / "requirements.txt", tmp_path)
+        wheels.layer_folder(PSYCOPG2, tmp_path / "requirements.txt", tmp_path)
+
+
+# Lambda's own limit for a function with its layers, unzipped.
+LARGEST_FUNCTION_BYTES = 250 * 1024**2
+
+
+def test_kafkas_client_fits_into_lambda_with_its_login() -> None:
+    folder = wheels.layer_folder(KAFKA) / "python"
+    for name in ("confluent_kafka", "aws_msk_iam_sasl_signer"):
+        assert (folder / name / "__init__.py").is_file()
+    # The signer asks for its own version.
+    assert list(folder.glob("aws_msk_iam_sasl_signer_python-*.dist-info/METADATA"))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert size < LARGEST_FUNCTION_BYTES / 5
+
+
+def test_a_wheel_runs_on_the_system_that_lambda_has_for_its_python() -> None:
+    """PEP 600: manylinux_x_y runs where glibc is x.y or newer. Lambda has 2.26 up to Python 3.11, then 2.34."""
+    glibc = {"3.11": (2, 26), "3.12": (2, 34)}
+    wanted = {"manylinux2014_x86_64": (2, 17), "manylinux_2_28_x86_64": (2, 28)}
+    for layer in wheels.LAYERS:
+        assert wanted[layer.platform] <= glibc[layer.python_version]

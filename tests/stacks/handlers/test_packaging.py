@@ -9,7 +9,7 @@ from botocore import loaders
 
 from stacks import handler_code
 
-MODULES = ("connector_plugin", "connector", "bootstrap_brokers")
+MODULES = ("connector_plugin", "connector", "bootstrap_brokers", "topics")
 
 
 def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:

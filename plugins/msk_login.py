@@ -1,0 +1,34 @@
+"""How a client of librdkafka logs in to MSK: by IAM, over TLS, with whatever AWS credentials it runs under.
+
+Amazon MSK developer guide, "Configure clients to use IAM access control", for clients in other languages than Java.
+"""
+
+from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
+from botocore.exceptions import BotoCoreError
+
+MS_PER_S = 1000
+
+
+class NoCredentialsError(Exception):
+    """There are no AWS credentials to sign a login with."""
+
+
+class Login:
+    """Signs logins for MSK in a region: librdkafka's oauth_cb, called again before one expires."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+
+    def __call__(self, _configuration: str) -> tuple[str, float]:
+        """Return a token and when it expires, in s since 1970. Raises NoCredentialsError."""
+        try:
+            token, expires_ms = MSKAuthTokenProvider.generate_auth_token(self._region)
+        except (AttributeError, ValueError, BotoCoreError) as error:
+            # The signer doesn't expect to find no credentials at all.
+            raise NoCredentialsError(str(error)) from error
+        return token, expires_ms / MS_PER_S
+
+
+def settings(region: str) -> dict[str, object]:
+    """Return librdkafka's settings for MSK in a region."""
+    return {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(region)}

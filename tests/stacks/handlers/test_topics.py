@@ -1,0 +1,259 @@
+"""The topics' custom resource on a real broker: first deployment, update, rollback, retry, deletion.
+
+It runs as a user that may do what its role may on AWS, by the very statements. The login itself is IAM's there;
+tests/operate/test_reader.py has it signed.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from local.kafka import Kafka
+from local.kafka_roles import role_acls
+from local.ports import choose
+from local.topic import Topic
+from plugins import topic_admin
+from plugins.connectors import SinkSettings, sink_group
+from plugins.kafka_access import topics_access
+from plugins.msk_login import Login
+from plugins.topics import HOUR_MS, PlannedTopic
+from stacks.handlers import topics
+from tests.broker import running_broker
+from tests.stacks.handlers.deployment import Clock, Resource, failing
+
+REQUEST_S = 10
+ROLE = "topics"
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    with running_broker(tmp_path_factory.mktemp("handler"), ROLE) as broker:
+        yield broker
+
+
+def administrator(kafka: Kafka) -> dict[str, Any]:
+    return {**kafka.client(), "log_level": 0, "socket.timeout.ms": 1_000}
+
+
+@pytest.fixture
+def unconnected(clock: Clock) -> Resource:
+    """The resource, not deployed yet."""
+    return Resource(handler=topics, clock=clock, tick=lambda: None, logical_id="Topics")
+
+
+@pytest.fixture
+def deployed(kafka: Kafka, unconnected: Resource, monkeypatch: pytest.MonkeyPatch) -> Resource:
+    """The resource, with the broker's login in place of MSK's."""
+
+    def connection(servers: str) -> dict[str, Any]:
+        return {**administrator(kafka), **kafka.client(ROLE), "bootstrap.servers": servers}
+
+    monkeypatch.setattr(topics, "connection", connection)
+    return unconnected
+
+
+def plan(prefix: str, *, hours: int = 168, partitions: int = 1) -> list[PlannedTopic]:
+    events = {"cleanup.policy": "delete", "retention.ms": str(hours * HOUR_MS)}
+    return [
+        PlannedTopic(name=f"{prefix}.events", partitions=partitions, replicas=1, config=events),
+        PlannedTopic(name=f"{prefix}.offsets", partitions=1, replicas=1, config={"cleanup.policy": "compact"}),
+    ]
+
+
+def request(kafka: Kafka, planned: list[PlannedTopic], **changes: Any) -> dict[str, Any]:
+    """A request for these topics, and the rights that go with it."""
+    sink = SinkSettings(name=planned[0].name, topic=planned[0].name, bucket="landing", region="us-east-1")
+    kafka.bring_acls(role_acls(ROLE, topics_access(planned, sink)))
+    return {
+        "bootstrapServers": kafka.bootstrap_servers,
+        "topics": [topic.as_request() for topic in planned],
+        "group": sink_group(sink.name),
+        "groupTopic": planned[0].name,
+        **changes,
+    }
+
+
+def retention_ms(kafka: Kafka, name: str) -> str:
+    admin = AdminClient(administrator(kafka))
+    [answer] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
+    return str(answer.result(REQUEST_S)["retention.ms"].value)
+
+
+def send(kafka: Kafka, topic: str, *values: bytes) -> None:
+    producer = Producer(administrator(kafka))
+    for value in values:
+        producer.produce(topic, value=value)
+    assert producer.flush(REQUEST_S) == 0
+
+
+@pytest.mark.integration
+def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Resource) -> None:
+    deployed.create(request(kafka, plan("first", hours=48)))
+    assert retention_ms(kafka, "first.events") == str(48 * HOUR_MS)
+    assert kafka.topic_id("first.offsets") is not None
+    assert deployed.physical_id == "first.events/topics"
+
+
+@pytest.mark.integration
+def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
+    kafka: Kafka, deployed: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IAM needs some seconds to spread a role's new policy."""
+    monkeypatch.setenv("DEADLINE_SECONDS", "60")
+    wanted = request(kafka, plan("refused"))
+    kafka.bring_acls([])
+    reason = failing(deployed, wanted)
+    assert reason.startswith("gave up waiting: topic refused.")
+    assert "uthoriz" in reason
+
+
+@pytest.mark.integration
+def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka, deployed: Resource) -> None:
+    deployed.create(request(kafka, plan("update")))
+    send(kafka, "update.events", b"kept")
+    before = deployed.physical_id, kafka.topic_id("update.events")
+    deployed.update(request(kafka, plan("update", hours=24, partitions=2)))
+    assert retention_ms(kafka, "update.events") == str(24 * HOUR_MS)
+    assert (deployed.physical_id, kafka.topic_id("update.events")) == before
+
+
+@pytest.mark.integration
+def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Kafka, deployed: Resource) -> None:
+    """Another resource fails after this one: CloudFormation sends the former request, with fewer partitions."""
+    deployed.create(request(kafka, plan("rollback")))
+    deployed.update(request(kafka, plan("rollback", hours=24, partitions=2)))
+    deployed.update(request(kafka, plan("rollback")))
+    assert retention_ms(kafka, "rollback.events") == str(168 * HOUR_MS)
+
+
+@pytest.mark.integration
+def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Resource) -> None:
+    deployed.create(request(kafka, plan("kept")))
+    send(kafka, "kept.events", b"1")
+    before = kafka.topic_id("kept.events")
+    deployed.delete()
+    deployed.create(request(kafka, plan("kept")))
+    assert kafka.topic_id("kept.events") == before
+    assert Topic(connection=kafka.client(), name="kept.events").count() == 1
+
+
+@pytest.mark.integration
+def test_a_delivery_that_comes_twice_does_no_harm(kafka: Kafka, deployed: Resource) -> None:
+    deployed.properties = {"Request": json.dumps(request(kafka, plan("twice")))}
+    event = deployed.event("Create")
+    for _ in range(2):
+        assert deployed.poll(deployed.begin(event)) == {}
+
+
+@pytest.mark.integration
+def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Resource, clock: Clock) -> None:
+    [closed] = choose(["nobody"], earlier={}).values()
+    wanted = request(kafka, plan("late"), bootstrapServers=f"127.0.0.1:{closed}")
+    with contextlib.ExitStack() as stack:
+        patched = stack.enter_context(pytest.MonkeyPatch.context())
+        patched.setattr(topic_admin, "REQUEST_S", 0.5)
+        deployed.properties = {"Request": json.dumps(wanted)}
+        waiting = deployed.begin(deployed.event("Create"))
+        assert deployed.poll(waiting) is None
+        assert clock.seconds > 0
+    waiting["ResourceProperties"]["Request"] = json.dumps(request(kafka, plan("late")))
+    assert deployed.poll(waiting) == {}
+
+
+@pytest.mark.integration
+def test_brokers_that_never_answer_are_given_up_with_the_reason(
+    kafka: Kafka, deployed: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_admin, "REQUEST_S", 0.2)
+    monkeypatch.setattr(topics, "TRIES", 1)
+    monkeypatch.setenv("DEADLINE_SECONDS", "60")
+    [closed] = choose(["nobody"], earlier={}).values()
+    reason = failing(deployed, request(kafka, plan("never"), bootstrapServers=f"127.0.0.1:{closed}"))
+    assert reason.startswith("gave up waiting: topic never.events: ")
+    assert "refused" in reason
+
+
+@pytest.mark.integration
+def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed: Resource) -> None:
+    [events, offsets] = plan("wrong")
+    reason = failing(deployed, request(kafka, [replace(events, config={"retention.ms": "many"}), offsets]))
+    assert reason.startswith("topic wrong.events: ")
+    assert "\n" not in reason
+
+
+@pytest.mark.integration
+def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: Resource) -> None:
+    """MSK publishes it for a group that is stable or empty and has an offset."""
+    wanted = request(kafka, plan("lag"))
+    deployed.create(wanted)
+    assert kafka.committed_offset(wanted["group"], "lag.events") == 0
+    admin = AdminClient(administrator(kafka))
+    [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
+    assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
+
+
+@pytest.mark.integration
+def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Resource) -> None:
+    wanted = request(kafka, plan("offset"))
+    deployed.create(wanted)
+    send(kafka, "offset.events", b"1", b"2", b"3")
+    consumer = Consumer({**administrator(kafka), "group.id": wanted["group"]})
+    consumer.commit(offsets=[TopicPartition("offset.events", 0, 2)], asynchronous=False)
+    consumer.close()
+    deployed.update(request(kafka, plan("offset", hours=24)))
+    assert kafka.committed_offset(wanted["group"], "offset.events") == 2
+
+
+@pytest.mark.integration
+def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Resource) -> None:
+    """A sink that has waited for its first record since before there was this resource."""
+    wanted = request(kafka, plan("members"))
+    kafka.create_topics(plan("members"))
+    member = Consumer({**administrator(kafka), "group.id": wanted["group"], "auto.offset.reset": "earliest"})
+    member.subscribe(["members.events"])
+    while not member.assignment():
+        member.poll(0.1)
+    try:
+        deployed.create(wanted)
+        assert kafka.committed_offset(wanted["group"], "members.events") is None
+    finally:
+        member.close()
+
+
+def test_it_logs_in_to_msk_by_iam_and_keeps_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
+    settings = topics.connection("b-1.example:9098")
+    assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
+    assert isinstance(settings["oauth_cb"], Login)
+    assert settings["log_level"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"topics": [{"name": "a"}]}, "Request: topics: not a topic: KeyError('partitions')"),
+        ({"topics": [plan("a")[0].as_request() | {"partitions": 0}]}, "Request: topics: topic a.events: partitions"),
+        ({"group": 5}, "Request: group must be of type str"),
+        ({"more": 1}, "Request: there is no more"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_at_once(
+    unconnected: Resource, changes: dict[str, Any], reason: str
+) -> None:
+    wanted = {"bootstrapServers": "b", "topics": [plan("a")[0].as_request()], "group": "g", "groupTopic": "a.events"}
+    assert failing(unconnected, wanted | changes).startswith(reason)
+
+
+def test_a_deletion_needs_neither_brokers_nor_a_request_that_it_knows(
+    unconnected: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreachable: Callable[[str], dict[str, Any]] = lambda _servers: pytest.fail("it asked Kafka")  # noqa: E731
+    monkeypatch.setattr(topics, "connection", unreachable)
+    unconnected.properties, unconnected.physical_id = {"Request": '{"of": "a newer version"}'}, "a.events/topics"
+    unconnected.delete()
