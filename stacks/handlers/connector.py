@@ -20,6 +20,7 @@ from stacks.handlers.connector_changes import (
 )
 from stacks.handlers.connector_offsets import check_offsets
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.redaction import hidden
 
 KIND = kafka_connect.Kind(
     what="connector",
@@ -201,7 +202,7 @@ def _change(
 
 def _reason(wanted: dict[str, Any], description: Any, what: str) -> str:
     """What failed, what MSK Connect says of it, and what the workers logged last."""
-    said = f"{description.get('code', 'no code')}: {description.get('message', 'no reason given')}"
+    said = hidden(f"{description.get('code', 'no code')}: {description.get('message', 'no reason given')}")
     return f"{what}: {said}; {connector_log.last_lines(wanted)}"
 
 

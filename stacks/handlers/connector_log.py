@@ -8,6 +8,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from stacks.handlers import framework
+from stacks.handlers.redaction import hidden
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
@@ -17,8 +18,6 @@ EVENTS = 200
 LINES = 8
 LINE_CHARACTERS = 240
 _TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
-# A worker may print a setting that its plugin didn't declare as a password.
-_SECRET = re.compile(r"(?i)([\w.]*(?:password|secret|token|credential)[\w.]*)(\s*[=:]\s*)\S+")
 
 
 @functools.cache
@@ -59,4 +58,6 @@ def _newest(group: str, connector: str) -> list[str]:
 
 
 def _shown(line: str) -> str:
-    return _SECRET.sub(r"\1\2[hidden]", line[:LINE_CHARACTERS])
+    # A worker may print a setting that its plugin didn't declare as a password. What is cut off may end a quotation,
+    # so it is looked at, too.
+    return hidden(line[: 4 * LINE_CHARACTERS])[:LINE_CHARACTERS]

@@ -7,6 +7,7 @@ import pytest
 from stacks.handlers import connector, framework, kafka_connect
 from tests.stacks.handlers.connector_requests import NAME, assert_as, configuration, provisioned, updates
 from tests.stacks.handlers.histories import Stack, World
+from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kafkaconnect_backend import DEATH, EARLY_DEATH, LOST, KafkaConnect
 
 BOTH_ORDERS = pytest.mark.parametrize("late_first", [True, False], ids=["late first", "late last"])
@@ -172,6 +173,24 @@ def test_throttling_is_waited_out(
     assert stack.update(changed).succeeded
     assert_as(connect, changed)
     throttle()
+    assert stack.destroy().succeeded
+    assert_gone(stack.world, connect)
+
+
+@pytest.mark.parametrize("seconds", [60, 500])
+def test_a_bucket_that_answers_nothing_for_minutes_is_waited_for(
+    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], records: MemoryStore, seconds: int
+) -> None:
+    until = 0.0
+    records.busy = lambda: stack.world.clock.seconds < until
+    assert stack.create(wanted).succeeded
+    before = stack.properties
+    stack.begin_update({**wanted, "capacity": provisioned(3)})
+    stack.world.run(60)
+    until = stack.world.clock.seconds + seconds
+    assert stack.roll_back(before).succeeded
+    assert_as(connect, wanted)
+    until = stack.world.clock.seconds + seconds
     assert stack.destroy().succeeded
     assert_gone(stack.world, connect)
 
