@@ -83,7 +83,7 @@ def read_status(platform: Platform) -> Status:
     expected = platform.expected()
     if not running and not expected:
         raise PlatformError(f"the platform in {platform.state_dir} is down: `make up` starts it")
-    silent = _silent(platform, running & expected)
+    silent = silent_services(platform, running & expected)
     restarts = read_restarts(platform.restarts_file) if SUPERVISOR in expected else {}
     services = [
         ServiceStatus(
@@ -114,7 +114,7 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
     ]
 
 
-def _silent(platform: Platform, running: set[str]) -> set[str]:
+def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if _is_stopped(platform.pid(name))}
     questions = {name: service.ready for name, service in platform.services.listening.items()}

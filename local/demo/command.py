@@ -13,7 +13,7 @@ from local.errors import PlatformError
 from local.platform import SUPERVISOR, Platform
 from local.reconcile import RECONCILE_TIMEOUT_S
 from local.reconcile import reconcile as compare_source_and_lake
-from local.status import read_status
+from local.status import read_status, silent_services
 
 # What is asked for the two sides.
 NEEDED = ("postgres", "s3")
@@ -45,7 +45,6 @@ def reconcile(
     with one_line_errors("reconcile"):
         platform = Platform(folder)
         source = platform.endpoints.source
-        platform.require(*NEEDED)
         _refuse_to_wait_in_vain(platform)
         if deep:
             outbox = compare_outbox(source, timeout_s=timeout_s)
@@ -62,7 +61,11 @@ def reconcile(
 
 
 def _refuse_to_wait_in_vain(platform: Platform) -> None:
-    """Raise PlatformError when there is no table yet and nobody who would make one."""
+    """Raise PlatformError when a side is away or hangs, or there is no table yet and nobody who would make one."""
+    platform.require(*NEEDED)
+    if silent := silent_services(platform, set(NEEDED)):
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in sorted(silent))
+        raise PlatformError(f"{', '.join(sorted(silent))} can't answer, stopped by a signal or hanging: see {logs}")
     if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
         raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `make up` starts it")
 

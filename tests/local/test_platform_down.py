@@ -37,6 +37,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr(Platform, "running", lambda _self: set(names))
     monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
+    monkeypatch.setattr(command, "silent_services", lambda _platform, _names: set())
     return names
 
 
@@ -84,6 +85,15 @@ def test_reconcile_names_what_it_misses_and_where_its_log_is(folder: Path, runni
         1,
         f"reconcile: s3 must run for that: `make up` starts what is dead (see {log})\n",
     )
+
+
+def test_reconcile_of_services_that_hang_is_one_line(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running |= {"postgres", "s3"}
+    monkeypatch.setattr(command, "silent_services", lambda _platform, names: names & {"s3"})
+    line = f"reconcile: s3 can't answer, stopped by a signal or hanging: see {folder / 'logs' / 's3.log'}\n"
+    assert reconcile(folder) == (1, "", line)
 
 
 def test_a_supervisor_alone_is_no_platform(folder: Path, running: set[str]) -> None:
