@@ -49,6 +49,9 @@ bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CD
 deploy: wheels certificates ## Review an environment and deploy what was reviewed (ENV=dev)
 	@$(BIN)/python -m operate.deployment deploy --env "$(or $(ENV),dev)"
 
+adopt: wheels node_modules/.ready ## After `make destroy`: take over what stayed, before the next `make deploy` (ENV=prod)
+	@$(BIN)/python -m operate.deployment adopt --env "$(or $(ENV),dev)"
+
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
 	@$(BIN)/python -m operate.deployment destroy --env "$(or $(ENV),dev)"
 
@@ -139,4 +142,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from operate import stack_states
+from operate.adopt import write_mappings
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
 from operate.review import find
@@ -56,6 +57,23 @@ def destroy(environment: Environment) -> int:
     with one_line(environment):
         stack_states.check_unprotected(session.client("cloudformation", config=QUICK), names)
     return _cdk("destroy", *names, "--app", str(synthesis.folder))
+
+
+def adopt(environment: Environment) -> int:
+    """Import what deleted stacks have left into new ones of their names, one by one; returns CDK's exit status."""
+    session = check_account(environment)
+    synthesis = synthesize(environment, CDK_OUT / environment.name)
+    with one_line(environment):
+        client = session.client("cloudformation", config=QUICK)
+        mappings = write_mappings(client, synthesis.templates, synthesis.folder)
+    if not mappings:
+        raise OperateError(f"nothing to adopt: no deleted stack of {environment.prefix} has kept anything that is free")
+    for stack, mapping in mappings.items():
+        print(f"{stack}: imports what {mapping.name} says", flush=True)
+        if status := _cdk("import", stack, "--app", str(synthesis.folder), "--resource-mapping", str(mapping)):
+            return status
+    print(f"adopted; `make deploy ENV={environment.name}` makes the rest", flush=True)
+    return 0
 
 
 def _cdk(command: str, *arguments: str) -> int:

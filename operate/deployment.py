@@ -1,4 +1,4 @@
-"""The commands that change or look at stacks: `python -m operate.deployment review|bootstrap|deploy|destroy`.
+"""The commands that change or look at stacks: `python -m operate.deployment review|bootstrap|deploy|destroy|adopt`.
 
 Apart from operate/cli.py, since importing CDK takes longer than what those commands do.
 """
@@ -46,6 +46,13 @@ def destroy_stacks(*, env: OnAws = "dev") -> None:
     """Delete the environment's stacks; what is kept by its removal policy stays."""
     with one_line_errors("destroy"):
         raise typer.Exit(deploy.destroy(settings.load(env)))
+
+
+@app.command("adopt")
+def adopt_kept(*, env: OnAws = "dev") -> None:
+    """Take over what deleted stacks of the environment have left, before it is deployed again."""
+    with one_line_errors("adopt"):
+        raise typer.Exit(deploy.adopt(settings.load(env)))
 
 
 if __name__ == "__main__":

@@ -145,3 +145,25 @@ def test_the_network_stays_where_kept_things_lie_in_it(
 def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:
     assert deploy.bootstrap(environment) == 0
     assert json.loads(called.read_text()) == ["bootstrap", "--no-notices", f"aws://{MOTO_ACCOUNT}/ap-southeast-2"]
+
+
+def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
+    called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mappings(_client: object, _templates: object, folder: Path) -> dict[str, Path]:
+        return {"dev-cdc-lake-lake": folder / "lake.json", "dev-cdc-lake-streaming": folder / "streaming.json"}
+
+    monkeypatch.setattr(deploy, "write_mappings", mappings)
+    monkeypatch.setenv("STATUS", "3")
+    assert deploy.adopt(environment) == 3
+    folder = called.parent / "cdk.out" / "dev"
+    mapping = ["--resource-mapping", str(folder / "lake.json")]
+    expected = ["import", "--no-notices", "dev-cdc-lake-lake", "--app", str(folder), *mapping]
+    assert json.loads(called.read_text()) == expected
+
+
+def test_nothing_to_adopt_is_said(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
+    with pytest.raises(OperateError, match="nothing to adopt"):
+        deploy.adopt(environment)
+    assert not called.exists()

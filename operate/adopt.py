@@ -1,0 +1,82 @@
+"""Takes over what an environment's deleted stacks have left: CloudFormation imports it into new stacks of their names.
+
+What stays after `make destroy` has fixed names, so that a new deployment would fail on each. CloudFormation still knows
+what a deleted stack has kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a file that
+says which resource is which. What is kept needs nothing that went (tests/stacks/test_kept.py), so it can be imported
+alone; the next `make deploy` makes the rest.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from operate.changes.update_rules import schema
+from operate.errors import OperateError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+KEPT = "DELETE_SKIPPED"
+Mapped = dict[str, dict[str, str]]
+
+
+def write_mappings(
+    client: "CloudFormationClient", templates: Mapping[str, Mapping[str, Any]], folder: Path
+) -> dict[str, Path]:
+    """Write a file of what each deleted stack has kept, for `cdk import --resource-mapping`; return them by stack.
+
+    Stacks that are there, or have kept nothing, are left out. Raises OperateError where something kept has no place in
+    the template any more, because its import would be forgotten.
+    """
+    written = {}
+    for stack, template in templates.items():
+        if _exists(client, stack) or not (found := _mapping(client, stack, template["Resources"])):
+            continue
+        written[stack] = folder / f"{stack}.kept.json"
+        written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return written
+
+
+def _mapping(client: "CloudFormationClient", stack: str, resources: Mapping[str, Any]) -> Mapped:
+    found: Mapped = {}
+    for logical_id, type_, physical_id in _kept(client, stack):
+        if resources.get(logical_id, {}).get("Type") != type_:
+            raise OperateError(
+                f"{stack} has kept {logical_id} ({type_}, {physical_id}), which its template doesn't have now: check "
+                "out the version that was deployed last, or delete that by hand"
+            )
+        [identifier] = schema(type_)["primaryIdentifier"]
+        found[logical_id] = {identifier.removeprefix("/properties/"): physical_id}
+    return found
+
+
+def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str, str]]:
+    """What the stack of that name that was deleted last has left: logical id, type, physical id."""
+    pages = client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
+    deleted = [each for page in pages for each in page["StackSummaries"] if each["StackName"] == stack]
+    if not deleted:
+        return
+    # An empty stack of a failed attempt may have come after the one that kept things.
+    for summary in sorted(deleted, key=lambda each: each["DeletionTime"], reverse=True):
+        resources = client.get_paginator("list_stack_resources").paginate(StackName=summary["StackId"])
+        kept = [
+            (each["LogicalResourceId"], each["ResourceType"], each["PhysicalResourceId"])
+            for page in resources
+            for each in page["StackResourceSummaries"]
+            if each["ResourceStatus"] == KEPT
+        ]
+        if kept:
+            yield from kept
+            return
+
+
+def _exists(client: "CloudFormationClient", stack: str) -> bool:
+    try:
+        return bool(client.describe_stacks(StackName=stack)["Stacks"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
+            return False
+        raise
