@@ -12,6 +12,7 @@ import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
 # isort: split
 from aws_cdk import App, Environment, Tags
 
+from plugins.versions import VersionsError
 from stacks import environment as settings
 from stacks.connectors import ConnectorsStack
 from stacks.database import DatabaseStack
@@ -90,7 +91,7 @@ def main() -> int:
         if outdir:
             shutil.rmtree(outdir, ignore_errors=True)
         assembly = build(environment, outdir=outdir, validate=by_cdk).synth()
-    except (settings.EnvironmentFileError, WheelError) as error:
+    except (settings.EnvironmentFileError, VersionsError, WheelError) as error:
         print(error, file=sys.stderr)
         return 1
     if outdir:

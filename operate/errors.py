@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import typer
 
 from local.errors import PlatformError
+from plugins.versions import VersionsError
 from stacks.environment import EnvironmentFileError
 from stacks.wheels import WheelError
 
@@ -26,7 +27,7 @@ def one_line_errors(command: str) -> Iterator[None]:
         # Whoever read the output has enough of it: `make tail … | head`. Python would complain again when it flushes.
         sys.stdout = None
         sys.exit(0)
-    except (OperateError, EnvironmentFileError, PlatformError, WheelError, OSError) as error:
+    except (OperateError, EnvironmentFileError, PlatformError, VersionsError, WheelError, OSError) as error:
         typer.echo(f"{command}: {error}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:

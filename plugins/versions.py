@@ -13,6 +13,10 @@ COORDINATE_PARTS = 5
 MAVEN_CENTRAL = "repo1.maven.org"
 
 
+class VersionsError(ValueError):
+    """versions.toml is missing or wrong; one line that names the file and the entry."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Release:
     """One file of a project's release. Raises ValueError naming what is wrong.
@@ -86,22 +90,30 @@ class Versions:
 
 
 def load_versions(path: Path = VERSIONS_TOML) -> Versions:
-    """Read and check versions.toml. Raises ValueError naming the entry that is missing or wrong."""
-    tables = tomllib.loads(path.read_text())
+    """Read and check versions.toml. Raises VersionsError naming the entry that is missing or wrong."""
+    shown = path.name
     try:
-        debezium = tables["debezium"]
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise VersionsError(f"{shown}: not TOML: {error}") from None
+    except OSError as error:
+        raise VersionsError(
+            f"{shown}: can't be read: {error.strerror}; `git checkout {shown}` brings it back"
+        ) from None
+    try:
+        debezium = _table(tables, "debezium")
         versions = Versions(
-            debezium=MavenRelease.of(debezium["coordinate"], **_pin(debezium)),
-            lenses_s3=_release(tables["lenses-s3"]),
-            config_provider=_release(tables["config-provider"]),
-            softether=_release(tables["softether"]),
+            debezium=MavenRelease.of(_text(debezium, "coordinate"), **_pin(debezium)),
+            lenses_s3=_release(_table(tables, "lenses-s3")),
+            config_provider=_release(_table(tables, "config-provider")),
+            softether=_release(_table(tables, "softether")),
         )
         # KCQL is written for the sink's version, so that one has to compare.
         parse_version(versions.lenses_s3.version)
     except KeyError as missing:
-        raise ValueError(f"{path.name}: {missing} is missing") from None
+        raise VersionsError(f"{shown}: {missing} is missing") from None
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
+        raise VersionsError(f"{shown}: {error}") from None
     return versions
 
 
@@ -119,9 +131,25 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def _release(table: dict[str, Any]) -> Release:
-    return Release(version=table["version"], url=table["url"], **_pin(table))
+    return Release(version=_text(table, "version"), url=_text(table, "url"), **_pin(table))
 
 
 def _pin(table: dict[str, Any]) -> dict[str, Any]:
-    sha256 = table["sha256"].strip() or None
-    return {"size": table["size"] if sha256 else None, "sha256": sha256}
+    sha256, size = _text(table, "sha256").strip() or None, table["size"]
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise ValueError(f"size must be a number of bytes, not {size!r}")
+    return {"size": size if sha256 else None, "sha256": sha256}
+
+
+def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
+    table = tables[name]
+    if not isinstance(table, dict):
+        raise ValueError(f"{name!r} must be a table, [{name}], not {table!r}")
+    return table
+
+
+def _text(table: dict[str, Any], key: str) -> str:
+    text = table[key]
+    if not isinstance(text, str):
+        raise ValueError(f"{key} must be text in quotes, not {text!r}")
+    return text

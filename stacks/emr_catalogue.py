@@ -26,6 +26,19 @@ RELEASES = {
 
 APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
 
+# MB for YARN's containers by default (EMR release guide, "Task configuration", yarn.nodemanager.resource.memory-mb).
+YARN_MEMORY_MB = {
+    "m5.xlarge": 12_288,
+    "m5.2xlarge": 24_576,
+    "m5.4xlarge": 57_344,
+    "m6g.xlarge": 12_288,
+    "m6g.2xlarge": 24_576,
+    "m6g.4xlarge": 57_344,
+    "r5.xlarge": 24_576,
+    "r5.2xlarge": 57_344,
+    "r5.4xlarge": 122_880,
+}
+
 # EMR management guide, "Supported instance types", of those that EC2 offers in the region. In these families EMR starts
 # at xlarge: there is no m5.large.
 INSTANCE_TYPES = {

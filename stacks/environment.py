@@ -1,18 +1,20 @@
 """What one environment decides: `environments/<name>.toml`, typed and checked before anything is synthesized.
 
 Each section of the file is a class here and each key an attribute of the same name. What a single value can't show to
-be wrong, such as two settings that don't go together, is refused in stacks/rules.py.
+be wrong, such as two settings that don't go together, is refused in stacks/rules/.
 """
 
 import re
 import tomllib
+from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
+from plugins.versions import VersionsError
 from stacks import rules
 
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
@@ -45,6 +47,12 @@ Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
 VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]
+
+
+# Spark's, in GiB or MiB.
+MEMORY = r"^[1-9]\d{0,5}[gm]$"
+# A file's name, not a path to somewhere else.
+FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 
 class Network(Section):
@@ -145,7 +153,7 @@ class Connectors(Section):
 
 
 class Lake(Section):
-    """Buckets and the Glue database; days after which objects expire."""
+    """Buckets, Glue's database (`<environment>_datalake` unless it is given), and days after which objects expire."""
 
     database: Identifier
     landing_expiry_days: Annotated[int, Field(ge=1)]
@@ -169,15 +177,15 @@ class Table(Section):
 
     name: Identifier
     topic: str
-    schema_file: Annotated[str, Field(alias="schema")]
-    properties: str
+    schema_file: Annotated[str, Field(alias="schema", pattern=FILE_NAME)]
+    properties: Annotated[str, Field(pattern=FILE_NAME)]
     path: Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_/-]*[a-z0-9_]$")]
     table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"]
     operation: Literal["UPSERT", "INSERT", "BULK_INSERT"] = "UPSERT"
     source_ordering_field: str = "__lsn"
     sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
-    driver_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "2g"
-    executor_memory: Annotated[str, Field(pattern=r"^[1-9]\d*[gm]$")] = "4g"
+    driver_memory: Annotated[str, Field(pattern=MEMORY)] = "2g"
+    executor_memory: Annotated[str, Field(pattern=MEMORY)] = "4g"
     executors: Annotated[int, Field(ge=1, le=100)] = 1
     configuration: dict[str, str] = {}
 
@@ -211,6 +219,15 @@ class Environment(Section):
     tables: Annotated[tuple[Table, ...], Field(strict=False, min_length=1)]
     monitoring: Monitoring
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_its_own(cls, values: Any) -> Any:
+        """What no two environments of an account and region may share begins with the environment's name."""
+        lake = values.get("lake") if isinstance(values, dict) else None
+        if isinstance(lake, dict) and "database" not in lake:
+            return values | {"lake": {"database": f"{values.get('name')}_datalake"} | lake}
+        return values
+
     @property
     def prefix(self) -> str:
         """What every name of this environment begins with."""
@@ -225,24 +242,61 @@ def load(name: str, folder: Path = ENVIRONMENTS) -> Environment:
     """Read and check `<folder>/<name>.toml`. Raises EnvironmentFileError, one line per problem."""
     path = folder / f"{name}.toml"
     shown = f"{folder.name}/{path.name}"
-    there = sorted(file.stem for file in folder.glob("*.toml"))
+    there = sorted(file.stem for file in folder.glob("*.toml") if file.is_file())
     if name not in there:
-        raise EnvironmentFileError(f"{shown}: no such environment; there are {', '.join(there) or 'none'}")
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EnvironmentFileError(f"{shown}: not TOML: {error}") from None
+        folder_of_that_name = " (it is a folder: an environment is a file)" if path.is_dir() else ""
+        known = ", ".join(there) or "none"
+        raise EnvironmentFileError(f"{shown}: no such environment{folder_of_that_name}; there are {known}")
+    values = _values(path, shown)
     if "name" in values:
         raise EnvironmentFileError(f"{shown}: name: the environment's name is that of its file; take this key out")
     try:
         environment = Environment.model_validate({"name": name} | values)
+        problems = [f"{key}: {reason}" for key, reason in (*rules.broken(environment), *_shared(environment, folder))]
     except ValidationError as error:
         problems = [f"{_key(problem['loc'])}: {_reason(problem)}" for problem in error.errors()]
-    else:
-        problems = [f"{key}: {reason}" for key, reason in rules.broken(environment)]
+    except VersionsError as error:
+        raise EnvironmentFileError(str(error)) from None
     if problems:
-        raise EnvironmentFileError("\n".join(f"{shown}: {problem}" for problem in problems))
+        raise EnvironmentFileError("\n".join(f"{shown}: {_one_line(problem)}" for problem in problems))
     return environment
+
+
+def _values(path: Path, shown: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise EnvironmentFileError(f"{shown}: not TOML: {error}") from None
+    except OSError as error:
+        raise EnvironmentFileError(f"{shown}: can't be read: {error.strerror}") from None
+    except RecursionError:
+        raise EnvironmentFileError(f"{shown}: not TOML that can be read: it is nested too deep") from None
+
+
+def _shared(environment: Environment, folder: Path) -> Iterator[tuple[str, str]]:
+    """Names that no two environments of an account and region may have, of those that don't begin with their own."""
+    for path in sorted(folder.glob("*.toml")):
+        if path.stem == environment.name or not path.is_file():
+            continue
+        try:
+            other = _values(path, path.name)
+        except EnvironmentFileError:
+            # What is wrong with another file is said to who wants that one.
+            continue
+        lake = other.get("lake")
+        theirs = lake.get("database", f"{path.stem}_datalake") if isinstance(lake, dict) else None
+        same_place = (other.get("account"), other.get("region")) == (environment.account, environment.region)
+        if same_place and theirs == environment.lake.database:
+            yield (
+                "lake.database",
+                f"{theirs!r} is that of {path.name}, too, in the same account and region: choose another name, such as "
+                f"{environment.name}_datalake",
+            )
+
+
+def _one_line(text: str) -> str:
+    """Write what would end a line, or move the cursor, as Python does."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def _key(location: tuple[int | str, ...]) -> str:

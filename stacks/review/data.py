@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from stacks import production
 from stacks.review.template import Subject, as_list, plain_text, request_of, written
 
 STATEFUL = frozenset(
@@ -16,9 +17,6 @@ STATEFUL = frozenset(
     }
 )
 KEPT = frozenset({"Retain", "Snapshot", "RetainExceptOnCreate"})
-# Days. A weekend and a holiday pass before someone looks; a month of logs is what an inquiry begins with.
-PRODUCTION_BACKUPS = 7
-PRODUCTION_LOGS = 30
 _BLOCKED = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 _BUCKET_WAYS_OUT = ("AccelerateConfiguration", "CorsConfiguration", "NotificationConfiguration", "WebsiteConfiguration")
 
@@ -76,8 +74,8 @@ def _cluster(subject: Subject) -> Iterator[str]:
     if subject.facts.production and not _is_protected(subject):
         yield "isn't protected against deletion, by DeletionProtection or by a Custom::ProtectedDatabase that names it"
     days = subject.get("BackupRetentionPeriod")
-    if subject.facts.production and not (isinstance(days, int) and days >= PRODUCTION_BACKUPS):
-        yield f"keeps its backups for {days} days: production needs {PRODUCTION_BACKUPS} or more"
+    if subject.facts.production and not (isinstance(days, int) and days >= production.BACKUP_DAYS):
+        yield f"keeps its backups for {days} days: production needs {production.BACKUP_DAYS} or more"
 
 
 def _is_protected(subject: Subject) -> bool:
@@ -197,8 +195,8 @@ def logs_kept(subject: Subject) -> Iterator[str]:
     days = subject.get("RetentionInDays")
     if not isinstance(days, int):
         yield "keeps its events for ever: set RetentionInDays"
-    elif subject.facts.production and days < PRODUCTION_LOGS:
-        yield f"keeps its events for {days} days: production needs {PRODUCTION_LOGS} or more"
+    elif subject.facts.production and days < production.LOG_DAYS:
+        yield f"keeps its events for {days} days: production needs {production.LOG_DAYS} or more"
 
 
 def keys_rotate(subject: Subject) -> Iterator[str]:

@@ -7,6 +7,7 @@ from io import BytesIO
 import pytest
 
 from local.jars import jar_folder
+from plugins import source_properties
 from plugins.connectors import SourceSettings, source_connector
 
 pytestmark = pytest.mark.integration
@@ -55,6 +56,13 @@ def test_debezium_knows_every_property_of_the_source(class_files: bytes) -> None
     assert unknown == {f"database.{part}" for part in ("hostname", "port", "dbname", "user", "password")}
     for name in unknown:
         assert is_constant(name.removeprefix("database."), class_files)
+
+
+def test_debezium_knows_every_property_that_the_rules_refuse(class_files: bytes) -> None:
+    names = {*source_properties.LOSING, *source_properties.CONTRADICTIONS}
+    ours = {name for name in names if not name.startswith(CONNECT) and name != "errors.tolerance"}
+    assert len(ours) > 18
+    assert {name for name in ours if not is_constant(name, class_files)} == set()
 
 
 @pytest.mark.parametrize("name", ["database.server.name", "delete.handling.mode", "schema.include"])

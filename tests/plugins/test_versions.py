@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from local.jars import JARS_LOCK
-from plugins.versions import MavenRelease, Release, load_versions, parse_version
+from plugins.versions import MavenRelease, Release, VersionsError, load_versions, parse_version
 
 SHA256 = "0123456789abcdef" * 4
 PINNED = f"""
@@ -98,3 +98,30 @@ def test_a_sink_version_that_kcql_cannot_compare_is_refused(tmp_path: Path) -> N
 def test_versions_compare_as_numbers() -> None:
     assert parse_version("11.7.2") > parse_version("7.0.0") > parse_version("6.10")
     assert Release(version="1.0", url="https://x/x-1.0.zip", size=1, sha256=SHA256).pinned
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[debezium", "not TOML"),
+        ("debezium = 1", "'debezium' must be a table"),
+        ("\n".join(f"[{name}]\nsize = 1" for name in ("debezium", "lenses-s3")), "'coordinate' is missing"),
+    ],
+)
+def test_a_file_that_is_malformed_is_one_line(tmp_path: Path, content: str, reason: str) -> None:
+    (tmp_path / "versions.toml").write_text(content)
+    with pytest.raises(VersionsError, match=f"^versions.toml: .*{reason}") as caught:
+        load_versions(tmp_path / "versions.toml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new"), [("size = 0", 'size = "0"'), ('sha256 = ""', "sha256 = 0")])
+def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, old: str, new: str) -> None:
+    (tmp_path / "versions.toml").write_text(PINNED.replace(old, new))
+    with pytest.raises(VersionsError, match=r"^versions.toml: (size|sha256) must be"):
+        load_versions(tmp_path / "versions.toml")
+
+
+def test_a_file_that_isnt_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(VersionsError, match=r"^versions\.toml: can't be read: No such file"):
+        load_versions(tmp_path / "versions.toml")

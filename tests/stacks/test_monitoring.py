@@ -130,7 +130,7 @@ def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     for name in ("commit-age-cdc_events", "quarantined-events-cdc_events"):
         alarm = alarms(dev)[name]
         assert alarm["MetricName"] in published
-        assert (alarm["Namespace"], dimensions(alarm)) == ("dev-cdc-lake", {"table": "datalake.cdc_events"})
+        assert (alarm["Namespace"], dimensions(alarm)) == ("dev-cdc-lake", {"table": "dev_datalake.cdc_events"})
     shown = set(re.findall(r'"dev-cdc-lake","(\w+)","table"', dashboard(dev)))
     assert shown
     assert shown <= published

@@ -213,7 +213,7 @@ def test_a_job_reads_the_landing_and_writes_the_lake(prod: Synthesized) -> None:
 
 def test_a_job_keeps_the_tables_of_one_database(dev: Synthesized) -> None:
     glue = "arn:aws:glue:ap-southeast-2:111111111111"
-    expected = {f"{glue}:catalog", f"{glue}:database/datalake", f"{glue}:table/datalake/*"}
+    expected = {f"{glue}:catalog", f"{glue}:database/dev_datalake", f"{glue}:table/dev_datalake/*"}
     for action in ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable"):
         assert may(dev, "RolesNodes", action) == expected
     everything = {action for statement in statements(dev, "RolesNodes") for action in statement["Action"]}

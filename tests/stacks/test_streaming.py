@@ -68,14 +68,28 @@ def test_the_configuration_is_code_and_no_topic_is_made_for_whoever_asks(environ
     }
 
 
-@pytest.mark.parametrize(("zones", "replicas", "in_sync"), [(2, 2, 1), (3, 3, 2)])
-def test_one_broker_may_be_away_and_no_acknowledged_event_is_lost(zones: int, replicas: int, in_sync: int) -> None:
+def _check_replication(zones: int, replicas: int, in_sync: int) -> None:
     properties = server_properties(zones)
     assert properties["default.replication.factor"] == str(replicas)
     assert properties["offsets.topic.replication.factor"] == str(replicas)
     assert properties["min.insync.replicas"] == str(in_sync)
     assert in_sync < replicas
     assert properties["unclean.leader.election.enable"] == "false"
+
+
+def test_one_of_three_replicas_may_be_lost_and_every_acknowledged_event_is_on_another() -> None:
+    _check_replication(3, 3, 2)
+
+
+def test_one_of_two_replicas_may_be_away_but_an_event_acknowledged_then_is_on_one_disk_alone() -> None:
+    """Why production wants three zones (stacks/rules/production.py)."""
+    _check_replication(2, 2, 1)
+
+
+def test_production_has_three_replicas_in_three_zones() -> None:
+    settings = load("prod")
+    assert len(set(settings.availability_zones)) == 3
+    assert server_properties(len(settings.availability_zones))["min.insync.replicas"] == "2"
 
 
 def test_brokers_and_both_connectors_agree_on_the_largest_event(environment: tuple[str, Synthesized]) -> None:

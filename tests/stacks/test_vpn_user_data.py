@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.rules import VPN_CLIENTS
+from stacks.rules.network import VPN_CLIENTS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "stacks" / "userdata" / "softether.sh"
 SECRETS = {"psk-arn": "PreSharedKey123", "admin-arn": "AdminPassword456", "user-arn": "UserPassword789"}

@@ -1,0 +1,25 @@
+"""Settings that are fine each by itself and wrong together, or that AWS would refuse only after minutes of deploying.
+
+Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
+"""
+
+from typing import TYPE_CHECKING
+
+from stacks.rules import connectors, network, production, services, tables
+from stacks.rules.problem import Problem, Rule
+
+if TYPE_CHECKING:
+    from stacks.environment import Environment
+
+RULES: tuple[Rule, ...] = (
+    *network.RULES,
+    *production.RULES,
+    *services.RULES,
+    *connectors.RULES,
+    *tables.RULES,
+)
+
+
+def broken(environment: "Environment") -> list[Problem]:
+    """Return what the rules refuse in this environment, as (key, reason)."""
+    return [problem for rule in RULES for problem in rule(environment)]

@@ -1,0 +1,33 @@
+"""Environment files for tests to change."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stacks.environment import ENVIRONMENTS, EnvironmentFileError, load
+
+
+def copied(tmp_path: Path) -> Path:
+    """A folder of environments that a test may change."""
+    shutil.copytree(ENVIRONMENTS, tmp_path / "environments")
+    return tmp_path / "environments"
+
+
+def change(folder: Path, name: str, section: str, line: str) -> None:
+    """Set a line in a section ("" for the top, "tables" for the first table), in place of the one with its key."""
+    path = folder / f"{name}.toml"
+    lines = path.read_text().splitlines()
+    starts = [number for number, text in enumerate(lines) if text in (f"[{section}]", f"[[{section}]]")]
+    start = starts[0] + 1 if section else 0
+    end = next((number for number in range(start, len(lines)) if lines[number].startswith("[")), len(lines))
+    key = line.partition(" =")[0]
+    kept = [text for text in lines[start:end] if not text.startswith(f"{key} =")]
+    path.write_text("\n".join([*lines[:start], line, *kept, *lines[end:]]) + "\n")
+
+
+def refusal(folder: Path, name: str) -> str:
+    """What is said of an environment that is refused."""
+    with pytest.raises(EnvironmentFileError) as caught:
+        load(name, folder)
+    return str(caught.value)
