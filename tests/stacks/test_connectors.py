@@ -4,9 +4,11 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import botocore.session
+import cfnlint
 import pytest
 from botocore.validate import validate_parameters
 
@@ -15,6 +17,7 @@ from plugins.connectors import sink_connector, source_connector
 from stacks.connector_settings import sink_settings, source_settings
 from stacks.connectors import properties_file
 from stacks.environment import load
+from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from stacks.review import plain_text, request_of
@@ -304,3 +307,30 @@ def test_failed_tasks_of_both_connectors_are_looked_after_every_five_minutes(
         for arn in statement["Resource"]
     }
     assert restartable == {f"{connector}/*" for connector in connectors}
+
+
+def native(type_: str) -> dict[str, Any]:
+    """CloudFormation's schema of a type, as cfn-lint carries it."""
+    schemas = Path(cfnlint.__file__).parent / "data" / "schemas"
+    by_type = json.loads((schemas / "providers" / "ap-southeast-2.json").read_text())
+    schema: dict[str, Any] = json.loads((schemas / "resources" / f"{by_type[type_]}.json").read_text())
+    return schema
+
+
+def in_place(schema: dict[str, Any]) -> set[str]:
+    """What a type changes without making it anew."""
+    fixed = {path.removeprefix("/properties/") for path in schema["createOnlyProperties"]}
+    shown = {path.removeprefix("/properties/") for path in schema["readOnlyProperties"]}
+    return set(schema["properties"]) - fixed - shown
+
+
+def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> None:
+    """docs/decisions/0050: when these differ, so does what the handlers are there for."""
+    connector_schema = native("AWS::KafkaConnect::Connector")
+    assert in_place(connector_schema) == {"Capacity", "ConnectorConfiguration", "Tags"}
+    assert connector_schema["replacementStrategy"] == "delete_then_create"
+    assert in_place(native("AWS::KafkaConnect::CustomPlugin")) == {"Tags"}
+    assert in_place(native("AWS::KafkaConnect::WorkerConfiguration")) == {"Tags"}
+    properties = {name[0].lower() + name[1:] for name in connector_schema["properties"]}
+    ours = {*FIXED, *WORKER_SETTINGS, CONFIGURATION, "connectorName", "connectorDescription", "tags", "connectorArn"}
+    assert properties == ours
