@@ -138,7 +138,7 @@ def _print_endpoints(platform: Platform) -> None:
     login = f"-h {here.source['host']} -p {here.source['port']} -U {here.source['user']} {here.source['dbname']}"
     rows = (
         ("source", f"PGPASSFILE={_relative(platform.password_file)} {psql} {login}"),
-        ("Kafka", f"{here.bootstrap_servers}, topic {here.topic}"),
+        ("Kafka", f"{here.bootstrap_servers}, topic {here.topic}, login in {_relative(here.kafka_reader)}"),
         ("Connect", f"{here.connect_url}/connectors"),
         ("S3", f"{here.s3_endpoint} (no credentials), landing in s3://{here.landing_bucket}, lake in {here.lake_uri}"),
         ("Glue", f"{here.aws_endpoint} (and Secrets Manager)"),

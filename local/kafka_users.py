@@ -48,9 +48,13 @@ class KafkaUsers:
         """Return a user's login as JAAS has it."""
         return f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
 
+    def client_path(self, user: str) -> Path:
+        """Name the file that `client_file` writes."""
+        return self.folder / f"{user}.properties"
+
     def client_file(self, user: str, bootstrap_servers: str) -> Path:
         """Write what librdkafka's clients need to connect as a user (`kcat -F` reads it, too); return the file."""
-        path = self.folder / f"{user}.properties"
+        path = self.client_path(user)
         properties = {"bootstrap.servers": bootstrap_servers, **self.login(user)}
         write_private(path, "".join(f"{name}={value}\n" for name, value in properties.items()))
         return path

@@ -6,12 +6,15 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local import ports, state
-from local.errors import LockedError, LostChangesError, PlatformError
+from local.errors import CancelledError, LockedError, LostChangesError, PlatformError
 from local.flow import ROOT, Flow
+from local.kafka_denials import Denial, denials
+from local.kafka_roles import READER
 from local.lake import Lake
 from local.postgres import ConnectionParameters, Postgres
 from local.processes import Command, Processes
@@ -88,9 +91,10 @@ class Platform:
             if "connect" not in before:
                 services.connect.install_plugins()
             self._write_password_file(services.endpoints.source)
+            services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             flow = self._flow(services)
             try:
-                with Startup(self.processes.cancelled, progress) as startup:
+                with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
                     self._run_steps(startup, services, flow)
             except BaseException:
                 with uninterrupted():
@@ -206,6 +210,23 @@ class Platform:
                 self._stop([SUPERVISOR], silent)
                 stack.enter_context(self.lock.held())
             yield
+
+    def denials(self, since: datetime | None = None) -> list[Denial]:
+        """Name the rights on Kafka that a role lacked, since a time or in the last minute."""
+        return denials(self.processes.log_file("kafka"), since=since)
+
+    @contextlib.contextmanager
+    def _denials_named(self) -> Iterator[None]:
+        """Put in front of an error what Kafka has denied meanwhile: the clients say less of it."""
+        started = datetime.now(UTC)
+        try:
+            yield
+        except CancelledError:
+            raise
+        except PlatformError as error:
+            if denied := self.denials(started):
+                raise PlatformError("; ".join([*map(str, denied), str(error)])) from error
+            raise
 
     @property
     def _record(self) -> Path:

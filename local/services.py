@@ -10,7 +10,7 @@ from db.preflight import CONNECTOR_ROLE
 from local.aws import Aws
 from local.connect import Connect
 from local.kafka import Kafka
-from local.kafka_roles import ROLES, WORKER
+from local.kafka_roles import READER, ROLES, WORKER
 from local.kafka_users import KafkaUsers
 from local.lake import Lake, local_s3_options
 from local.ports import HOST
@@ -69,11 +69,12 @@ class Service(Protocol):
 class Endpoints:
     """How to reach the platform. `source` and `kafka` hold the superusers' passwords, so they aren't printed.
 
-    `kafka` is what librdkafka's clients connect with.
+    `kafka` is what librdkafka's clients connect with, `kafka_reader` a file with the same for who may only read.
     """
 
     source: ConnectionParameters = field(repr=False)
     kafka: Mapping[str, str] = field(repr=False)
+    kafka_reader: Path
     bootstrap_servers: str
     topic: str
     connect_url: str
@@ -133,6 +134,7 @@ class Services:
         return Endpoints(
             source=self.postgres.connection_parameters(self.options.database),
             kafka=self.kafka.client(),
+            kafka_reader=self.kafka.users.client_path(READER),
             bootstrap_servers=self.kafka.bootstrap_servers,
             topic=TOPIC,
             connect_url=self.connect.url,

@@ -187,7 +187,7 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
 
 def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
     """Say what is wrong with the connectors and the slot, as far as those can be asked."""
-    problems = []
+    problems = [str(denial) for denial in platform.denials()]
     asked = {"postgres", "kafka", "connect", "s3"}
     if asked <= answering and (lost := _value(platform.flow.lost_changes)):
         # The cause, before what follows from it.

@@ -26,6 +26,13 @@ NOT_OWNER = frozenset(
         KafkaError._ASSIGNMENT_LOST,
     }
 )
+DENIED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
 PASSING = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,

@@ -17,7 +17,7 @@ from local.sink.batch import Batch
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import MalformedValueError, RevokedError, SinkError, StoreUnavailableError, UnavailableError
 from local.sink.layout import Layout
-from local.sink.member import Member
+from local.sink.member import DENIED, Member
 from local.sink.patience import Patience
 from local.sink.progress import Gap, Progress
 from local.sink.settings import TaskSettings
@@ -160,7 +160,8 @@ class SinkTask:
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) and partition is not None:
             LOG.warning("%s[%d]: the log doesn't hold the next offset any more", self._topic, partition)
             self._restart(partition)
-        elif error.fatal():
+        elif error.fatal() or error.code() in DENIED:
+            # As the connector's task: waiting gives nobody a right.
             raise SinkError(f"Kafka: {error.str()}")
         else:
             LOG.warning("Kafka: %s", error.str())

@@ -20,13 +20,14 @@ from psycopg2 import sql
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.kafka_roles import ROLES
+from local.flow import Flow
+from local.kafka_roles import ROLES, SINK
 from local.kafka_users import ADMIN
 from local.platform import SUPERVISOR, Platform
 from local.postgres import ConnectionParameters
 from local.processes import Processes
 from local.restarts import read_restarts
-from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, PlatformOptions
+from local.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, TOPIC, PlatformOptions
 from local.sink.values import line
 from local.startup import StepState
 from local.state import passwords
@@ -300,6 +301,25 @@ def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) ->
     # The connector's heartbeat does what is queued.
     eventually(lambda: len(landed(platform)) > before)
     assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
+
+
+def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill(platform, "sink")
+    execute(platform.endpoints.source, "UPDATE datalake.orders SET ship_city = ship_city || '.' WHERE order_id = 10249")
+    rights = platform.flow.rights
+    lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
+    assert len(lacking) < len(rights)
+    monkeypatch.setattr(Flow, "rights", lacking)
+    with pytest.raises(
+        PlatformError, match=rf"^Kafka denies {SINK} READ on topic {TOPIC} \(Fetch\): plugins/kafka_acc"
+    ):
+        platform.up()
+    assert line_about(platform, f"Kafka denies {SINK} READ on topic {TOPIC} (Fetch): ")
+    monkeypatch.undo()
+    platform.up()
+    assert platform.flow.sink_offset() == platform.topic.bounds()[1]
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
