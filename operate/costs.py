@@ -8,6 +8,9 @@ from operate.prices import HOUR, Price, Prices
 from stacks.environment import Environment
 
 EC2 = "ec2"
+DAYS_PER_MONTH = 30.4
+# stacks/provider.py's.
+FUNCTIONS_RETENTION_DAYS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,8 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
         *_connectors(environment, bill),
         *_processing(environment, bill),
         *_lake(bill),
-        *_shared(bill),
+        *_logs(environment, bill),
+        *_shared(environment, bill),
     ]
 
 
@@ -206,12 +210,47 @@ def _lake(bill: _Bill) -> Iterator[Item]:
     yield bill.line(part, "S3 requests, thousands", usage.s3_requests_thousands, "s3.requests", assumed=True)
 
 
-def _shared(bill: _Bill) -> Iterator[Item]:
+def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """What each log group takes, by how many write to it, and how much of all that is kept."""
+    each, connectors = bill.prices.logs, environment.connectors
+    workers = connectors.source.workers + connectors.sink.workers
+    groups = (
+        ("flow log", each.address * _addresses(environment), environment.network.flow_log_retention_days),
+        ("Aurora's log", each.database * environment.database.instances, environment.database.log_retention_days),
+        ("brokers' log", each.broker * environment.streaming.brokers, environment.streaming.log_retention_days),
+        ("workers' log", each.worker * workers, connectors.log_retention_days),
+        ("functions' logs", each.functions, FUNCTIONS_RETENTION_DAYS),
+    )
+    for what, gb, _ in groups:
+        yield bill.line("logs", f"{what}, GB", gb, "logs.data", assumed=True)
+    kept = round(sum(gb * days / DAYS_PER_MONTH for _, gb, days in groups), 1)
+    yield bill.line("logs", "kept, GB", kept, "logs.storage", assumed=True)
+
+
+def _addresses(environment: Environment) -> int:
+    """Count the network interfaces of the VPC whose connections the flow log records."""
+    zones = len(environment.availability_zones)
+    connectors, processing = environment.connectors, environment.processing
+    return sum(
+        (
+            zones,  # NAT
+            zones * len(environment.network.interface_endpoints),
+            1,  # the bastion
+            environment.database.instances,
+            environment.streaming.brokers,
+            connectors.source.workers + connectors.sink.workers,
+            1 + processing.core_instances,
+        )
+    )
+
+
+def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     counts, usage = bill.prices.counts, bill.prices.usage
-    yield bill.line("monitoring", "logs, GB", usage.logs_gb, "logs.data", assumed=True)
+    yield bill.line("monitoring", "S3's request metrics", counts.request_metrics, "cloudwatch.metric")
     yield bill.line("monitoring", "the job's metrics", usage.metrics, "cloudwatch.metric", assumed=True)
     yield bill.line("monitoring", "alarms", counts.alarms, "cloudwatch.alarm")
     yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
-    yield bill.line("all", "secrets", counts.secrets, "secrets.secret")
+    # One more for each person on the VPN.
+    yield bill.line("all", "secrets", counts.secrets + len(environment.vpn.users), "secrets.secret")
     if counts.keys:
         yield bill.line("all", "KMS keys", counts.keys, "kms.key")

@@ -59,6 +59,7 @@ class Counts(BaseModel):
     keys: int
     alarms: int
     dashboards: int
+    request_metrics: int
 
 
 class Usage(BaseModel):
@@ -71,8 +72,22 @@ class Usage(BaseModel):
     aurora_requests_millions: float
     lake_storage_gb: float
     s3_requests_thousands: float
-    logs_gb: float
     metrics: float
+
+
+class Logs(BaseModel):
+    """What is written to CloudWatch Logs in a month, in GB, each by one of what is named: assumptions.
+
+    `address`: a network interface of the VPC, whose connections the flow log records.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    address: float
+    database: float
+    broker: float
+    worker: float
+    functions: float
 
 
 class CommitRequests(BaseModel):
@@ -96,6 +111,7 @@ class Prices(BaseModel):
     counts: Counts
     commit_requests: CommitRequests
     usage: Usage
+    logs: Logs
 
     @cached_property
     def _by_name(self) -> dict[str, Price]:

@@ -162,6 +162,7 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
     "Custom::PreparedSource": (),
     "Custom::ProtectedDatabase": (),
     "Custom::S3AutoDeleteObjects": (),
+    "Custom::Topics": (),
     "Custom::VpcRestrictDefaultSG": (),
 }
 # Without a schema in cfn-lint: a nested stack of AWS's own application.

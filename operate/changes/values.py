@@ -19,7 +19,10 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
 }
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
 OTHERS: Mapping[str, tuple[Any, ...]] = {
-    "availability_zones": (("ap-southeast-2b", "ap-southeast-2c"),),
+    "availability_zones": (
+        ("ap-southeast-2b", "ap-southeast-2c"),
+        ("ap-southeast-2b", "ap-southeast-2a", "ap-southeast-2c"),
+    ),
     "network.cidr": ("10.120.0.0/16",),
     "network.nat_instance_type": ("t4g.micro",),
     "network.interface_endpoints": (("kms",),),
@@ -110,8 +113,8 @@ def _others(key: str, before: Any, field: FieldInfo) -> list[Any]:
     match before:
         case bool():
             return [not before]
-        case _ if choices := [value for value in _choices(field.annotation) if value != before]:
-            return choices[:1]
+        case _ if choices := _choices(field.annotation):
+            return [choices[(choices.index(before) + 1) % len(choices)]]
         case int():
             return [before + 1]
     raise NoOtherValueError(f"{key}: write into operate/changes/values.py what else it could be")

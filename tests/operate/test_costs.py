@@ -74,6 +74,17 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one(dev: Environm
     assert any(line.split()[:2] == ["7", "s"] for line in report(every_7, prices).splitlines())
 
 
+def test_logs_are_paid_by_who_writes_them_and_for_how_long(dev: Environment, prices: Prices) -> None:
+    lines = {line.what: line for line in items(dev, prices) if line.part == "logs"}
+    # Two NAT instances, the bastion, Aurora, two brokers, two workers, three EMR nodes.
+    assert lines["flow log, GB"].quantity == pytest.approx(11 * prices.logs.address)
+    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * prices.logs.broker)
+    assert all(line.estimate for line in lines.values())
+    longer = changed(dev, "network", flow_log_retention_days=3653)
+    kept = {line.what: line.quantity for line in items(longer, prices)}["kept, GB"]
+    assert kept > 50 * lines["flow log, GB"].quantity
+
+
 def test_gateways_and_endpoints_are_paid_per_zone(dev: Environment, prices: Prices) -> None:
     network = changed(dev, "network", nat="gateways", interface_endpoints=("logs", "secretsmanager"))
     lines = items(network, prices)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from operate.costs import FUNCTIONS_RETENTION_DAYS
 from operate.prices import Counts, load_prices
 from tests.stacks.conftest import Synthesized
 
@@ -39,6 +40,28 @@ def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Count
     }
     found = {name: len(resources(environment, type_)) for name, type_ in types.items()}
     assert found == {name: getattr(counts, name) for name in types}
+
+
+def test_s3s_request_metrics_are_paid_for_each_filter(environment: Synthesized, counts: Counts) -> None:
+    filters = [
+        found
+        for bucket in resources(environment, "AWS::S3::Bucket")
+        for found in bucket.get("MetricsConfigurations", [])
+    ]
+    # S3 user guide, "Amazon S3 request metrics in CloudWatch".
+    assert counts.request_metrics == 16 * len(filters)
+
+
+def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) -> None:
+    """All but the functions' own (30 days) are named by what writes to them."""
+    groups = {
+        name
+        for role in environment.by_role
+        for name, group in environment.resources(role, "AWS::Logs::LogGroup").items()
+        if group["Properties"]["RetentionInDays"] != FUNCTIONS_RETENTION_DAYS or "ServerLog" in name
+    }
+    known = ("BrokerLog", "FlowLog", "ServerLog", "WorkerLog")
+    assert sorted(name.rstrip("0123456789ABCDEF") for name in groups) == sorted(known)
 
 
 def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> None:
