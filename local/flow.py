@@ -21,7 +21,7 @@ from local.errors import LostChangesError, PlatformError
 from local.former_topic import FormerTopic
 from local.job import spark_submit
 from local.kafka_acls import Acl
-from local.kafka_roles import SINK, SOURCE, platform_acls
+from local.kafka_roles import SINK, SOURCE, TOPICS, platform_acls
 from local.ports import HOST
 from local.postgres import ConnectionParameters
 from local.processes import Command, Processes
@@ -186,7 +186,7 @@ class Flow:
     @property
     def rights(self) -> frozenset[Acl]:
         """What each role may do in Kafka."""
-        return platform_acls(self._source, self._sink)
+        return platform_acls(self._source, self._sink, self._topics)
 
     def grant_rights(self) -> str | None:
         """Bring the rights on Kafka to what the roles have on AWS."""
@@ -200,7 +200,7 @@ class Flow:
 
     def create_topics(self) -> None:
         """Create the pipeline's topics ahead of the connectors, as on AWS."""
-        self._services.kafka.create_topics(self._topics)
+        self._services.kafka.create_topics(self._topics, user=TOPICS)
 
     def create_buckets(self) -> None:
         """Create the buckets of landing and lake."""

@@ -136,12 +136,16 @@ class Kafka:
         """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
         return bring_acls(self._admin(), wanted)
 
-    def create_topics(self, topics: Sequence[PlannedTopic]) -> None:
-        """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError."""
+    def create_topics(self, topics: Sequence[PlannedTopic], *, user: str = ADMIN) -> None:
+        """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError.
+
+        `user` is who does it, with the rights that it has.
+        """
+        admin = self._admin(user)
         deadline = time.monotonic() + TOPICS_TIMEOUT_S
         while True:
             try:
-                return bring(self._admin(), topics, say=_quiet)
+                return bring(admin, topics, say=_quiet)
             except TopicError as error:
                 raise PlatformError(str(error)) from error
             except Unready as reason:
@@ -190,11 +194,11 @@ class Kafka:
             raise KafkaException(committed.error)
         return committed.offset if committed.offset >= 0 else None
 
-    def _admin(self) -> AdminClient:
+    def _admin(self, user: str = ADMIN) -> AdminClient:
         # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
         return AdminClient(
             {
-                **self.client(),
+                **self.client(user),
                 "socket.timeout.ms": 5000,
                 "log_level": 0,
                 "client.id": "local",

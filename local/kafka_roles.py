@@ -6,7 +6,7 @@ There one worker runs one connector with the connector's role. Here one worker r
 has what the statements allow on those names, and each connector logs in as itself for the rest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from local.connect import GROUP, OFFSET_TOPIC, STORAGE
 from local.kafka_acls import Acl, Names, acls, rights
@@ -20,11 +20,15 @@ from plugins.kafka_access import (
     sink_access,
     source_access,
     statements,
+    topics_access,
     worker_access,
 )
+from plugins.topics import PlannedTopic
 
-SOURCE, SINK, WORKER, READER = "source-connector", "sink-connector", "connect-worker", "reader"
-ROLES = (SOURCE, SINK, WORKER, READER)
+SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
+# Who makes the topics, and a person who looks into them.
+TOPICS, READER = "topics", "reader"
+ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
 # As on AWS, but for what AWS makes up: the ACLs have no use for it.
 _ARN = "arn:aws:kafka:local:000000000000:{kind}/local/0"
 
@@ -33,8 +37,11 @@ def _as_it_is(_kind: Kind, name: str) -> Iterable[str]:
     return (name,)
 
 
-def platform_acls(source: SourceSettings, sink: SinkSettings) -> frozenset[Acl]:
-    """Return the ACLs of all users. Raises AclError for a right that Kafka can't express, or that lacks another."""
+def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[PlannedTopic]) -> frozenset[Acl]:
+    """Return the ACLs of all users of a pipeline with the topics `planned`.
+
+    Raises AclError for a right that Kafka can't express, or that lacks another.
+    """
     internal = {
         **{INTERNAL_TOPICS.format(connector=name): STORAGE for name in (source.name, sink.name)},
         INTERNAL_GROUPS: (GROUP,),
@@ -47,11 +54,15 @@ def platform_acls(source: SourceSettings, sink: SinkSettings) -> frozenset[Acl]:
     def for_others(_kind: Kind, name: str) -> Iterable[str]:
         return () if name in internal else (name,)
 
+    def for_topics(_kind: Kind, name: str) -> Iterable[str]:
+        return internal.get(name, (name,))
+
     worker = (*worker_access(source.name, offset_topic(source.name)), *worker_access(sink.name))
     return frozenset(
         role_acls(WORKER, worker, for_worker)
         | role_acls(SOURCE, source_access(source), for_others)
         | role_acls(SINK, sink_access(sink), for_others)
+        | role_acls(TOPICS, topics_access(planned, sink), for_topics)
         | role_acls(READER, reader_access())
     )
 

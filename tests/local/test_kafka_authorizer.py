@@ -14,17 +14,20 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
+from local.connect import OFFSET_TOPIC
 from local.jars import jar_folder
 from local.java import java_binary
 from local.kafka import Kafka
 from local.kafka_acls import Acl
 from local.kafka_denials import denials
-from local.kafka_roles import ROLES, SINK, SOURCE, platform_acls
+from local.kafka_roles import ROLES, SINK, SOURCE, TOPICS, platform_acls
 from local.kafka_users import ADMIN, KafkaUsers
 from local.ports import choose
 from local.processes import Processes
 from local.topic import Topic
 from plugins.connectors import SinkSettings, SourceSettings, sink_group
+from plugins.first_offsets import set_first_offsets
+from plugins.topics import PlannedTopic, planned_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -42,7 +45,11 @@ class Pipeline:
 
     @property
     def acls(self) -> frozenset[Acl]:
-        return platform_acls(self.source, self.sink)
+        return platform_acls(self.source, self.sink, self.planned)
+
+    @property
+    def planned(self) -> tuple[PlannedTopic, ...]:
+        return planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,14 @@ def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: 
         consumer.close()
 
 
+def make_topics(broker: Broker, pipeline: Pipeline) -> None:
+    """What AWS's custom resource does before the connectors, with its rights."""
+    broker.kafka.create_topics(pipeline.planned, user=TOPICS)
+    group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
+    set_first_offsets(broker.kafka.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
+    assert broker.kafka.committed_offset(group, topic) == 0
+
+
 def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
     """Send one record; the code of the error that it ended with, None when it is there."""
     codes: list[int | None] = []
@@ -148,7 +163,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_r
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
     assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
     assert first_record(java, broker, pipeline, auto_create=False) is None
-    broker.create(pipeline.sink.topic)
+    make_topics(broker, pipeline)
     assert sent(broker, SOURCE, pipeline.source.topic, b"first") is None
     assert first_record(java, broker, pipeline, auto_create=True) == "first"
 

@@ -7,17 +7,19 @@ import pytest
 
 from local.flow import Flow
 from local.kafka_acls import Acl
-from local.kafka_roles import READER, ROLES, SINK, SOURCE, WORKER, platform_acls
+from local.kafka_roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
 from local.processes import Processes
 from local.services import PORTS, PlatformOptions, Services
 from local.state import passwords
 from plugins.connectors import SinkSettings, SourceSettings
-from stacks.connector_settings import sink_settings, source_settings
+from plugins.topics import planned_topics
+from stacks.connector_settings import sink_settings, source_settings, topics
 from stacks.environment import load
 
 FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
 TO = SinkSettings(topic=FROM.topic, bucket="landing", region="eu-west-1", dead_letter_topic="dead")
-FOUND = platform_acls(FROM, TO)
+PLANNED = planned_topics(FROM, TO, brokers=1, retention_hours=None)
+FOUND = platform_acls(FROM, TO, PLANNED)
 
 
 def may(user: str, operation: str, kind: str = "topic") -> set[str]:
@@ -39,6 +41,12 @@ def test_what_msk_connect_keeps_under_its_own_names_is_the_workers_here() -> Non
     assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*own, "connect-cluster"}}
 
 
+def test_topics_are_made_by_one_who_writes_and_deletes_nothing() -> None:
+    made = {FROM.topic, "__debezium-heartbeat.shop", "dead", "connect-offsets"}
+    assert may(TOPICS, "CREATE") == may(TOPICS, "ALTER") == may(TOPICS, "ALTER_CONFIGS") == made
+    assert {acl.operation for acl in FOUND if acl.user == TOPICS} & {"WRITE", "DELETE"} == set()
+
+
 def test_a_person_reads_all_topics_and_changes_none() -> None:
     assert may(READER, "READ") == {"*"}
     assert {acl.operation for acl in FOUND if acl.user == READER} == {"DESCRIBE", "READ"}
@@ -53,7 +61,7 @@ def test_every_role_has_rights_and_no_one_else() -> None:
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name: str, tmp_path: Path) -> None:
     environment = load(name)
-    there = platform_acls(source_settings(environment), sink_settings(environment))
+    there = platform_acls(source_settings(environment), sink_settings(environment), topics(environment))
     ports = {service: 20_000 + number for number, service in enumerate(PORTS)}
     kept = passwords(tmp_path / "secrets")
     services = Services(tmp_path, ports=ports, passwords=kept, options=PlatformOptions())
