@@ -1,17 +1,13 @@
 """MSK Connect: Debezium from the outbox into the topic, the S3 sink from the topic into the landing bucket."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import jsii
-from aws_cdk import Annotations, CfnOutput, CustomResource, IStableAnyProducer, Lazy, Stack, TagManager
+from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kafkaconnect as kafkaconnect
 from aws_cdk import aws_logs as logs
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 from contract import rds_ca
 from plugins.connectors import offset_topic, sink_connector, source_connector
@@ -24,16 +20,16 @@ from stacks.connector_settings import ROOT_CERTIFICATE, sink_settings, source_se
 from stacks.database import DatabaseStack
 from stacks.environment import Connector, Environment
 from stacks.lake import LakeStack
-from stacks.naming import removal, retention
+from stacks.naming import removal, retention, tags_of
 from stacks.provider import HandlerProvider
 from stacks.streaming import StreamingStack
 from stacks.topics import PipelineTopics
+from stacks.worker_configuration import converters, worker_configuration
 
 POSTGRESQL_PORT = 5432
 PLUGIN_KEYS = "plugins/"
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
-JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigProvider"
 
 
@@ -125,7 +121,7 @@ class ConnectorsStack(Stack):
             provider=provider,
             releases=[load_versions().lenses_s3],
             configuration=sink_connector(self._sink) | settings.configuration,
-            worker_properties=_converters(),
+            worker_properties=converters(),
             role=role,
             capacity=settings,
         )
@@ -175,7 +171,7 @@ class ConnectorsStack(Stack):
             "config.providers.secretsmanager.class": SECRETS_PROVIDER,
             "config.providers.secretsmanager.param.region": self.region,
         }
-        return _converters() | provider | {"offset.storage.topic": offset_topic(self._source.name)}
+        return converters() | provider | {"offset.storage.topic": offset_topic(self._source.name)}
 
     def _source_configuration(self) -> dict[str, str]:
         secret = self._database.connector_secret.secret_name
@@ -211,7 +207,7 @@ class ConnectorsStack(Stack):
                 **({"resources": resources} if resources else {}),
             },
         )
-        worker = self._worker_configuration(f"{id_}WorkerConfiguration", name, worker_properties)
+        worker = worker_configuration(self, f"{id_}WorkerConfiguration", name=name, properties=worker_properties)
         connector = self._resource(
             f"{id_}Connector",
             provider,
@@ -246,23 +242,6 @@ class ConnectorsStack(Stack):
         connector.node.add_dependency(role, self.log_group)
         return connector
 
-    def _worker_configuration(
-        self, id_: str, name: str, properties: dict[str, str]
-    ) -> kafkaconnect.CfnWorkerConfiguration:
-        """CloudFormation's own type: any change is a new one, whose name holds its content and its construct.
-
-        So the old one, which the connector still uses, is deleted when the connector has taken the new one; and a
-        construct that is renamed doesn't meet its own old name.
-        """
-        file = properties_file(properties)
-        digest = hashlib.sha256(f"{self.node.path}/{id_}\0{file}".encode()).hexdigest()[:16]
-        return kafkaconnect.CfnWorkerConfiguration(
-            self,
-            id_,
-            name=f"{name}-{digest}",
-            properties_file_content=base64.b64encode(file.encode()).decode(),
-        )
-
     def _cluster(self) -> dict[str, object]:
         """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""
         return {
@@ -284,7 +263,7 @@ class ConnectorsStack(Stack):
 
         The app's tags are in it, because CloudFormation gives them only to types of its own, such as the log group.
         """
-        request = {**request, "tags": Lazy.any(_Tags(self.log_group.node.default_child))}
+        request = {**request, "tags": tags_of(self.log_group.node.default_child)}
         return CustomResource(
             self,
             id_,
@@ -330,31 +309,5 @@ class ConnectorsStack(Stack):
                 )
 
 
-def _converters() -> dict[str, str]:
-    """What MSK Connect demands of every worker configuration; the connectors say theirs themselves."""
-    return {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
-
-
 def _capacity(settings: Connector) -> dict[str, object]:
     return {"provisionedCapacity": {"mcuCount": settings.mcu_per_worker, "workerCount": settings.workers}}
-
-
-@jsii.implements(IStableAnyProducer)
-class _Tags:
-    """The tags that aspects give a construct until synth."""
-
-    def __init__(self, tagged: IConstruct | None) -> None:
-        self._tagged = tagged
-
-    def produce(self) -> dict[str, str]:
-        manager = TagManager.of(self._tagged)
-        return dict(manager.tag_values()) if manager else {}
-
-
-def properties_file(properties: dict[str, str]) -> str:
-    """A worker's properties as the file that it reads. Raises ValueError for a value that it would read otherwise."""
-    for name, value in properties.items():
-        if "\n" in value or "\\" in value:
-            # The value isn't repeated: it may be a secret.
-            raise ValueError(f"{name} must be one line of text without a backslash")
-    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))

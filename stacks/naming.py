@@ -1,7 +1,9 @@
 """An environment's settings in CDK's words."""
 
-from aws_cdk import RemovalPolicy
+import jsii
+from aws_cdk import IResolvable, IStableAnyProducer, Lazy, RemovalPolicy, TagManager
 from aws_cdk import aws_logs as logs
+from constructs import IConstruct
 
 from stacks.environment import Environment
 
@@ -43,3 +45,18 @@ def removal(environment: Environment) -> RemovalPolicy:
 def retention(days: int) -> logs.RetentionDays:
     """CloudWatch Logs' name for a number of days that stacks.environment.LogRetention allows."""
     return _RETENTION[days]
+
+
+def tags_of(tagged: IConstruct | None) -> IResolvable:
+    """Whatever tags a construct has at synth: those of the app come late, by aspects."""
+    return Lazy.any(_Tags(tagged))
+
+
+@jsii.implements(IStableAnyProducer)
+class _Tags:
+    def __init__(self, tagged: IConstruct | None) -> None:
+        self._tagged = tagged
+
+    def produce(self) -> dict[str, str]:
+        manager = TagManager.of(self._tagged)
+        return dict(manager.tag_values()) if manager else {}

@@ -150,10 +150,8 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
         ),
     ),
     "Custom::Plugin": (
+        Fact(path=("tags",), effect="in place", why="", source="connector_plugin.py"),
         Fact(path=(), effect="replaced", why="its name is its content's", source="connector_plugin.py"),
-    ),
-    "Custom::WorkerConfiguration": (
-        Fact(path=(), effect="replaced", why="its name is its content's", source="worker_configuration.py"),
     ),
     "Custom::EmrStep": (
         Fact(path=("name",), effect="replaced", why="", source="emr_step.py"),

@@ -16,8 +16,8 @@ from tests.plugins.server import Server, body, status
 
 CONTENT = b"release" * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-# Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11. When it changes, FORMAT has to: a plugin's name
-# is made of its pins and FORMAT, and the old bytes would stay under it.
+# Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11. When it changes, FORMAT has to: a plugin's
+# name is made of its pins and FORMAT, and the old bytes would stay under it.
 GOLDEN_FORMAT = 1
 GOLDEN = "2ec7ec3a27152e438817c1ea6309db7ef1bf2bb25b7087eca6d4f162975ef074"
 

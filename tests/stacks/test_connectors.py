@@ -15,12 +15,12 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins.connectors import sink_connector, source_connector
 from stacks.connector_settings import sink_settings, source_settings
-from stacks.connectors import properties_file
 from stacks.environment import load
 from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from stacks.review import plain_text, request_of
+from stacks.worker_configuration import properties_file
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -1,0 +1,41 @@
+"""How the connectors' workers are configured: by CloudFormation's own type (docs/decisions/0050)."""
+
+import base64
+import hashlib
+
+from aws_cdk import aws_kafkaconnect as kafkaconnect
+from constructs import Construct
+
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def converters() -> dict[str, str]:
+    """What MSK Connect demands of every worker configuration; the connectors say theirs themselves."""
+    return {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
+
+
+def worker_configuration(
+    scope: Construct, id_: str, *, name: str, properties: dict[str, str]
+) -> kafkaconnect.CfnWorkerConfiguration:
+    """Make a worker configuration. Any change is a new one: its name holds its content and its construct.
+
+    So the old one, which the connector still uses, is deleted when the connector has taken the new one; and a construct
+    that is renamed doesn't meet its own old name. Raises ValueError as `properties_file` does.
+    """
+    file = properties_file(properties)
+    digest = hashlib.sha256(f"{scope.node.path}/{id_}\0{file}".encode()).hexdigest()[:16]
+    return kafkaconnect.CfnWorkerConfiguration(
+        scope,
+        id_,
+        name=f"{name}-{digest}",
+        properties_file_content=base64.b64encode(file.encode()).decode(),
+    )
+
+
+def properties_file(properties: dict[str, str]) -> str:
+    """A worker's properties as the file that it reads. Raises ValueError for a value that it would read otherwise."""
+    for name, value in properties.items():
+        if "\n" in value or "\\" in value:
+            # The value isn't repeated: it may be a secret.
+            raise ValueError(f"{name} must be one line of text without a backslash")
+    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))
