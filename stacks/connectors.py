@@ -83,6 +83,7 @@ class ConnectorsStack(Stack):
             topics=topics(self._environment),
             sink=self._sink,
             streaming=self._streaming,
+            journal=self._environment.bucket_name("artefacts"),
             vpc=self._vpc,
         )
         return made.ready

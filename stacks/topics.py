@@ -24,7 +24,10 @@ CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; top
 
 
 class PipelineTopics(Construct):
-    """These topics, as they are planned, and the sink's group with its first offset. `ready` is what is waited for."""
+    """These topics, as they are planned, and the sink's group with its first offset. `ready` is what is waited for.
+
+    `journal` is the bucket in which the handler's requests write down what they have begun.
+    """
 
     def __init__(
         self,
@@ -34,13 +37,14 @@ class PipelineTopics(Construct):
         topics: Sequence[PlannedTopic],
         sink: SinkSettings,
         streaming: StreamingStack,
+        journal: str,
         vpc: ec2.IVpc,
     ) -> None:
         super().__init__(scope, id_)
         self._streaming = streaming
         self._vpc = vpc
         access = self._access()
-        provider = self._provider(access, self._statements(topics, sink))
+        provider = self._provider(access, self._statements(topics, sink), journal)
         self.ready = CustomResource(
             self,
             "Topics",
@@ -60,7 +64,9 @@ class PipelineTopics(Construct):
             }
         )
 
-    def _provider(self, access: ec2.ISecurityGroup, rights: Sequence[iam.PolicyStatement]) -> HandlerProvider:
+    def _provider(
+        self, access: ec2.ISecurityGroup, rights: Sequence[iam.PolicyStatement], journal: str
+    ) -> HandlerProvider:
         provider = HandlerProvider(
             self,
             "Provider",
@@ -72,6 +78,7 @@ class PipelineTopics(Construct):
             security_groups=[access],
             variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
             statements=rights,
+            journal=journal,
         )
         provider.acknowledge_wildcards(*rights, reason=CLUSTER)
         return provider
@@ -94,12 +101,13 @@ class PipelineTopics(Construct):
         )
 
     def _access(self) -> ec2.SecurityGroup:
-        """A group that reaches the brokers and nothing else: the login is signed without asking AWS."""
+        """A group that reaches the brokers, and S3 for the journal; the login is signed without asking AWS."""
         brokers = self._streaming.security_group
         group = ec2.SecurityGroup(
             self, "Access", vpc=self._vpc, description="What makes the topics", allow_all_outbound=False
         )
         group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "S3")
         # In this stack: the brokers' own would depend on it otherwise.
         ec2.CfnSecurityGroupIngress(
             self,

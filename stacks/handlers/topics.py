@@ -17,7 +17,7 @@ from plugins import msk_login
 from plugins.first_offsets import set_first_offsets
 from plugins.topic_admin import REQUEST_S, TopicError, Unready, bring
 from plugins.topics import PlannedTopic
-from stacks.handlers import framework
+from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
 _REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic": str}
@@ -91,6 +91,7 @@ def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:
         raise ResourceError(f"Request: topics: {error}") from error
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
+# So that the waiter of an update that was cancelled doesn't bring back its retention after the rollback.
+_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
 on_event = _handler.on_event
 is_complete = _handler.is_complete

@@ -118,6 +118,56 @@ def test_silence_in_the_landing_is_an_alarm_only_while_events_wait(dev: Synthesi
     assert landed == {"BucketName": load("dev").bucket_name("landing"), "FilterId": "landed"}
 
 
+def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool:
+    """Whether the alarm rings after these periods, each with the events waiting and the objects landed, None: no data.
+
+    Only what its expression uses of CloudWatch's user guide ("Using math expressions with CloudWatch metrics", "Missing
+    data points"): FILL(metric, value) puts the value where the metric has none, IF(condition, a, b) chooses, and the
+    alarm rings when all of the last EvaluationPeriods breach, those without a value included (`breaching`).
+    """
+    wanted, _ = expression(alarm)
+    assert re.fullmatch(r"[\w\s(),>=]+", wanted)
+    assert set(re.findall(r"[A-Z]+", wanted)) == {"IF", "FILL", "AND"}
+
+    def value(waiting: int | None, landed: int | None) -> int:
+        words = {
+            "FILL": lambda metric, instead: instead if metric is None else metric,
+            "IF": lambda condition, one, other: one if condition else other,
+            "waiting": waiting,
+            "landed": landed,
+        }
+        return int(eval(wanted.replace(" AND ", " and "), {"__builtins__": {}}, words))  # noqa: S307  (checked above)
+
+    periods = int(alarm["EvaluationPeriods"])
+    assert alarm["DatapointsToAlarm"] == periods
+    last = [value(*point) > alarm["Threshold"] for point in points[-periods:]]
+    return len(last) == periods and all(last)
+
+
+HOUR = 12
+QUIET, BUSY, STUCK, UNKNOWN = (0, None), (40, 3), (40, None), (None, None)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        # The group has its offset (stacks/handlers/topics.py), the topic no record, and S3's metric has never been.
+        pytest.param([QUIET] * HOUR, False, id="before the first order"),
+        pytest.param([QUIET] * HOUR + [STUCK] * HOUR, True, id="the first order comes, and the sink never lands it"),
+        pytest.param([BUSY] * HOUR + [QUIET] * HOUR, False, id="a quiet night"),
+        pytest.param([BUSY] * HOUR + [STUCK] * HOUR, True, id="the sink dies: its group is empty, its lag grows"),
+        pytest.param([BUSY] * HOUR + [UNKNOWN] * HOUR, True, id="the group is gone, and its lag with it"),
+        pytest.param([BUSY] * HOUR + [UNKNOWN] * 2, False, id="a rebalance: no lag while the group is unstable"),
+        pytest.param([UNKNOWN] * HOUR, True, id="a group without any offset: nobody knows what waits"),
+        pytest.param([STUCK] * HOUR + [BUSY], False, id="it lands again"),
+    ],
+)
+def test_silence_rings_when_something_waits_or_nobody_knows(
+    dev: Synthesized, points: list[tuple[int | None, int | None]], expected: bool
+) -> None:
+    assert rings(alarms(dev)["nothing-landed"], *points) is expected
+
+
 def test_the_fullest_brokers_disk_counts(prod: Synthesized) -> None:
     wanted, parts = expression(alarms(prod, "prod")["broker-disk"])
     brokers = {dimensions(metric)["Broker ID"] for metric in parts.values()}

@@ -105,8 +105,8 @@ def test_it_runs_where_kafkas_client_does_inside_the_vpc(environment: tuple[str,
         assert all("PrivateSubnet" in json.dumps(subnet) for subnet in function["VpcConfig"]["SubnetIds"])
 
 
-def test_it_reaches_the_brokers_and_nothing_else(environment: tuple[str, Synthesized]) -> None:
+def test_it_reaches_the_brokers_and_aws_and_nothing_else(environment: tuple[str, Synthesized]) -> None:
     _, stack = environment
-    assert ways_out(stack, ROLE, "TopicsAccess") == {"tcp 9098 to BrokerAccess"}
+    assert ways_out(stack, ROLE, "TopicsAccess") == {"tcp 9098 to BrokerAccess", "tcp 443 to 0.0.0.0/0"}
     assert open_ports(stack, ROLE, "TopicsAccess") == set()
     assert "tcp 9098 from TopicsAccess" in open_ports(stack, ROLE, "BrokerAccess")

@@ -16,6 +16,7 @@ from local.sink.errors import SinkError
 from local.sink.member import Member
 from local.sink.progress import Progress
 from local.sink.store import LandingStore
+from plugins.first_offsets import set_first_offsets
 from tests.local.sink.fakes import CrashError, Steps
 from tests.local.sink.harness import BUCKET, Pipeline, RunningTask, Services, by_key, wait_until
 
@@ -275,6 +276,23 @@ def test_a_value_without_folders_goes_to_the_dead_letter_topic(services: Service
     headers = dict(message.headers() or [])
     assert headers["__connect.errors.topic"] == pipeline.topic.encode()
     assert headers["__connect.errors.offset"] == b"5"
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["no offset", "first offset"])
+def test_a_topic_without_a_record_is_no_obstacle_and_its_first_one_lands(services: Services, known: bool) -> None:
+    """Production before its first order: the topic is made, and the sink's group may have its first offset."""
+    pipeline = Pipeline(services)
+    if known:
+        said: list[str] = []
+        settings = services.kafka.client()
+        set_first_offsets(settings, group=pipeline.settings.group, topic=pipeline.topic, say=said.append)
+        assert len(said) == 1
+    with pipeline.running():
+        time.sleep(2)
+        assert pipeline.landed() == []
+        produced = pipeline.produce(5)
+        pipeline.wait_committed(5)
+    assert pipeline.landed() == produced
 
 
 def test_a_topic_that_isnt_there_yet_is_waited_for(services: Services) -> None:

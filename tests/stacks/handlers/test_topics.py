@@ -25,7 +25,8 @@ from plugins.msk_login import Login
 from plugins.topics import HOUR_MS, PlannedTopic
 from stacks.handlers import topics
 from tests.broker import running_broker
-from tests.stacks.handlers.deployment import Clock, Resource, failing
+from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
+from tests.stacks.handlers.journal_store import MemoryStore
 
 REQUEST_S = 10
 ROLE = "topics"
@@ -42,7 +43,7 @@ def administrator(kafka: Kafka) -> dict[str, Any]:
 
 
 @pytest.fixture
-def unconnected(clock: Clock) -> Resource:
+def unconnected(clock: Clock, records: MemoryStore) -> Resource:  # noqa: ARG001  where requests are written down
     """The resource, not deployed yet."""
     return Resource(handler=topics, clock=clock, tick=lambda: None, logical_id="Topics")
 
@@ -130,6 +131,23 @@ def test_an_update_that_is_rolled_back_leaves_the_former_configuration(kafka: Ka
     deployed.update(request(kafka, plan("rollback", hours=24, partitions=2)))
     deployed.update(request(kafka, plan("rollback")))
     assert retention_ms(kafka, "rollback.events") == str(168 * HOUR_MS)
+
+
+@pytest.mark.integration
+def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(
+    kafka: Kafka, deployed: Resource, clock: Clock
+) -> None:
+    """Its waiter lives on: a shorter retention that it brought back would delete events."""
+    deployed.create(request(kafka, plan("cancelled")))
+    former = deployed.properties
+    clock.seconds += 1
+    deployed.properties = {"Request": json.dumps(request(kafka, plan("cancelled", hours=1)))}
+    cancelled = deployed.begin(deployed.event("Update", OldResourceProperties=former))
+    clock.seconds += 1
+    deployed.update(request(kafka, plan("cancelled")))
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        deployed.poll(cancelled)
+    assert retention_ms(kafka, "cancelled.events") == str(168 * HOUR_MS)
 
 
 @pytest.mark.integration
