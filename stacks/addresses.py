@@ -27,7 +27,7 @@ def is_within(network: Network, other: Network) -> bool:
 
 
 def too_many(ranges: Iterable[str]) -> str | None:
-    """Return why ranges, together, are more than one organisation's; None where they aren't.
+    """Name ranges that are together more than one organisation's, with how much they are; None where they aren't.
 
     Private ranges don't count. Raises ValueError for what isn't a range.
     """
@@ -43,5 +43,5 @@ def too_many(ranges: Iterable[str]) -> str | None:
         if size > LARGEST[version]:
             shown = ", ".join(str(network) for network in public if network.version == version)
             share = size / ALL[version]
-            return f"{shown}: {share:.3%} of all IPv{version} addresses, more than one organisation's"
+            return f"{shown} ({share:.3%} of all IPv{version} addresses)"
     return None
