@@ -2,7 +2,9 @@
 
 import json
 import multiprocessing
+import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,8 +75,13 @@ def synthesized(environment: Environment) -> Templates:
 
 def in_a_process(names: Sequence[str]) -> dict[str, list[Row]]:
     """Work out `rows` for environments side by side, in processes that take CDK's memory with them."""
-    with multiprocessing.get_context("spawn").Pool(len(names)) as pool:
+    with multiprocessing.get_context("spawn").Pool(len(names), initializer=_silence) as pool:
         return dict(zip(names, pool.map(rows, names), strict=True))
+
+
+def _silence() -> None:
+    """CDK repeats the same warnings at each synthesis; what goes wrong arrives as an exception."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
