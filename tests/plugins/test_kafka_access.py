@@ -1,9 +1,20 @@
 """What each connector may do in Kafka: no more than its part needs."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 from plugins.connectors import SinkSettings, SourceSettings
-from plugins.kafka_access import Grant, Kind, sink_access, source_access, statements, topics_access
+from plugins.kafka_access import (
+    READER_GROUP,
+    Grant,
+    Kind,
+    reader_access,
+    sink_access,
+    source_access,
+    statements,
+    topics_access,
+)
 from plugins.topics import planned_topics
 
 SOURCE = SourceSettings(
@@ -66,3 +77,10 @@ def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:
         {"Effect": "Allow", "Action": ["kafka-cluster:ReadData"], "Resource": ["arn:topic/a", "arn:topic/b*"]},
         {"Effect": "Allow", "Action": ["kafka-cluster:Connect"], "Resource": ["arn:cluster/"]},
     ]
+
+
+def test_the_documents_name_the_rights_of_who_looks_into_kafka() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "kafka-ui.md").read_text().partition("```")[0]
+    named = set(re.findall(r"`(?:kafka-cluster:)?([A-Z][A-Za-z]+)`", page)) - {"BootstrapBrokers"}
+    assert named == {action for grant in reader_access() for action in grant.actions}
+    assert f"`{READER_GROUP}`" in page
