@@ -16,8 +16,8 @@ from local.properties import write, write_secret
 from local.s3 import ENVIRONMENT
 
 HEAP_MB = 512
-# The worker's own topics and group.
-CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = STORAGE = ("connect-configs", "connect-offsets", "connect-status")
+# The worker's own topics, of which it makes but the first and the last, and group.
+CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = ("connect-configs", "connect-offsets", "connect-status")
 GROUP = "connect-cluster"
 # What a connector brings clients of, and the part of a login that is secret.
 CLIENTS = ("producer", "consumer", "admin")

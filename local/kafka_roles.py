@@ -8,7 +8,7 @@ has what the statements allow on those names, and each connector logs in as itse
 
 from collections.abc import Iterable, Sequence
 
-from local.connect import GROUP, OFFSET_TOPIC, STORAGE
+from local.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
 from local.kafka_acls import Acl, Names, acls, rights
 from plugins.connectors import SinkSettings, SourceSettings, offset_topic
 from plugins.kafka_access import (
@@ -43,7 +43,7 @@ def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[
     Raises AclError for a right that Kafka can't express, or that lacks another.
     """
     internal = {
-        **{INTERNAL_TOPICS.format(connector=name): STORAGE for name in (source.name, sink.name)},
+        **{INTERNAL_TOPICS.format(connector=name): (CONFIG_TOPIC, STATUS_TOPIC) for name in (source.name, sink.name)},
         INTERNAL_GROUPS: (GROUP,),
         offset_topic(source.name): (OFFSET_TOPIC,),
     }

@@ -23,7 +23,6 @@ INTERNAL_GROUPS = "__amazon_msk_connect_*"
 READER_GROUP = "cdc-lake-operate"
 
 _DESCRIBE = ("DescribeTopic", "DescribeTopicDynamicConfiguration")
-_CREATE = ("CreateTopic", *_DESCRIBE)
 _GROUP = ("AlterGroup", "DescribeGroup")
 
 
@@ -80,9 +79,11 @@ def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
     `offset_topics`: where a source's offsets are kept, if not among its internal topics. MSK Connect runs one
     connector per worker, with the connector's role.
     """
-    topics = (INTERNAL_TOPICS.format(connector=connector), *offset_topics)
+    internal = INTERNAL_TOPICS.format(connector=connector)
     return (
-        _topics(*_CREATE, "ReadData", "WriteData", names=topics),
+        # Nobody could make these beforehand: AWS completes their names.
+        _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=[internal]),
+        *(_topics(*_DESCRIBE, "ReadData", "WriteData", names=[name]) for name in offset_topics),
         Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
     )
@@ -120,8 +121,8 @@ def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> lis
 
 
 def _write_topics(*names: str) -> tuple[Grant, ...]:
-    """Create and write topics; without transactions, but idempotently."""
-    return _topics(*_CREATE, "WriteData", names=names), Grant(kind="cluster", actions=("WriteDataIdempotently",))
+    """Write topics that are there; without transactions, but idempotently."""
+    return _topics(*_DESCRIBE, "WriteData", names=names), Grant(kind="cluster", actions=("WriteDataIdempotently",))
 
 
 def _topics(*actions: str, names: Iterable[str]) -> Grant:

@@ -49,11 +49,16 @@ def test_the_sink_reads_its_topic_as_one_group_and_writes_no_events() -> None:
     assert rights(access, "cluster", "WriteDataIdempotently") == set()
 
 
-def test_a_sink_with_dead_letters_may_make_and_write_that_topic_too() -> None:
+def test_a_sink_with_dead_letters_may_write_that_topic_too() -> None:
     added = set(sink_access(WITH_DEAD_LETTERS)) - set(sink_access(SINK))
     assert rights(tuple(added), "topic", "WriteData") == {"orders-dead"}
-    assert rights(tuple(added), "topic", "CreateTopic") == {"orders-dead"}
     assert rights(tuple(added), "topic", "ReadData") == set()
+
+
+def test_no_connector_makes_topics_but_its_workers_own() -> None:
+    for access, name in ((source_access(SOURCE), "orders-source"), (sink_access(WITH_DEAD_LETTERS), "orders-sink")):
+        assert rights(access, "topic", "CreateTopic") == {f"__amazon_msk_connect_*_{name}_*"}
+        assert rights(access, "cluster", "CreateTopic") == set()
 
 
 def test_what_makes_the_topics_touches_exactly_those() -> None:
