@@ -64,6 +64,9 @@ tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name, ENV=dev, FROM=beg
 kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
 	@exec $(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
 
+vpn-password: $(VENV)/.ready ## How one person connects the VPN: server, key, password of now (NAME=alice ENV=dev)
+	@$(BIN)/python -m operate vpn-password "$(NAME)" --env "$(or $(ENV),dev)"
+
 costs: $(VENV)/.ready ## What an environment costs a month, and what could be off (ENV=dev)
 	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)"
 
@@ -142,4 +145,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

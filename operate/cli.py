@@ -1,4 +1,4 @@
-"""The command line, called by the Makefile: `python -m operate topics|tail|resnapshot|kafka-ui|costs`."""
+"""The command line, called by the Makefile: `python -m operate topics|tail|resnapshot|kafka-ui|vpn-password|costs`."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from rich.console import Console
 
 from local.demo.display import print_comparison
 from local.resnapshot.run import Wanted
-from operate import kafka, kafka_ui, resnapshot, tail, topics
+from operate import kafka, kafka_ui, resnapshot, tail, topics, vpn
 from operate.cost_report import report
 from operate.errors import one_line_errors
 from operate.prices import load_prices
@@ -93,6 +93,14 @@ def start_kafka_ui(*, env: OnAws = "dev") -> None:
         cluster = kafka.of_environment(settings.load(env))
         kafka.check_reachable(cluster)
         kafka_ui.start(cluster)
+
+
+@app.command("vpn-password")
+def show_vpn_password(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: OnAws = "dev") -> None:
+    """Print what a VPN client asks this person for; your own AWS credentials must allow to read it."""
+    with one_line_errors("vpn-password"):
+        rows = vpn.connection(settings.load(env), name)
+    typer.echo("\n".join(columns(rows, left=2)))
 
 
 @app.command("costs")

@@ -5,9 +5,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from operate.reach import vpn_users, ways_in
 from operate.synth import Acknowledged, Synthesis
 from stacks.environment import Environment
-from stacks.review import Accepted, Facts, Finding, plain_text, review
+from stacks.review import Accepted, Facts, Finding, review
 from stacks.review.rights import Grant, together
 
 if TYPE_CHECKING:
@@ -79,42 +80,13 @@ def report(environment: Environment, synthesis: Synthesis, findings: list[Findin
     lines += ["", "## Stacks", "| stack | resources |", "|---|---|"]
     lines += [f"| {stack} | {len(template['Resources'])} |" for stack, template in synthesis.templates.items()]
     lines += ["", "## Who can reach what", "| stack | security group | port | from |", "|---|---|---|---|"]
-    lines += sorted(set(_ports(synthesis.templates)))
+    lines += sorted({str(way) for way in ways_in(synthesis.templates)})
+    lines += ["", "## What a VPN user reaches", *vpn_users(environment, synthesis.templates)]
     lines += ["", "## Accepted rights", "| who | what | on | if | why |", "|---|---|---|---|---|"]
     lines += _accepted(synthesis.accepted)
     lines += ["", "## Acknowledged findings", "| construct, and below it | findings | why |", "|---|---|---|"]
     lines += _acknowledged(synthesis.acknowledged)
     return "\n".join(lines) + "\n"
-
-
-def _ports(templates: Templates) -> Iterator[str]:
-    for stack, template in templates.items():
-        for logical_id, resource in template["Resources"].items():
-            properties = resource.get("Properties", {})
-            if resource["Type"] == "AWS::EC2::SecurityGroup":
-                for rule in properties.get("SecurityGroupIngress", []):
-                    yield _port(stack, logical_id, rule)
-            elif resource["Type"] == "AWS::EC2::SecurityGroupIngress":
-                yield _port(stack, _name(properties.get("GroupId")), properties)
-
-
-def _port(stack: str, group: str, rule: Mapping[str, Any]) -> str:
-    first, last = rule.get("FromPort"), rule.get("ToPort")
-    ports = "all" if first is None else str(first) if first == last else f"{first}-{last}"
-    source = rule.get("CidrIp") or rule.get("CidrIpv6") or _name(rule.get("SourceSecurityGroupId"))
-    return f"| {stack} | {group} | {rule['IpProtocol']} {ports} | {source} |"
-
-
-def _name(value: Any) -> str:
-    """Name what a property refers to."""
-    match value:
-        case {"Fn::GetAtt": [resource, *_]}:
-            return str(resource)
-        case {"Fn::ImportValue": name}:
-            return plain_text(name).rpartition(":")[2].removeprefix("ExportsOutputFnGetAtt")
-        case {"Ref": name}:
-            return str(name)
-    return plain_text(value)
 
 
 def _accepted(accepted: Iterable[Accepted]) -> Iterator[str]:

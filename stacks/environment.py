@@ -233,6 +233,15 @@ class Environment(Section):
         """What every name of this environment begins with."""
         return f"{self.name}-cdc-lake"
 
+    @property
+    def vpn_users_parameter(self) -> str:
+        """The name in Parameter Store of the list of those who may connect."""
+        return f"/{self.prefix}/vpn/users"
+
+    def vpn_secret(self, user: str) -> str:
+        """Name the secret with a person's VPN password."""
+        return f"{self.prefix}/vpn/{user}"
+
     def bucket_name(self, role: str) -> str:
         """Name the bucket of that role; account and region make it unique among all of S3."""
         return f"{self.prefix}-{role}-{self.account}-{self.region}"

@@ -6,31 +6,35 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from plugins.versions import load_versions
 from stacks.checks import accept, acknowledge
 from stacks.environment import Environment
 from stacks.session_manager import serve_sessions
+from stacks.vpn_rotation import VpnRotation
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
 HUB = "lake"
-USER = "vpn"
+# A parameter can't be empty.
+NOBODY = "-"
 # IKE, and IPsec wrapped in UDP: an Elastic IP is a NAT, so bare ESP never arrives.
 IPSEC_PORTS = (500, 4500)
 MANAGEMENT_PORT = 443
 # Long enough for a slow download and the linker on the smallest instance.
 BOOT_TIMEOUT = Duration.minutes(15)
 VOLUME_GB = 8
+# As stacks/handlers/vpn_rotation.py makes them anew.
 PASSWORD_LENGTH = 24
 
 
 class VpnStack(Stack):
-    """One small instance with SoftEther, and the secrets that it reads at boot. It keeps nothing."""
+    """One small instance with SoftEther, the secrets that it reads, and who may connect. It keeps nothing."""
 
     def __init__(
         self,
@@ -45,19 +49,29 @@ class VpnStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._vpc = vpc
-        self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key")
-        self.admin_password = self._secret("AdminPassword", "the password for SoftEther's management")
-        self.user_password = self._secret("UserPassword", f"the password of the user {USER}")
+        # A point: no person's name begins with one.
+        key = environment.vpn_secret(".pre-shared-key")
+        self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
+        self.passwords = [self._password(user) for user in environment.vpn.users]
         self.instance = self._instance(vpn_access, self._edge())
         self._set_up()
         self._grant()
+        self._list_users()
+        self._rotate()
         self.address = self._address()
         self._outputs()
 
-    def _secret(self, id_: str, what: str) -> secretsmanager.Secret:
-        secret = secretsmanager.Secret(
+    def _password(self, user: str) -> secretsmanager.Secret:
+        """Make a person's own secret; its name and its tag let IAM allow it to her alone."""
+        secret = self._secret(f"Password-{user}", f"the password of {user}", name=self._environment.vpn_secret(user))
+        Tags.of(secret).add("vpn-user", user)
+        return secret
+
+    def _secret(self, id_: str, what: str, *, name: str) -> secretsmanager.Secret:
+        return secretsmanager.Secret(
             self,
             id_,
+            secret_name=name,
             description=f"VPN of {self._environment.prefix}: {what}",
             # Letters and digits: SoftEther's command language has its own idea of the others.
             generate_secret_string=secretsmanager.SecretStringGenerator(
@@ -65,13 +79,19 @@ class VpnStack(Stack):
             ),
             removal_policy=RemovalPolicy.DESTROY,
         )
-        acknowledge(
-            secret,
-            "AwsSolutions-SMG4",
-            reason="People type it into their VPN clients: a rotation that they don't know of would lock them out. "
-            "docs/vpn.md says how it is changed.",
-        )
-        return secret
+
+    def _rotate(self) -> None:
+        secrets = [self.pre_shared_key, *self.passwords]
+        if days := self._environment.vpn.password_rotation_days:
+            VpnRotation(self, "Rotation", secrets=secrets, days=days)
+            return
+        for secret in secrets:
+            acknowledge(
+                secret,
+                "AwsSolutions-SMG4",
+                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/vpn.md says "
+                "how a key or password is changed by hand.",
+            )
 
     def _edge(self) -> ec2.SecurityGroup:
         """Who may knock: clients at IPsec; at the management port only the networks that the environment names."""
@@ -145,10 +165,9 @@ class VpnStack(Stack):
                 "RELEASE_URL": release.url,
                 "RELEASE_SHA256": release.sha256 or "",
                 "PRE_SHARED_KEY_SECRET": self.pre_shared_key.secret_arn,
-                "ADMIN_PASSWORD_SECRET": self.admin_password.secret_arn,
-                "USER_PASSWORD_SECRET": self.user_password.secret_arn,
+                "USERS_PARAMETER": self._environment.vpn_users_parameter,
+                "USER_SECRET_PREFIX": self._environment.vpn_secret(""),
                 "HUB": HUB,
-                "USER": USER,
                 "VPC_NETWORK": f"{network.network_address}/{network.netmask}",
                 "STACK": self.stack_name,
                 "RESOURCE": self.instance.instance.logical_id,
@@ -159,13 +178,34 @@ class VpnStack(Stack):
         self.instance.user_data.add_commands(script.removeprefix("#!/bin/bash\n"))
 
     def _grant(self) -> None:
-        secrets = [self.pre_shared_key, self.admin_password, self.user_password]
+        secrets = [self.pre_shared_key, *self.passwords]
         reading = iam.PolicyStatement(
             actions=["secretsmanager:GetSecretValue"], resources=[secret.secret_arn for secret in secrets]
         )
         self.instance.add_to_role_policy(reading)
-        accept(self.instance, reading, reason="SoftEther's own secrets, which the bastion sets up at its first boot.")
+        accept(self.instance, reading, reason="SoftEther's own secrets, which the bastion takes over as they change.")
+        # By its name: the parameter has to come after this right.
+        here = f"{self.partition}:ssm:{self.region}:{self.account}"
+        listing = iam.PolicyStatement(
+            actions=["ssm:GetParameter"],
+            resources=[f"arn:{here}:parameter{self._environment.vpn_users_parameter}"],
+        )
+        self.instance.add_to_role_policy(listing)
+        accept(self.instance, listing, reason="The list of those who may connect: names, and no secret.")
         serve_sessions(self.instance.role)
+
+    def _list_users(self) -> None:
+        """Say who may connect where the bastion looks every few minutes: another list makes no other instance."""
+        users = ssm.StringParameter(
+            self,
+            "Users",
+            parameter_name=self._environment.vpn_users_parameter,
+            description=f"VPN of {self._environment.prefix}: who may connect",
+            string_value=",".join(self._environment.vpn.users) or NOBODY,
+        )
+        users.node.add_dependency(*self.passwords, self.instance.role)
+        # The instance alone: its role comes before.
+        self.instance.instance.node.add_dependency(users)
 
     def _address(self) -> ec2.CfnEIP:
         address = ec2.CfnEIP(self, "Address", domain="vpc")
@@ -177,10 +217,7 @@ class VpnStack(Stack):
     def _outputs(self) -> None:
         CfnOutput(self, "ServerAddress", value=self.address.attr_public_ip)
         CfnOutput(self, "InstanceId", value=self.instance.instance_id)
-        CfnOutput(self, "UserName", value=USER)
         CfnOutput(self, "PreSharedKeySecret", value=self.pre_shared_key.secret_name)
-        CfnOutput(self, "UserPasswordSecret", value=self.user_password.secret_name)
-        CfnOutput(self, "AdminPasswordSecret", value=self.admin_password.secret_name)
 
 
 def fill(script: str, values: Mapping[str, str]) -> str:

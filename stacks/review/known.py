@@ -55,6 +55,7 @@ TYPES = frozenset(
         "AWS::SecretsManager::RotationSchedule",
         "AWS::SecretsManager::Secret",
         "AWS::SecretsManager::SecretTargetAttachment",
+        "AWS::SSM::Parameter",
         "AWS::Serverless::Application",
         "AWS::StepFunctions::StateMachine",
     }

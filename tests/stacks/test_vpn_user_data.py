@@ -5,6 +5,7 @@ end as on Windows, nothing without a password once one is set."""
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 from dataclasses import dataclass
@@ -16,32 +17,51 @@ import pytest
 from stacks.rules.network import VPN_CLIENTS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "stacks" / "userdata" / "softether.sh"
-SECRETS = {"psk-arn": "PreSharedKey123", "admin-arn": "AdminPassword456", "user-arn": "UserPassword789"}
+SECRETS = {"psk-arn": "PreSharedKey123", "vpn/alice": "AlicesPassword456", "vpn/bob": "BobsPassword789"}
 # Each stub notes its arguments, which is what anybody sees in the process list.
 NOTE = """#!/bin/bash
 printf '%s\\n' "${0##*/} $*" >>"$ROOT/arguments"
 """
 STUBS = {
+    # Both look for a name in the same place, `--secret-id` or `--name`.
     "aws": """exec cat "$ROOT/secrets/$4" """,
     "curl": """for last; do :; done; while [[ $1 != --output ]]; do shift; done; cp "$ROOT/release" "$2" """,
-    "systemctl": """[[ $1 != stop ]] || rm -f "$ROOT/opt/vpnserver/running" """,
+    "systemctl": """case $1 in
+  start) touch "$ROOT/opt/vpnserver/running" ;;
+  stop) rm -f "$ROOT/opt/vpnserver/running" ;;
+  is-active) [[ -e $ROOT/opt/vpnserver/running ]] ;;
+esac""",
+    "systemd-run": """[[ -n $METADATA ]]""",
     "cfn-signal": "",
     **dict.fromkeys(("dnf", "dd", "mkswap", "swapon"), ""),
 }
 VPNCMD = """#!/bin/bash
 printf '%s\\n' "vpncmd $*" >>"$ROOT/arguments"
 home=$ROOT/opt/vpnserver
+[[ -e $home/running ]] || exit 1
 for last; do :; done
 file=${last#/IN:}
 command=$(<"$file")
 stat --format=%a "$file" >>"$ROOT/modes"
 echo "$command"
-[[ ! -e $home/password ]] || exit 1
+read -r given
+# The configuration has the password, so a new one has none.
+password=$(sed -n 's/^password //p' "$home/vpn_server.config")
+[[ -z $password || $given == "$password" ]] || exit 1
 [[ $command != "$REFUSED"* ]] || exit 33
 echo "$command" >>"$ROOT/commands"
+set -- $command
 case $command in
   HubCreate*) printf '\\tdeclare lake\\r\\n' >>"$home/vpn_server.config" ;;
-  ServerPasswordSet*) [[ -n $OPEN ]] || touch "$home/password" ;;
+  ServerPasswordSet*) [[ -n $OPEN ]] || echo "password $2" >>"$home/vpn_server.config" ;;
+  UserCreate*) echo "user $2" >>"$home/vpn_server.config" ;;
+  UserDelete*) sed -i "/^user $2$/d" "$home/vpn_server.config" ;;
+  UserList)
+    echo 'User Name,Full Name,Group Name,Description,Auth Method,Num Logins,Last Login,Expiration Date,Bytes,Packets'
+    sed -n 's/^user \\(.*\\)/\\1,,-,,Password Authentication,0,(None),No Expiration,0,0/p' "$home/vpn_server.config" ;;
+  SessionList)
+    echo 'Session Name,VLAN ID,Location,User Name,Source Host Name,TCP Connections,Transfer Bytes,Transfer Packets'
+    [[ ! -e $ROOT/sessions ]] || cat "$ROOT/sessions" ;;
 esac
 """
 MAKEFILE = """i_read_and_agree_the_license_agreement:
@@ -56,19 +76,36 @@ class Machine:
     """A folder that takes the place of the bastion's disk."""
 
     root: Path
+    status: int = 0
 
-    def boot(self, *, sha256: str | None = None, refused: str = "no such command", open_: bool = False) -> str:
-        """Run the script; return what it printed. Its status is in `signal`, as CloudFormation would get it."""
+    def boot(
+        self,
+        *,
+        sha256: str | None = None,
+        refused: str = "no such command",
+        open_: bool = False,
+        metadata: bool = False,
+    ) -> str:
+        """Run the script; return what it printed. Its status is in `signal`, as CloudFormation would get it.
+
+        `open_`: the server takes commands without a password; `metadata`: users would reach the instance's credentials.
+        """
         script = self.root / "user-data"
         script.write_text(self._script(sha256 if sha256 is not None else self.checksum))
+        return self._run(script, REFUSED=refused, OPEN="yes" if open_ else "", METADATA="yes" if metadata else "")
+
+    def sync(self, *, refused: str = "no such command") -> str:
+        """Do what the timer does; return what it printed."""
+        return self._run(self.root / "usr/local/sbin/softether-setup", "people", REFUSED=refused)
+
+    def _run(self, script: Path, *arguments: str, **variables: str) -> str:
         environment = {
             "PATH": f"{self.root}/bin:{os.environ['PATH']}",
             "ROOT": str(self.root),
-            "REFUSED": refused,
-            "OPEN": "yes" if open_ else "",
+            **variables,
         }
         done = subprocess.run(
-            ["bash", str(script)],
+            ["bash", str(script), *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -77,6 +114,7 @@ class Machine:
             timeout=60,
             check=False,
         )
+        self.status = done.returncode
         return done.stdout
 
     @property
@@ -92,6 +130,16 @@ class Machine:
         path = self.root / name
         return path.read_text().splitlines() if path.exists() else []
 
+    @property
+    def users(self) -> list[str]:
+        """Whom the server knows."""
+        lines = self.lines("opt/vpnserver/vpn_server.config")
+        return [line.removeprefix("user ") for line in lines if line.startswith("user ")]
+
+    def forget(self) -> None:
+        """Note from now on."""
+        (self.root / "commands").unlink()
+
     def called(self, program: str) -> bool:
         return any(line.startswith(f"{program} ") for line in self.lines("arguments"))
 
@@ -100,10 +148,9 @@ class Machine:
             "RELEASE_URL": "https://example.org/softether.tar.gz",
             "RELEASE_SHA256": sha256,
             "PRE_SHARED_KEY_SECRET": "psk-arn",
-            "ADMIN_PASSWORD_SECRET": "admin-arn",
-            "USER_PASSWORD_SECRET": "user-arn",
+            "USERS_PARAMETER": "users",
+            "USER_SECRET_PREFIX": "vpn/",
             "HUB": "lake",
-            "USER": "vpn",
             "VPC_NETWORK": "10.100.0.0/255.255.0.0",
             "STACK": "dev-cdc-lake-vpn",
             "RESOURCE": "Bastion",
@@ -121,7 +168,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    for folder in ("bin", "opt", "run", "etc/systemd/system", "usr/local/sbin", "secrets", "source/vpnserver"):
+    for folder in ("bin", "opt", "run", "etc/systemd/system", "usr/local/sbin", "secrets/vpn", "source/vpnserver"):
         (tmp_path / folder).mkdir(parents=True)
     for name, body in STUBS.items():
         stub = tmp_path / "bin" / name
@@ -134,6 +181,7 @@ def machine(tmp_path: Path) -> Machine:
         archive.add(source, "vpnserver")
     for name, value in SECRETS.items():
         (tmp_path / "secrets" / name).write_text(f"{value}\n")
+    (tmp_path / "secrets/users").write_text("alice,bob\n")
     (tmp_path / "swapfile").touch()
     return Machine(tmp_path)
 
@@ -144,7 +192,10 @@ def test_a_boot_sets_the_server_up_and_tells_cloudformation(machine: Machine) ->
     commands = [line.split()[0] for line in machine.lines("commands")]
     assert commands[0] == "About"
     assert {"HubCreate", "SecureNatEnable", "UserCreate", "UserPasswordSet", "IPsecEnable"} <= set(commands)
-    assert commands[-2:] == ["ServerPasswordSet", "Flush"]
+    # Nobody is let in before the server wants a password for its own commands.
+    assert commands.index("ServerPasswordSet") < commands.index("UserCreate") < commands.index("IPsecEnable")
+    assert machine.users == ["alice", "bob"]
+    assert "systemctl enable --now softether-people.timer" in machine.lines("arguments")
     assert any("/PUSHROUTE:10.100.0.0/255.255.0.0/192.168.30.1" in line for line in machine.lines("commands"))
 
 
@@ -163,7 +214,9 @@ def test_no_secret_is_shown_or_an_argument_or_left_behind(machine: Machine) -> N
         assert secret not in arguments
         assert secret not in shown
     assert set(machine.lines("modes")) == {"600"}
-    assert list((machine.root / "run").iterdir()) == []
+    assert {path.name for path in (machine.root / "run").iterdir()} == {"softether.lock", "softether-people"}
+    kept = "".join(path.read_text() for path in (machine.root / "run/softether-people").iterdir())
+    assert not any(secret in kept for secret in SECRETS.values())
 
 
 def test_the_first_configuration_opens_one_port_and_no_hub(machine: Machine) -> None:
@@ -195,6 +248,7 @@ def test_a_command_that_fails_fails_the_deployment_by_its_name_alone(machine: Ma
     assert machine.signal.startswith(f"cfn-signal --exit-code 1 --reason SoftEther refused {command} --stack")
     assert not any(secret in shown + machine.signal for secret in SECRETS.values())
     assert "systemctl stop softether" in machine.lines("arguments")[-2]
+    assert not (machine.root / "opt/vpnserver/admin-password").exists()
 
 
 def test_a_server_that_takes_commands_without_a_password_doesnt_stay_up(machine: Machine) -> None:
@@ -204,17 +258,146 @@ def test_a_server_that_takes_commands_without_a_password_doesnt_stay_up(machine:
 
 
 def test_a_secret_that_cant_be_read_is_the_reason(machine: Machine) -> None:
-    (machine.root / "secrets/user-arn").unlink()
+    (machine.root / "secrets/vpn/bob").unlink()
     machine.boot()
-    assert "--exit-code 1 --reason cannot read the VPN secrets" in machine.signal
+    assert "--exit-code 1 --reason cannot read the VPN secret of bob" in machine.signal
+
+
+def test_users_that_would_reach_the_instances_credentials_arent_let_in(machine: Machine) -> None:
+    machine.boot(metadata=True)
+    assert "VPN users would reach the instance's credentials" in machine.signal
+    assert machine.users == []
+    unit = (machine.root / "etc/systemd/system/softether.service").read_text()
+    assert "IPAddressDeny=169.254.0.0/16 fd00:ec2::254/128\n" in unit
+
+
+def test_the_administrators_password_is_made_here_and_another_at_each_set_up(machine: Machine) -> None:
+    passwords = set()
+    for _ in range(2):
+        machine.boot()
+        path = machine.root / "opt/vpnserver/admin-password"
+        assert path.stat().st_mode & 0o777 == 0o600
+        password = path.read_text().strip()
+        assert re.fullmatch(r"[A-Za-z0-9]{32}", password)
+        assert password not in "\n".join(machine.lines("arguments"))
+        passwords.add(password)
+    assert len(passwords) == 2
+
+
+def test_nothing_changed_asks_the_server_for_its_users_alone(machine: Machine) -> None:
+    machine.boot()
+    machine.forget()
+    assert machine.sync() == ""
+    assert machine.lines("commands") == ["UserList"]
+
+
+def test_a_new_person_is_let_in_and_a_former_one_is_put_out(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "sessions").write_text(
+        "SID-SECURENAT-1,-,Local Session,SecureNAT,Virtual Host,None,0,0\n"
+        "SID-BOB-[L2TP]-2,-,Local Session,Bob,203.0.113.7,1,0,0\n"
+        "SID-ALICE-[L2TP]-3,-,Local Session,alice,203.0.113.8,1,0,0\n"
+    )
+    (machine.root / "secrets/vpn/carol").write_text("CarolsPassword\n")
+    (machine.root / "secrets/users").write_text("alice,carol\n")
+    machine.forget()
+    shown = machine.sync()
+    assert machine.users == ["alice", "carol"]
+    commands = machine.lines("commands")
+    assert "UserPasswordSet carol /PASSWORD:CarolsPassword" in commands
+    assert [line for line in commands if line.startswith("SessionDisconnect")] == ["SessionDisconnect SID-BOB-[L2TP]-2"]
+    assert shown.splitlines() == ["softether: bob may no longer connect", "softether: carol has the password of now"]
+
+
+def test_an_empty_list_lets_nobody_in(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "secrets/users").write_text("-\n")
+    machine.sync()
+    assert machine.users == []
+
+
+def test_a_rotated_password_is_taken_over_and_ends_the_sessions_of_the_old_one(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "sessions").write_text("SID-ALICE-[L2TP]-3,-,Local Session,alice,203.0.113.8,1,0,0\n")
+    (machine.root / "secrets/vpn/alice").write_text("AlicesNextPassword\n")
+    machine.forget()
+    shown = machine.sync()
+    assert machine.lines("commands") == [
+        "UserList",
+        "UserPasswordSet alice /PASSWORD:AlicesNextPassword",
+        "SessionList",
+        "SessionDisconnect SID-ALICE-[L2TP]-3",
+    ]
+    assert "AlicesNextPassword" not in shown
+
+
+def test_a_rotated_pre_shared_key_is_taken_over(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "secrets/psk-arn").write_text("AnotherKey\n")
+    machine.forget()
+    machine.sync()
+    assert any("/PSK:AnotherKey " in line for line in machine.lines("commands"))
+
+
+def test_one_persons_secret_keeps_nobody_else_waiting(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "secrets/vpn/alice").unlink()
+    (machine.root / "secrets/vpn/bob").write_text("BobsNextPassword\n")
+    shown = machine.sync()
+    assert "UserPasswordSet bob /PASSWORD:BobsNextPassword" in machine.lines("commands")
+    assert machine.users == ["alice", "bob"]
+    assert "softether: cannot read the VPN secret of alice" in shown
+    assert machine.status == 1
+
+
+def test_a_list_that_cant_be_read_changes_nothing_and_after_an_hour_nobody_stays_in(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "secrets/users").unlink()
+    assert machine.sync().splitlines()[-1] == "softether: cannot read who may connect"
+    assert machine.users == ["alice", "bob"]
+    read = machine.root / "run/softether-people/.read"
+    os.utime(read, (read.stat().st_atime - 3_700, read.stat().st_mtime - 3_700))
+    assert "for more than 60 minutes: the VPN server is stopped" in machine.sync()
+    assert not (machine.root / "opt/vpnserver/running").exists()
+    (machine.root / "secrets/users").write_text("bob\n")
+    machine.sync()
+    assert machine.status == 0
+    assert (machine.root / "opt/vpnserver/running").exists()
+    assert machine.users == ["bob"]
+
+
+def test_a_table_of_users_that_isnt_one_is_no_empty_list(machine: Machine) -> None:
+    machine.boot()
+    assert "softether: SoftEther shows no users" in machine.sync(refused="UserList")
+    assert machine.users == ["alice", "bob"]
+
+
+def test_a_reboot_puts_out_who_was_taken_from_the_list_meanwhile(machine: Machine) -> None:
+    machine.boot()
+    shutil.rmtree(machine.root / "run/softether-people")
+    (machine.root / "secrets/users").write_text("bob\n")
+    machine.sync()
+    assert machine.users == ["bob"]
+
+
+def test_a_server_that_isnt_set_up_is_left_alone(machine: Machine) -> None:
+    machine.boot()
+    (machine.root / "opt/vpnserver/admin-password").unlink()
+    machine.forget()
+    assert machine.sync() == "softether: the VPN server is not set up: run softether-setup\n"
+    assert machine.lines("commands") == []
+
+
+def test_the_script_fits_into_user_data() -> None:
+    # EC2's limit is 16 KB before encoding; names and addresses come into it.
+    assert len(SCRIPT.read_bytes()) < 15 * 1024
 
 
 def test_run_again_it_takes_changed_secrets_over_and_downloads_nothing(machine: Machine) -> None:
     machine.boot()
-    (machine.root / "secrets/user-arn").write_text("AnotherPassword\n")
+    (machine.root / "secrets/vpn/alice").write_text("AnotherPassword\n")
     (machine.root / "release").unlink()
-    (machine.root / "opt/vpnserver/password").unlink()
     machine.boot(sha256="1" * 64)
     assert machine.signal.startswith("cfn-signal --exit-code 0")
-    assert "UserPasswordSet vpn /PASSWORD:AnotherPassword" in machine.lines("commands")
+    assert "UserPasswordSet alice /PASSWORD:AnotherPassword" in machine.lines("commands")
     assert (machine.root / "usr/local/sbin/softether-setup").read_text() == (machine.root / "user-data").read_text()

@@ -1,0 +1,24 @@
+"""What a person needs to connect the VPN: read with her own AWS credentials, from the secrets of now."""
+
+from operate import outputs
+from operate.errors import OperateError
+from stacks.environment import Environment
+
+
+def connection(environment: Environment, user: str) -> list[tuple[str, str]]:
+    """Return what a VPN client asks for, by its name. Raises OperateError: no such user, or what AWS refuses."""
+    if user not in environment.vpn.users:
+        known = ", ".join(environment.vpn.users) or "nobody"
+        raise OperateError(
+            f"there is no VPN user {user or 'without a name'}: vpn.users of environments/{environment.name}.toml names "
+            f"{known}; give NAME=…, or add it there and deploy"
+        )
+    session = outputs.check_account(environment)
+    address = outputs.output(environment, "vpn", "ServerAddress")
+    with outputs.one_line(environment):
+        client = session.client("secretsmanager", config=outputs.QUICK)
+        key, password = (
+            client.get_secret_value(SecretId=name)["SecretString"]
+            for name in (environment.vpn_secret(".pre-shared-key"), environment.vpn_secret(user))
+        )
+    return [("server", address), ("pre-shared key", key), ("user name", user), ("password", password)]

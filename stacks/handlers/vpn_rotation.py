@@ -1,0 +1,78 @@
+"""Rotates the VPN's secrets: a person's password, or the pre-shared key.
+
+Secrets Manager calls it four times for each rotation (user guide, "Lambda rotation functions"): createSecret,
+setSecret, testSecret, finishSecret. The bastion takes over what is current by itself, within minutes, so there is
+nothing to set elsewhere. Every step may come twice.
+"""
+
+import functools
+import logging
+import secrets
+import string
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from stacks.handlers import framework
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+# Letters and digits: SoftEther's command language has its own idea of the others.
+ALPHABET = string.ascii_letters + string.digits
+LENGTH = 24
+CURRENT, PENDING = "AWSCURRENT", "AWSPENDING"
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
+
+
+@functools.cache
+def client() -> "SecretsManagerClient":
+    """Secrets Manager, once per Lambda environment."""
+    return boto3.client("secretsmanager", config=framework.CLIENT_CONFIG)
+
+
+def handler(event: Mapping[str, Any], _context: object) -> None:
+    """Do one step of a rotation. Raises ValueError for one that isn't, and what Secrets Manager raises."""
+    secret, version, step = event["SecretId"], event["ClientRequestToken"], event["Step"]
+    if step in ("setSecret", "testSecret"):
+        return
+    if step not in ("createSecret", "finishSecret"):
+        raise ValueError(f"{step} is no step of a rotation")
+    stages = client().describe_secret(SecretId=secret)["VersionIdsToStages"]
+    if CURRENT in stages.get(version, []):
+        return
+    if step == "createSecret":
+        _create(secret, version, has_value=PENDING in stages.get(version, []))
+    else:
+        _finish(secret, version, stages)
+
+
+def _create(secret: str, version: str, *, has_value: bool) -> None:
+    """Give the new version a password, unless an earlier call has."""
+    if has_value and _has_value(secret, version):
+        return
+    password = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+    client().put_secret_value(
+        SecretId=secret, ClientRequestToken=version, SecretString=password, VersionStages=[PENDING]
+    )
+
+
+def _has_value(secret: str, version: str) -> bool:
+    """Tell whether a version that is pending has been written: Secrets Manager may stage it before."""
+    try:
+        client().get_secret_value(SecretId=secret, VersionId=version, VersionStage=PENDING)
+    except client().exceptions.ResourceNotFoundException:
+        return False
+    return True
+
+
+def _finish(secret: str, version: str, stages: Mapping[str, list[str]]) -> None:
+    if PENDING not in stages.get(version, []):
+        raise ValueError(f"{secret}: version {version} isn't pending")
+    current = next(name for name, staged in stages.items() if CURRENT in staged)
+    client().update_secret_version_stage(
+        SecretId=secret, VersionStage=CURRENT, MoveToVersionId=version, RemoveFromVersionId=current
+    )
+    _log.info("%s: rotated", secret)

@@ -1,0 +1,75 @@
+"""The function that rotates the VPN's secrets, and their schedules: stacks/handlers/vpn_rotation.py."""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from stacks import handler_code
+from stacks.checks import accept, acknowledge
+from stacks.provider import RUNTIME
+
+_ACTIONS = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
+
+
+class VpnRotation(Construct):
+    """Gives each of `secrets` a new value every `days`, and may touch no others."""
+
+    def __init__(self, scope: Construct, id_: str, *, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
+        super().__init__(scope, id_)
+        self._role = self._made_role([secret.secret_arn for secret in secrets])
+        self.function = self._function()
+        permission = lambda_.CfnPermission(
+            self,
+            "CalledBySecretsManager",
+            action="lambda:InvokeFunction",
+            function_name=self.function.function_name,
+            principal="secretsmanager.amazonaws.com",
+            source_account=Stack.of(self).account,
+        )
+        for secret in secrets:
+            schedule = secretsmanager.CfnRotationSchedule(
+                # Beside the secret: a person who goes takes her schedule with her.
+                secret,
+                "Rotation",
+                secret_id=secret.secret_arn,
+                rotation_lambda_arn=self.function.function_arn,
+                rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(automatically_after_days=days),
+                # Or the password that she has just read would already be the former one.
+                rotate_immediately_on_update=False,
+            )
+            # Secrets Manager tries the function when it takes the schedule.
+            schedule.node.add_dependency(permission, self._role)
+
+    def _made_role(self, arns: Sequence[str]) -> iam.Role:
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        rotating = iam.PolicyStatement(actions=[f"secretsmanager:{action}" for action in _ACTIONS], resources=[*arns])
+        role.add_to_policy(rotating)
+        accept(role, rotating, reason="The VPN's own secrets by name: what a rotation reads, writes and makes current.")
+        return role
+
+    def _function(self) -> lambda_.Function:
+        log_group = logs.LogGroup(
+            self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+        )
+        log_group.grant_write(self._role)
+        function = lambda_.Function(
+            self,
+            "Function",
+            runtime=RUNTIME,
+            code=lambda_.Code.from_asset(str(handler_code.stage("contract", "plugins"))),
+            handler="stacks.handlers.vpn_rotation.handler",
+            role=self._role,
+            log_group=log_group,
+            timeout=Duration.minutes(1),
+        )
+        acknowledge(
+            function,
+            "AwsSolutions-L1",
+            reason="Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
+        )
+        return function
