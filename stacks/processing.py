@@ -148,21 +148,24 @@ class ProcessingStack(Stack):
             resources=[clusters],
             conditions={"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER_TAG}": self._environment.prefix}},
         )
-        stop = iam.PolicyStatement(actions=["s3:PutObject"], resources=[f"{artefacts}/{STOP_PREFIX}*"])
+        stop = iam.PolicyStatement(actions=["s3:PutObject", "s3:GetObject"], resources=[f"{artefacts}/{STOP_PREFIX}*"])
+        leave = iam.PolicyStatement(actions=["s3:DeleteObject"], resources=[f"{artefacts}/{STOP_PREFIX}owners/*"])
         look = iam.PolicyStatement(
             actions=["s3:ListBucket"],
             resources=[artefacts],
             conditions={"StringLike": {"s3:prefix": f"{STOP_PREFIX}*"}},
         )
         provider = HandlerProvider(
-            self, "StepHandler", module="emr_step", packages=(), waits=True, statements=[steps, stop, look]
+            self, "StepHandler", module="emr_step", packages=(), waits=True, statements=[steps, stop, leave, look]
         )
         provider.acknowledge_wildcards(
             steps,
             reason="Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the "
             "handler stops the steps of the old one.",
         )
-        provider.acknowledge_wildcards(stop, reason="Stop files alone: their names are those of the steps.")
+        provider.acknowledge_wildcards(
+            stop, leave, reason="Stop files, claims and owners alone: their names are those of the steps."
+        )
         return provider
 
     def _grants(self) -> None:

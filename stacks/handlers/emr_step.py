@@ -7,8 +7,10 @@ A step is told to stop by an object, `s3://<stopBucket>/<stopPrefix><step's name
 commits. Only a job that doesn't look gets CancelSteps: an interrupt at first, in the end a kill, which it survives
 without loss (docs/decisions/0054-emr-step.md).
 
-The step's name says whose it is and what it runs: `<name>-<hash of the command>-<hash of the CloudFormation request>`.
-Whatever this handler needs to know it reads there, so a delivery that comes twice finds the step of the first.
+The step's name says what it is and what it runs: `<name>-<hash of the command>-<hash of the CloudFormation request>`.
+So a delivery that comes twice, or a request whose answer was lost, finds the step of the first. Whose turn it is stands
+in the journal (journal.py): a request that CloudFormation has cancelled doesn't act any more. For which resources of a
+template the job runs is in objects (emr_owners.py): a renamed construct's job goes on when the old one is deleted.
 """
 
 import functools
@@ -18,8 +20,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from stacks.handlers import journal
+from stacks.handlers.emr_owners import Owners
 from stacks.handlers.framework import (
     CLIENT_CONFIG,
     Done,
@@ -30,6 +35,8 @@ from stacks.handlers.framework import (
     Waiting,
     error_code,
     now,
+    old_request,
+    owner,
     request,
     sha256_of,
 )
@@ -42,13 +49,17 @@ SETTLED_SECONDS = 120
 # The stop file's age at which a job that hasn't ended is interrupted, and killed. A commit takes seconds.
 INTERRUPT_SECONDS = 600
 KILL_SECONDS = 900
+# AddJobFlowSteps isn't idempotent: repeated by botocore after a lost answer it would add a second job. Our own
+# repetition, a poll later, looks for the step first.
+ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+BUSY = "the end of an earlier request's call"
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
 
 
 @functools.cache
-def client(service: str) -> Any:
+def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
     """A boto3 client, made once: the function stays warm between two calls."""
-    return boto3.client(service, config=CLIENT_CONFIG)  # type: ignore[call-overload]
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 class Steps:
@@ -64,16 +75,20 @@ class Steps:
 
     def all(self) -> list[dict[str, Any]]:
         """Return them, newest first; none when the cluster is gone, with or without a trace."""
+        if not self.cluster_is_there():
+            return []
+        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
+        return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
+
+    def cluster_is_there(self) -> bool:
+        """Tell whether the cluster is known and hasn't ended."""
         try:
             state = self._emr.describe_cluster(ClusterId=self._cluster)["Cluster"]["Status"]["State"]
         except ClientError as error:
             if error_code(error) != "InvalidRequestException":
                 raise
-            return []
-        if state.startswith("TERMINATED"):
-            return []
-        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
-        return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
+            return False
+        return not str(state).startswith("TERMINATED")
 
     def active(self) -> list[dict[str, Any]]:
         """Return those that run or will run."""
@@ -85,11 +100,15 @@ class Steps:
         same = found is not None and found["content"] == self.content
         return same and step["Status"]["State"] in ACTIVE and self._told_to_stop(step) is None
 
+    def own_name(self, request_id: str) -> str:
+        """Name the step that this request adds, and no other one."""
+        return f"{self._wanted['name']}-{self.content}-{sha256_of(request_id)[:8]}"
+
     def add(self, name: str) -> str:
-        """Add a step and return its id."""
+        """Add a step and return its id; who isn't answered looks for the step before adding it again."""
         stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
         arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
-        added = self._emr.add_job_flow_steps(
+        added = client("emr", ONCE).add_job_flow_steps(
             JobFlowId=self._cluster,
             Steps=[
                 {
@@ -135,26 +154,59 @@ def start(event: Event) -> dict[str, Any]:
 def settle(event: Event) -> Progress:
     """Stop what runs and isn't wanted, then add what is wanted and doesn't run, then wait until it has settled."""
     wanted = _read(event)
+    if journal.busy(event):
+        return Waiting(BUSY)
+    Owners(client("s3"), wanted).enter(owner(event), wanted)
     steps = Steps(wanted)
-    own_name = f"{wanted['name']}-{steps.content}-{sha256_of(event['RequestId'])[:8]}"
+    own_name = steps.own_name(event["RequestId"])
     before = steps.all()
-    mine = next((step for step in before if step["Name"] == own_name or steps.runs_this(step)), None)
-    others = [step for step in before if step is not mine and step["Status"]["State"] in ACTIVE]
+    mine = [step for step in before if step["Name"] == own_name or steps.runs_this(step)]
+    others = [step for step in before if step not in mine and step["Status"]["State"] in ACTIVE]
     if waiting := _stopped(steps, others) or _elsewhere_stopped(event, wanted):
         return waiting
-    if mine is None:
-        return Waiting(f"step {steps.add(own_name)} to run")
-    return _settled(mine)
+    if not mine:
+        return _added(event, steps)
+    running = [step for step in mine if step["Status"]["State"] in ACTIVE]
+    if len(running) > 1:
+        # Added twice after all. They share their stop file; the table's own claim lets one of them go on.
+        return Waiting(
+            f"the end of all but one of {', '.join(step['Id'] for step in running)}: the table takes one job"
+        )
+    return _settled((running or mine)[0])
 
 
 def remove(event: Event) -> Progress:
-    """Stop every step of this name; a cluster that is gone has none."""
+    """Stop every step of this name, unless the job is another resource's by now; a cluster that is gone has none."""
     try:
-        steps = Steps(_read(event))
+        wanted = _read(event)
     except ResourceError:
         # A request that was refused has made nothing.
         return Done()
-    return _stopped(steps, steps.active()) or Done()
+    if journal.busy(event):
+        return Waiting(BUSY)
+    owners, steps = Owners(client("s3"), wanted), Steps(wanted)
+    if not owners.has(owner(event)):
+        return Done()
+    heir = owners.heir(owner(event))
+    if waiting := _inherited(event, heir) if heir else _stopped(steps, steps.active()):
+        return waiting
+    owners.leave(owner(event))
+    return Done()
+
+
+def _inherited(event: Event, heir: Mapping[str, Any]) -> Waiting | None:
+    """See that the job runs as the resource that stays wants it: a rename that is rolled back may have changed it."""
+    steps = Steps(heir)
+    before = steps.active()
+    if not steps.cluster_is_there() or any(steps.runs_this(step) for step in before):
+        return None
+    return _stopped(steps, before) or _added(event, steps)
+
+
+def _added(event: Event, steps: Steps) -> Waiting:
+    """Add this request's step, unless a later request has come."""
+    with journal.acting(event):
+        return Waiting(f"step {steps.add(steps.own_name(event['RequestId']))} to run")
 
 
 def _read(event: Event) -> dict[str, Any]:
@@ -171,9 +223,9 @@ def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
 
 def _elsewhere_stopped(event: Event, wanted: Mapping[str, Any]) -> Waiting | None:
     """The same for the steps of the request before: on a cluster that is being replaced, or by another name."""
-    if "OldResourceProperties" not in event:
+    old = old_request(event, required=_REQUIRED, optional={})
+    if old is None:
         return None
-    old = _read({"ResourceProperties": event["OldResourceProperties"]})
     if (old["clusterId"], old["name"]) == (wanted["clusterId"], wanted["name"]):
         return None
     steps = Steps(old)
@@ -196,6 +248,6 @@ def _settled(step: Mapping[str, Any]) -> Progress:
     raise ResourceError(f"{label} is {status['State']}: {'; '.join(filter(None, reasons)) or 'no reason given'}{log}")
 
 
-handler = Handler(start=start, settle=settle, remove=remove)
+handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
 on_event = handler.on_event
 is_complete = handler.is_complete

@@ -97,7 +97,7 @@ def remove(event: Event) -> Progress:
         # A request that was refused has made nothing.
         return Done()
     found = source_record.look(client(), wanted["clusterIdentifier"])
-    owner = _owner(event)
+    owner = framework.owner(event)
     if found is None or not found.has(owner):
         return Done()
     if not found.others(owner):
@@ -142,14 +142,9 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
     found = source_record.look(client(), wanted["clusterIdentifier"])
     if found is None:
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
-    owner = _owner(event)
+    owner = framework.owner(event)
     begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
     source_record.claim(client(), found, owner, generation, missed=found_prepared and begins)
-
-
-def _owner(event: Event) -> str:
-    """Stack name and logical id: a stack that is made again after a failure is the same one to its cluster."""
-    return f"{event['StackId'].split('/')[1]}/{event['LogicalResourceId']}"
 
 
 def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.validate import ParamValidator
 from moto import mock_aws
 from moto.emr.models import emr_backends
@@ -20,6 +20,7 @@ from moto.emr.models import emr_backends
 from stacks.handlers import emr_step, framework
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
+from tests.stacks.handlers.journal_store import MemoryStore
 
 # moto's only one.
 ACCOUNT = "123456789012"
@@ -97,8 +98,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def cluster(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setattr(emr_step, "client", client)
+def cluster(clock: Clock, records: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:  # noqa: ARG001
+    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     events = client("emr").meta.events
     with mock_aws():
         client("s3").create_bucket(
@@ -137,7 +138,8 @@ def resource(cluster: Cluster, clock: Clock) -> Resource:
 
 
 def stop_files() -> set[str]:
-    return {found["Key"] for found in client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])}
+    keys = {found["Key"] for found in client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])}
+    return {key for key in keys if key.count("/") == 1}
 
 
 def test_create_adds_a_step_and_waits_until_it_has_run_for_a_while(cluster: Cluster, resource: Resource) -> None:
@@ -361,6 +363,148 @@ def test_a_step_that_never_starts_ends_with_the_reason(
     cluster.steps[0].state = "PENDING"
     with pytest.raises(DeploymentError, match=r"gave up waiting: step .* to run; it is PENDING"):
         resource.finish(waiting)
+
+
+@pytest.fixture
+def renamed(resource: Resource) -> Resource:
+    """The same in the template, by another logical id."""
+    return Resource(handler=emr_step, clock=resource.clock, tick=resource.tick, logical_id="Renamed")
+
+
+def test_a_renamed_resources_job_goes_on_without_a_stop(
+    cluster: Cluster, resource: Resource, renamed: Resource
+) -> None:
+    """CloudFormation makes the new one first, then deletes the old one."""
+    before = resource.create(cluster.wanted())
+    assert renamed.create(cluster.wanted()) == before
+    resource.delete()
+    assert cluster.states() == ["RUNNING"]
+    assert stop_files() == set()
+    renamed.delete()
+    assert cluster.states() == ["COMPLETED"]
+
+
+def test_a_rename_that_is_rolled_back_leaves_the_job_as_the_first_wants_it(
+    cluster: Cluster, resource: Resource, renamed: Resource
+) -> None:
+    resource.create(cluster.wanted("--op", "UPSERT"))
+    renamed.create(cluster.wanted("--op", "INSERT"))
+    renamed.delete()
+    cluster.tick()
+    assert cluster.states() == ["COMPLETED", "COMPLETED", "RUNNING"]
+    assert cluster.steps[2].args[:-1] == cluster.steps[0].args[:-1]
+    resource.delete()
+    assert cluster.states()[2] == "COMPLETED"
+
+
+def test_one_that_never_wanted_the_job_leaves_it_alone(cluster: Cluster, resource: Resource, renamed: Resource) -> None:
+    resource.create(cluster.wanted())
+    renamed.properties, renamed.physical_id = resource.properties, NAME
+    renamed.delete()
+    assert cluster.states() == ["RUNNING"]
+    assert resource.update(cluster.wanted("--op", "INSERT"))["StepId"] == cluster.steps[1].id
+
+
+def test_a_rename_with_its_cluster_gone_holds_nothing_up(
+    cluster: Cluster, resource: Resource, renamed: Resource
+) -> None:
+    resource.create(cluster.wanted("--op", "UPSERT"))
+    renamed.create(cluster.wanted("--op", "INSERT"))
+    cluster.end()
+    renamed.delete()
+    resource.delete()
+    assert len(cluster.steps) == 2
+
+
+def _cancelled_update(cluster: Cluster, resource: Resource) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An update that CloudFormation has cancelled, and the one that rolls it back: both wait for their next poll."""
+    resource.create(cluster.wanted("--op", "UPSERT"))
+    before, changed = resource.properties, {"Request": json.dumps(cluster.wanted("--op", "INSERT"))}
+    resource.properties = changed
+    cancelled = resource.begin(resource.event("Update", OldResourceProperties=before))
+    resource.properties = before
+    return cancelled, resource.begin(resource.event("Update", OldResourceProperties=changed))
+
+
+@pytest.mark.parametrize("polls", [0, 1])
+def test_a_cancelled_update_does_nothing_any_more(cluster: Cluster, resource: Resource, polls: int) -> None:
+    cancelled, rollback = _cancelled_update(cluster, resource)
+    for _ in range(polls):
+        resource.poll(rollback)
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        resource.poll(cancelled)
+    resource.finish(rollback)
+    assert cluster.states() == ["RUNNING"]
+    assert "UPSERT" in cluster.steps[0].args
+
+
+def test_a_cancelled_creation_adds_nothing_after_its_deletion(cluster: Cluster, resource: Resource) -> None:
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    begun = resource.begin(resource.event("Create"))
+    assert resource.poll(begun) is None
+    resource.physical_id = "invented-by-CloudFormation"
+    resource.delete()
+    assert cluster.states() == ["COMPLETED"]
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        resource.poll(begun)
+    assert len(cluster.steps) == 1
+
+
+def test_a_creation_that_was_deleted_before_its_first_step_adds_none(cluster: Cluster, resource: Resource) -> None:
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    begun = resource.begin(resource.event("Create"))
+    resource.physical_id = "invented-by-CloudFormation"
+    resource.delete()
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        resource.poll(begun)
+    assert cluster.steps == []
+
+
+def test_a_step_whose_answer_was_lost_is_found_and_not_added_again(cluster: Cluster, resource: Resource) -> None:
+    events, lost = client("emr").meta.events, [ReadTimeoutError(endpoint_url="https://emr")]
+
+    def lose(**_: Any) -> None:
+        if lost:
+            raise lost.pop()
+
+    resource.properties = {"Request": json.dumps(cluster.wanted())}
+    waiting = resource.begin(resource.event("Create"))
+    events.register("after-call.emr.AddJobFlowSteps", lose)
+    try:
+        data = resource.finish(waiting)
+    finally:
+        events.unregister("after-call.emr.AddJobFlowSteps", lose)
+    assert lost == []
+    assert [step.id for step in cluster.steps] == [data["StepId"]]
+
+
+def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def recorded(service: str, config: Any = None) -> Any:
+        asked.append((service, config))
+        return client(service)
+
+    monkeypatch.setattr(emr_step, "client", recorded)
+    emr_step.Steps(cluster.wanted()).add("name")
+    service, config = asked[-1]
+    assert service == "emr"
+    assert config.retries == {"mode": "standard", "total_max_attempts": 1}
+
+
+def test_a_step_that_was_added_twice_is_done_when_one_is_left(cluster: Cluster, resource: Resource) -> None:
+    waiting = _begun(cluster, resource)
+    twin = {"Name": cluster.steps[0].name, "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["twin"]}}
+    client("emr").add_job_flow_steps(JobFlowId=cluster.id, Steps=[twin])
+    for _ in range(8):
+        assert resource.poll(waiting) is None
+        cluster.tick()
+        resource.clock.seconds += emr_step.SETTLED_SECONDS
+    # The table takes one job, and the other one ends for it.
+    cluster.failing = "twin"
+    data = resource.finish(waiting)
+    assert cluster.states() == ["RUNNING", "FAILED"]
+    assert data["StepId"] == cluster.steps[0].id
 
 
 def _begun(cluster: Cluster, resource: Resource) -> dict[str, Any]:
