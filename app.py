@@ -58,7 +58,6 @@ def build(environment: settings.Environment, *, outdir: Path | None = None, vali
     MonitoringStack(
         app,
         f"{name}-monitoring",
-        database=database,
         streaming=streaming,
         connectors=connectors,
         lake=lake,

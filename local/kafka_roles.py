@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from local.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
 from local.kafka_acls import Acl, Names, acls, rights
-from plugins.connectors import SinkSettings, SourceSettings, offset_topic
+from plugins.connectors import GENERATION, SinkSettings, SourceSettings, offset_topic
 from plugins.kafka_access import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,
@@ -45,7 +45,7 @@ def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[
     internal = {
         **{INTERNAL_TOPICS.format(connector=name): (CONFIG_TOPIC, STATUS_TOPIC) for name in (source.name, sink.name)},
         INTERNAL_GROUPS: (GROUP,),
-        offset_topic(source.name): (OFFSET_TOPIC,),
+        **{offset_topic(source.name, generation): (OFFSET_TOPIC,) for generation in (None, "*", GENERATION)},
     }
 
     def for_worker(_kind: Kind, name: str) -> Iterable[str]:
@@ -57,7 +57,7 @@ def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[
     def for_topics(_kind: Kind, name: str) -> Iterable[str]:
         return internal.get(name, (name,))
 
-    worker = (*worker_access(source.name, offset_topic(source.name)), *worker_access(sink.name))
+    worker = (*worker_access(source.name, offset_topic(source.name, "*")), *worker_access(sink.name))
     return frozenset(
         role_acls(WORKER, worker, for_worker)
         | role_acls(SOURCE, source_access(source), for_others)

@@ -4,7 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from operate import stack_states
+import boto3
+
+from operate import source_cluster, stack_states
 from operate.adopt import write_mappings
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
@@ -16,6 +18,8 @@ from stacks.naming import keeps
 from stacks.node import NODE
 
 ROOT = Path(__file__).resolve().parents[1]
+# Apart from CDK's own, so that a pipeline sees the difference.
+MISSED = 3
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
@@ -26,7 +30,10 @@ def bootstrap(environment: Environment) -> int:
 
 
 def deploy(environment: Environment) -> int:
-    """Review the environment and deploy what was reviewed; CDK asks before it widens rights. Returns its status."""
+    """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
+
+    Returns its status, or MISSED when all is deployed and the lake misses changes, until `make resnapshot` has run.
+    """
     if unpinned := load_versions().unpinned:
         raise OperateError(
             f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`, look at what it "
@@ -41,7 +48,25 @@ def deploy(environment: Environment) -> int:
         client = session.client("cloudformation", config=QUICK)
         for name in stack_states.clear_failed_creations(client, synthesis.templates):
             print(f"{name}: its first creation failed, so that there is nothing in it; it is made anew", flush=True)
-    return _cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
+        stack = f"{environment.prefix}-database"
+        if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
+            print(restored, flush=True)
+    status = _cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
+    return status or _missed(environment, session)
+
+
+def _missed(environment: Environment, session: boto3.Session) -> int:
+    """Say so when changes were made while nobody read them: neither slot nor offsets tell, and no alarm would."""
+    with one_line(environment):
+        since = source_cluster.missed_since(session.client("rds", config=QUICK), environment)
+    if since is None:
+        return 0
+    print(
+        f"deployed, but the lake misses what changed in the source while no slot kept it ({since}): connect the VPN and"
+        f" run `make resnapshot ENV={environment.name}`",
+        flush=True,
+    )
+    return MISSED
 
 
 def destroy(environment: Environment) -> int:

@@ -11,7 +11,7 @@ from contract import rds_ca
 from local.lake import Lake
 from local.reconcile import Comparison
 from local.resnapshot.run import Wanted, resnapshot
-from operate import kafka, outputs, reader
+from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
 from operate.msk_connector import MskConnector
 from operate.reader import Reader
@@ -34,7 +34,10 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
             newest = newest_position(messages, cluster.topic)
         settings = source_settings(environment)
         connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
-        return resnapshot(parameters, lake(environment, session), connector, wanted, say)
+        comparison = resnapshot(parameters, lake(environment, session), connector, wanted, say)
+        if comparison.equal and wanted.where is None:
+            source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
+        return comparison
 
 
 def database(environment: Environment, session: boto3.Session) -> dict[str, Any]:

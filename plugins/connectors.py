@@ -46,9 +46,16 @@ def heartbeat_topic(topic_prefix: str) -> str:
     return f"__debezium-heartbeat.{topic_prefix}"
 
 
-def offset_topic(connector: str) -> str:
-    """Name the topic of a source connector's offsets on AWS: ours, so they survive a connector that is made anew."""
-    return f"__cdc_lake_offsets_{connector}"
+# Stands for the source's generation, which is known when it is deployed (docs/decisions/0061).
+GENERATION = "@generation@"
+
+
+def offset_topic(connector: str, generation: str | None = None) -> str:
+    """Name the topic of a source connector's offsets on AWS: ours, so they survive a connector that is made anew.
+
+    `generation` is another one when the slot is (docs/decisions/0061); `*` stands for any.
+    """
+    return f"__cdc_lake_offsets_{connector}" + (f"-{generation}" if generation else "")
 
 
 def sink_group(connector: str) -> str:

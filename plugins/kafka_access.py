@@ -57,7 +57,7 @@ class Grant:
 def source_access(settings: SourceSettings) -> tuple[Grant, ...]:
     """What Debezium and its worker do: write events and heartbeats, and keep offsets."""
     return (
-        *worker_access(settings.name, offset_topic(settings.name)),
+        *worker_access(settings.name, offset_topic(settings.name, "*")),
         *_write_topics(settings.topic, heartbeat_topic(settings.topic_prefix)),
     )
 

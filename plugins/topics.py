@@ -6,11 +6,11 @@ Configuration names and meanings: Kafka 3.9, "Topic Configs".
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from contract.sizes import SizeLimits
-from plugins.connectors import SinkSettings, SourceSettings, heartbeat_topic, offset_topic
+from plugins.connectors import GENERATION, SinkSettings, SourceSettings, heartbeat_topic, offset_topic
 
 HOUR_MS = 3_600_000
 FOR_EVER = "-1"
@@ -109,6 +109,11 @@ def planned_topics(
     if twice := sorted({name for name in _names(topics) if _names(topics).count(name) > 1}):
         raise ValueError(f"{', '.join(twice)} can't be two topics at once")
     return topics
+
+
+def of_generation(topics: Iterable[PlannedTopic], generation: str) -> tuple[PlannedTopic, ...]:
+    """Return the topics with the source's generation, or `*` for any, in its place."""
+    return tuple(replace(topic, name=topic.name.replace(GENERATION, generation)) for topic in topics)
 
 
 def _names(topics: Iterable[PlannedTopic]) -> list[str]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from plugins import kcql
-from plugins.connectors import SinkSettings, SourceSettings, events_topic
+from plugins.connectors import GENERATION, SinkSettings, SourceSettings, events_topic, offset_topic
 from plugins.topics import PlannedTopic, planned_topics
 from plugins.versions import load_versions
 
@@ -65,11 +65,15 @@ def sink_settings(environment: "Environment") -> SinkSettings:
 
 
 def topics(environment: "Environment") -> tuple[PlannedTopic, ...]:
-    """The topics of the environment's pipeline. Raises ValueError for settings that contradict one another."""
+    """The topics of the environment's pipeline, with GENERATION in the name of the offsets' topic.
+
+    Raises ValueError for settings that contradict one another.
+    """
+    source = source_settings(environment)
     return planned_topics(
-        source_settings(environment),
+        source,
         sink_settings(environment),
-        # A replica in each zone, as stacks/streaming.py has it for topics of whoever else.
-        brokers=len(environment.availability_zones),
+        brokers=environment.streaming.brokers,
         retention_hours=environment.streaming.topic_retention_hours,
+        offsets=offset_topic(source.name, GENERATION),
     )

@@ -7,17 +7,18 @@ from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from contract import rds_ca
-from plugins.connectors import offset_topic, sink_connector, source_connector
+from plugins.connectors import GENERATION, offset_topic, sink_connector, source_connector
 from plugins.kafka_access import Grant, sink_access, source_access
 from plugins.versions import Release, load_versions
 from stacks.connector_providers import ConnectorProviders
 from stacks.connector_restarts import ConnectorRestarts
 from stacks.connector_roles import ConnectorRole
 from stacks.connector_settings import ROOT_CERTIFICATE, sink_settings, source_settings, topics
-from stacks.database import DatabaseStack
+from stacks.database import DatabaseStack, source_parameter
 from stacks.environment import Connector, Environment
 from stacks.lake import LakeStack
 from stacks.naming import removal, retention, tags_of
@@ -81,6 +82,7 @@ class ConnectorsStack(Stack):
             self,
             "Topics",
             topics=topics(self._environment),
+            generation=self._source_parameter("generation"),
             sink=self._sink,
             streaming=self._streaming,
             journal=self._environment.bucket_name("artefacts"),
@@ -172,12 +174,18 @@ class ConnectorsStack(Stack):
             "config.providers.secretsmanager.class": SECRETS_PROVIDER,
             "config.providers.secretsmanager.param.region": self.region,
         }
-        return converters() | provider | {"offset.storage.topic": offset_topic(self._source.name)}
+        # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
+        return converters() | provider | {"offset.storage.topic": offset_topic(self._source.name, GENERATION)}
+
+    def _source_parameter(self, name: str) -> str:
+        """Read when this stack is deployed; the database's may change what it writes there."""
+        value: str = ssm.StringParameter.value_for_string_parameter(self, source_parameter(self._environment, name))
+        return value
 
     def _source_configuration(self) -> dict[str, str]:
         secret = self._database.connector_secret.secret_name
         addresses = {
-            "database.hostname": self._database.cluster.cluster_endpoint.hostname,
+            "database.hostname": self._source_parameter("host"),
             "database.password": f"${{secretsmanager:{secret}:password}}",
         }
         return source_connector(self._source) | addresses | self._environment.connectors.source.configuration
@@ -208,7 +216,13 @@ class ConnectorsStack(Stack):
                 **({"resources": resources} if resources else {}),
             },
         )
-        worker = worker_configuration(self, f"{id_}WorkerConfiguration", name=name, properties=worker_properties)
+        worker = worker_configuration(
+            self,
+            f"{id_}WorkerConfiguration",
+            name=name,
+            properties=worker_properties,
+            generation=self._source_parameter("generation"),
+        )
         connector = self._resource(
             f"{id_}Connector",
             provider,

@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from contract import rds_ca, source_tags
@@ -20,6 +21,7 @@ from stacks.checks import acknowledge
 from stacks.environment import Environment
 from stacks.naming import keeps, removal, retention
 from stacks.provider import RUNTIME, HandlerProvider
+from stacks.restored_cluster import restored_cluster
 
 PORT = 5432
 # Fixed in the connector's configuration, which is the same here and on one machine.
@@ -32,6 +34,12 @@ NOT_IN_PASSWORDS = string.punctuation
 PREPARATION_TIMEOUT = Duration.minutes(14)
 # For a database that can't be reached, and for a slot whose reader won't let go.
 PATIENCE = Duration.minutes(10)
+Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
+
+
+def source_parameter(environment: Environment, name: str) -> str:
+    """Name the SSM parameter that holds the source's `host`, or the `generation` of its offsets."""
+    return f"/{environment.prefix}/source/{name}"
 
 
 class DatabaseStack(Stack):
@@ -62,6 +70,7 @@ class DatabaseStack(Stack):
         self.prepared = self._prepared()
         if self._settings.deletion_protection:
             self._protect()
+        self._parameters_for_others()
         self._outputs()
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
@@ -78,42 +87,59 @@ class DatabaseStack(Stack):
         return logs.LogGroup(
             self,
             "ServerLog",
-            log_group_name=f"/aws/rds/cluster/{self._environment.prefix}/postgresql",
+            log_group_name=f"/aws/rds/cluster/{self._environment.database_cluster}/postgresql",
             retention=retention(self._settings.log_retention_days),
             removal_policy=removal(self._environment),
         )
 
-    def _cluster(self) -> rds.DatabaseCluster:
+    def _cluster(self) -> Cluster:
         version = self._settings.engine_version
         engine = rds.DatabaseClusterEngine.aurora_postgres(
             version=rds.AuroraPostgresEngineVersion.of(version, version.split(".")[0])
         )
         writer, *readers = self._instances()
-        cluster = rds.DatabaseCluster(
-            self,
-            "Database",
-            engine=engine,
+        common: dict[str, Any] = {
+            "engine": engine,
             # Fixed, for the log group; a change that would replace the cluster, and its data, fails on the name.
-            cluster_identifier=self._environment.prefix,
-            default_database_name=self._settings.name,
-            credentials=rds.Credentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS),
-            writer=writer,
-            readers=readers,
-            vpc=self._vpc,
-            vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS),
-            security_groups=[self.security_group],
-            parameter_group=self._parameters(engine),
-            iam_authentication=True,
-            storage_encrypted=True,
-            backup=rds.BackupProps(retention=Duration.days(self._settings.backup_retention_days)),
-            cloudwatch_logs_exports=["postgresql"],
+            "cluster_identifier": self._environment.database_cluster,
+            "writer": writer,
+            "readers": readers,
+            "vpc": self._vpc,
+            "vpc_subnets": ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS),
+            "security_groups": [self.security_group],
+            "parameter_group": self._parameters(engine),
+            "iam_authentication": True,
+            "backup": rds.BackupProps(retention=Duration.days(self._settings.backup_retention_days)),
+            "cloudwatch_logs_exports": ["postgresql"],
             # On, it is the last step: stacks/handlers/database_protection.py says why.
-            deletion_protection=None if self._settings.deletion_protection else False,
-            removal_policy=removal(self._environment),
-        )
+            "deletion_protection": None if self._settings.deletion_protection else False,
+            "removal_policy": removal(self._environment),
+        }
+        cluster = self._restored(common) if self._settings.restore else self._new(common)
         self._keep_what_a_kept_cluster_needs(cluster)
         self._rotate(cluster)
         return cluster
+
+    def _new(self, common: dict[str, Any]) -> rds.DatabaseCluster:
+        return rds.DatabaseCluster(
+            self,
+            "Database",
+            default_database_name=self._settings.name,
+            credentials=rds.Credentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS),
+            storage_encrypted=True,
+            **common,
+        )
+
+    def _restored(self, common: dict[str, Any]) -> rds.DatabaseClusterFromSnapshot:
+        assert self._settings.restore is not None  # noqa: S101  the caller looked
+        return restored_cluster(
+            self,
+            "Database",
+            self._settings.restore,
+            username=MASTER_USER,
+            not_in_passwords=NOT_IN_PASSWORDS,
+            **common,
+        )
 
     def _instances(self) -> list[rds.IClusterInstance]:
         """The writer first. Minor versions are the environment file's to choose, so that it says what runs."""
@@ -140,10 +166,10 @@ class DatabaseStack(Stack):
             removal_policy=removal(self._environment),
         )
 
-    def _keep_what_a_kept_cluster_needs(self, cluster: rds.DatabaseCluster) -> None:
-        secret = cluster.node.find_child("Secret")
-        assert isinstance(secret, secretsmanager.Secret)  # noqa: S101  CDK's own type is looser
-        secret.apply_removal_policy(removal(self._environment))
+    def _keep_what_a_kept_cluster_needs(self, cluster: Cluster) -> None:
+        for child in cluster.node.children:
+            if isinstance(child, secretsmanager.Secret):
+                child.apply_removal_policy(removal(self._environment))
         cluster.node.add_dependency(self.log_group)
         if keeps(self._environment):
             # CDK 2.275 hands only RETAIN on to these (aws-rds, helperRemovalPolicy).
@@ -157,7 +183,7 @@ class DatabaseStack(Stack):
         reason = protected if self._settings.deletion_protection else thrown_away
         acknowledge(cluster, "AwsSolutions-RDS10", reason=reason)
 
-    def _rotate(self, cluster: rds.DatabaseCluster) -> None:
+    def _rotate(self, cluster: Cluster) -> None:
         days = self._settings.secret_rotation_days
         if days:
             cluster.add_rotation_single_user(
@@ -247,6 +273,7 @@ class DatabaseStack(Stack):
                 "outboxMode": self._settings.outbox_mode,
                 "sampleData": self._settings.sample_data,
                 "sampleScale": self._settings.sample_scale,
+                "setMasterPassword": self._settings.restore is not None,
                 # So that a deployment whose outbox is newer migrates the database.
                 "sqlHash": handler_code.sql_hash(),
             }
@@ -283,12 +310,30 @@ class DatabaseStack(Stack):
                 resources=[self.cluster.cluster_arn],
                 conditions={"ForAllValues:StringLike": {"aws:TagKeys": [source_tags.KEYS]}},
             ),
+            *([self._setting_password()] if self._settings.restore else []),
         ]
+
+    def _setting_password(self) -> iam.PolicyStatement:
+        """For a restored cluster, whose master has the password of what it was restored from."""
+        return iam.PolicyStatement(actions=["rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn])
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret
         assert secret is not None  # noqa: S101  we let CDK generate it
         return secret
+
+    def _parameters_for_others(self) -> None:
+        """What a restored cluster or a second life changes goes by parameters: an export couldn't change while used."""
+        restore = self._settings.restore
+        generation = self.prepared.get_att_string("Generation") + (f"-{restore.name}" if restore else "")
+        values = {"host": self.cluster.cluster_endpoint.hostname, "generation": generation}
+        for name, value in values.items():
+            ssm.StringParameter(
+                self,
+                f"Source{name.capitalize()}",
+                parameter_name=source_parameter(self._environment, name),
+                string_value=value,
+            )
 
     def _outputs(self) -> None:
         CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)

@@ -80,6 +80,19 @@ class Vpn(Section):
     emr_access: bool = False
 
 
+class Restore(Section):
+    """What the cluster is made of: a snapshot, or another cluster as it was at a `time` (UTC; without it, the latest).
+
+    `name` ends the new cluster's name, `<environment>-cdc-lake-<name>`. Leave all of it as it is from then on: another
+    value is another cluster (docs/restore-database.md).
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]
+    snapshot: str | None = None
+    cluster: str | None = None
+    time: str | None = None
+
+
 class Database(Section):
     """Aurora PostgreSQL and what is put into it. `secret_rotation_days` 0: no rotation."""
 
@@ -94,6 +107,7 @@ class Database(Section):
     sample_scale: Annotated[int, Field(ge=1, le=1_000)] = 1
     outbox_mode: Literal["transaction", "statement"] = "transaction"
     log_retention_days: LogRetention = 30
+    restore: Restore | None = None
 
 
 class Streaming(Section):
@@ -241,6 +255,12 @@ class Environment(Section):
     def vpn_secret(self, user: str) -> str:
         """Name the secret with a person's VPN password."""
         return f"{self.prefix}/vpn/{user}"
+
+    @property
+    def database_cluster(self) -> str:
+        """The identifier of the source's cluster. A restored one has a name of its own: the old one is still there."""
+        restore = self.database.restore
+        return self.prefix if restore is None else f"{self.prefix}-{restore.name}"
 
     def bucket_name(self, role: str) -> str:
         """Name the bucket of that role; account and region make it unique among all of S3."""

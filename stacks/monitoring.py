@@ -18,7 +18,6 @@ from plugins.connectors import events_topic
 from stacks.checks import accept
 from stacks.connectors import ConnectorsStack
 from stacks.dashboard import Dashboard
-from stacks.database import DatabaseStack
 from stacks.environment import Environment
 from stacks.lake import LakeStack
 from stacks.monitoring_metrics import PERIOD_MINUTES, Metrics
@@ -42,7 +41,6 @@ class MonitoringStack(Stack):
         id_: str,
         *,
         environment: Environment,
-        database: DatabaseStack,
         streaming: StreamingStack,
         connectors: ConnectorsStack,
         lake: LakeStack,
@@ -57,7 +55,7 @@ class MonitoringStack(Stack):
             "sink": (connectors.sink_connector_name, environment.connectors.sink.tasks),
         }
         self._metrics = Metrics(
-            database_cluster=database.cluster.cluster_identifier,
+            database_cluster=environment.database_cluster,
             kafka_cluster=streaming.cluster_name,
             brokers=environment.streaming.brokers,
             topic=events_topic(environment.connectors.topic_prefix),

@@ -156,7 +156,13 @@ class ProcessingStack(Stack):
             conditions={"StringLike": {"s3:prefix": f"{STOP_PREFIX}*"}},
         )
         provider = HandlerProvider(
-            self, "StepHandler", module="emr_step", packages=(), waits=True, statements=[steps, stop, leave, look]
+            self,
+            "StepHandler",
+            module="emr_step",
+            packages=(),
+            waits=True,
+            statements=[steps, stop, leave, look],
+            journal=self._environment.bucket_name("artefacts"),
         )
         provider.acknowledge_wildcards(
             steps,

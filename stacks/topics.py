@@ -10,7 +10,7 @@ from constructs import Construct
 
 from plugins.connectors import SinkSettings, sink_group
 from plugins.kafka_access import statements, topics_access
-from plugins.topics import PlannedTopic
+from plugins.topics import PlannedTopic, of_generation
 from stacks import wheels
 from stacks.kafka_arns import kafka_arns
 from stacks.provider import HandlerProvider
@@ -26,7 +26,8 @@ CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; top
 class PipelineTopics(Construct):
     """These topics, as they are planned, and the sink's group with its first offset. `ready` is what is waited for.
 
-    `journal` is the bucket in which the handler's requests write down what they have begun.
+    `journal` is the bucket in which the handler's requests write down what they have begun; `generation` the source's,
+    as CloudFormation will know it.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class PipelineTopics(Construct):
         id_: str,
         *,
         topics: Sequence[PlannedTopic],
+        generation: str,
         sink: SinkSettings,
         streaming: StreamingStack,
         journal: str,
@@ -44,13 +46,13 @@ class PipelineTopics(Construct):
         self._streaming = streaming
         self._vpc = vpc
         access = self._access()
-        provider = self._provider(access, self._statements(topics, sink), journal)
+        provider = self._provider(access, self._statements(of_generation(topics, "*"), sink), journal)
         self.ready = CustomResource(
             self,
             "Topics",
             service_token=provider.service_token,
             resource_type="Custom::Topics",
-            properties={"Request": self._request(topics, sink)},
+            properties={"Request": self._request(of_generation(topics, generation), sink)},
         )
         self.ready.node.add_dependency(access)
 

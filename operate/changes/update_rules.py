@@ -49,6 +49,7 @@ def _older(before: Any, after: Any) -> bool:
 
 _EMR = "CloudFormation template reference, AWS::EMR::Cluster: JobFlowInstancesConfig and InstanceGroupConfig"
 _INSTANCE = "CloudFormation template reference, AWS::EC2::Instance"
+_CLUSTER = "CloudFormation template reference, AWS::RDS::DBCluster"
 _MSK = "Amazon MSK developer guide"
 FACTS: Mapping[str, tuple[Fact, ...]] = {
     "AWS::EC2::Instance": (
@@ -116,6 +117,10 @@ FACTS: Mapping[str, tuple[Fact, ...]] = {
             effect="in place",
             why="interrupts the database for a short while",
             source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
+        ),
+        *(
+            Fact(path=(name,), effect="replaced", why="", source=f"{_CLUSTER}, {name}: Update requires: Replacement")
+            for name in ("MasterUsername", "SnapshotIdentifier", "SourceDBClusterIdentifier", "StorageEncrypted")
         ),
     ),
     "AWS::RDS::DBInstance": (

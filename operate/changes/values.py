@@ -16,6 +16,7 @@ NOT_SETTINGS = frozenset({"name", "account", "region"})
 # Settings that only make sense together.
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "connectors.topic_prefix": {"tables[0].topic": "orders.datalake.cdc_events"},
+    "database.restore": {"database.sample_data": False},
 }
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
 OTHERS: Mapping[str, tuple[Any, ...]] = {
@@ -35,6 +36,7 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "database.instances": (3, 1),
     "database.name": ("orders",),
     "database.secret_rotation_days": (7, 0),
+    "database.restore": ({"name": "r1", "snapshot": "before-the-accident"},),
     "streaming.kafka_version": ("3.9.x.kraft", "3.8.x"),
     "streaming.broker_type": ("kafka.m5.xlarge", "kafka.m7g.large"),
     "streaming.brokers": (4, 6),

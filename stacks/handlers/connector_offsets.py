@@ -14,7 +14,11 @@ def check_offsets(found: dict[str, Any], wanted: dict[str, Any], changed: list[s
 
     Without a topic of its own a connector's offsets go with it when it is made `anew`. One that FAILED is made anew
     even so: it is the only way on, the slot holds what it hasn't read, and a new snapshot repeats what it has.
+    Offsets of another server are worth nothing: a source that moves to a restored one has others there
+    (docs/decisions/0061).
     """
+    if _server(found) != _server(wanted):
+        return
     if not anew and "workerConfiguration" not in changed:
         return
     kept, next_one = _offset_topic(found.get("workerConfiguration")), _offset_topic(wanted.get("workerConfiguration"))
@@ -24,6 +28,11 @@ def check_offsets(found: dict[str, Any], wanted: dict[str, Any], changed: list[s
         f"a change of {', '.join(sorted(changed))} would lose the offsets of {found['connectorName']}, which are in "
         f"{kept or 'a topic that goes with it'}: the worker configuration must set {OFFSET_TOPIC} and keep it"
     )
+
+
+def _server(connector: dict[str, Any]) -> Any:
+    """Where a source reads; None for a sink."""
+    return connector.get("connectorConfiguration", {}).get("database.hostname")
 
 
 def content(arn: str) -> str:

@@ -1,9 +1,10 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`, and `sqlHash`, which only has to differ when db/sql does. Attributes: `Loaded`, the orders
-that this request loaded, and `Generation`, another one whenever the database is prepared for a new life: offsets of the
-one before are worth nothing, since their slot is gone. Data that is there stays, and its outbox is migrated in place.
+`sampleData`, `sampleScale`, `setMasterPassword` (optional: the cluster was restored, with another password) and
+`sqlHash`, which only has to differ when db/sql does. Attributes: `Loaded`, the orders that this request loaded, and
+`Generation`, another one whenever the database is prepared for a new life: offsets of the one before are worth nothing,
+since their slot is gone. Data that is there stays, and its outbox is migrated in place.
 
 Deleting drops the connector's replication slot and leaves the data; who has prepared a cluster is in its tags
 (source_record.py). A resource that never succeeded has nothing to drop. Of two that share a database, because one was
@@ -70,9 +71,12 @@ def settle(event: Event) -> Progress:
     A newer outbox stays as it is: to fail for it would fail a rollback, which runs the older code.
     """
     wanted = _request(event)
+    _check_encrypted(wanted)
     try:
         report = _prepare(wanted)
     except LoginError as error:
+        if wanted.get("setMasterPassword"):
+            _set_password(wanted)
         return _refused(error)
     except LaterError as error:
         return Waiting(str(error))
@@ -115,6 +119,16 @@ def remove(event: Event) -> Progress:
     return Done()
 
 
+def _check_encrypted(wanted: Mapping[str, Any]) -> None:
+    """Raise ResourceError for a cluster restored from something that isn't encrypted: its template can't say it is."""
+    found = source_record.look(client(), wanted["clusterIdentifier"])
+    if wanted.get("setMasterPassword") and found and not found.encrypted:
+        raise ResourceError(
+            f"the restored cluster {wanted['clusterIdentifier']} isn't encrypted, as what it was restored from isn't:"
+            " copy the snapshot with a key, and restore the copy"
+        )
+
+
 def _prepare(wanted: Mapping[str, Any]) -> LoadReport | None:
     options = LoadOptions(
         connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
@@ -137,6 +151,19 @@ def _refused(error: LoginError) -> Waiting:
     return Waiting(f"{error}: the master's secret says another password than the database has, or is being rotated")
 
 
+def _set_password(wanted: Mapping[str, Any]) -> None:
+    """Give the master the secret's password: a restored cluster has that of what it was restored from."""
+    try:
+        client().modify_db_cluster(
+            DBClusterIdentifier=wanted["clusterIdentifier"],
+            MasterUserPassword=str(connection_parameters(wanted["masterSecret"])["password"]),
+            ApplyImmediately=True,
+        )
+    except client().exceptions.InvalidDBClusterStateFault:
+        # It is being changed; the next call tries again.
+        _log.info("%s is being changed", wanted["clusterIdentifier"])
+
+
 def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_prepared: bool) -> None:
     """Enter us as a preparation of the cluster. Who finds it prepared and nobody in charge may have missed changes."""
     found = source_record.look(client(), wanted["clusterIdentifier"])
@@ -154,7 +181,7 @@ def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
 
 
 def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={"sqlHash": str})
+    return framework.request(event, required=_REQUEST, optional={"sqlHash": str, "setMasterPassword": bool})
 
 
 def _master(wanted: Mapping[str, Any]) -> dict[str, str | int]:

@@ -22,10 +22,11 @@ _GONE = ("deleting", "deleted")
 
 @dataclass(frozen=True, kw_only=True)
 class Preparations:
-    """Who has prepared a cluster: the generation of each, by its tag."""
+    """Who has prepared a cluster: the generation of each, by its tag. `encrypted`: whether its storage is."""
 
     arn: str
     identifier: str
+    encrypted: bool
     generations: Mapping[str, str]
 
     def others(self, owner: str) -> list[str]:
@@ -55,7 +56,8 @@ def look(rds: "RDSClient", identifier: str) -> Preparations | None:
     tags = rds.list_tags_for_resource(ResourceName=arn)["TagList"]
     entries = {tag["Key"]: tag["Value"].split("/") for tag in tags if tag["Key"].startswith(PREPARED_BY)}
     own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
-    return Preparations(arn=arn, identifier=identifier, generations=own)
+    encrypted = bool(present[0].get("StorageEncrypted"))
+    return Preparations(arn=arn, identifier=identifier, encrypted=encrypted, generations=own)
 
 
 def claim(rds: "RDSClient", found: Preparations, owner: str, generation: str, *, missed: bool) -> None:

@@ -69,7 +69,9 @@ def _parameter(subject: Subject, name: str) -> Any:
 def _cluster(subject: Subject) -> Iterator[str]:
     if subject.get("PubliclyAccessible"):
         yield "is a public database: PubliclyAccessible must be false"
-    if subject.get("StorageEncrypted") is not True:
+    # A restored cluster is as its origin is; the source preparation refuses one that isn't encrypted.
+    restored = subject.get("SnapshotIdentifier") or subject.get("SourceDBClusterIdentifier")
+    if subject.get("StorageEncrypted") is not True and not restored:
         yield "isn't encrypted: StorageEncrypted must be true"
     if subject.facts.production and not _is_protected(subject):
         yield "isn't protected against deletion, by DeletionProtection or by a Custom::ProtectedDatabase that names it"

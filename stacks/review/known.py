@@ -51,11 +51,11 @@ TYPES = frozenset(
         "AWS::SNS::Subscription",
         "AWS::SNS::Topic",
         "AWS::SNS::TopicPolicy",
+        "AWS::SSM::Parameter",
         "AWS::SecretsManager::ResourcePolicy",
         "AWS::SecretsManager::RotationSchedule",
         "AWS::SecretsManager::Secret",
         "AWS::SecretsManager::SecretTargetAttachment",
-        "AWS::SSM::Parameter",
         "AWS::Serverless::Application",
         "AWS::StepFunctions::StateMachine",
     }

@@ -1,11 +1,10 @@
 """Secrets stay in Secrets Manager, and what is deployed has been verified."""
 
-import base64
 import json
 import re
 from collections.abc import Iterator
 
-from stacks.review.template import LATER, Subject, request_of, strings
+from stacks.review.template import LATER, Subject, decoded, request_of, strings
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
@@ -47,9 +46,8 @@ def checksums_present(subject: Subject) -> Iterator[str]:
 
 def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
     """The settings in a worker configuration's file, by name, which its property holds in base64."""
-    content = subject.get("PropertiesFileContent")
-    if subject.type == "AWS::KafkaConnect::WorkerConfiguration" and isinstance(content, str):
-        for line in base64.b64decode(content).decode().splitlines():
+    if subject.type == "AWS::KafkaConnect::WorkerConfiguration":
+        for line in (decoded(subject.get("PropertiesFileContent")) or "").splitlines():
             name, _, value = line.partition("=")
             yield ("PropertiesFileContent", name), value
 

@@ -1,5 +1,6 @@
 """Reads templates as CloudFormation gets them: values that may be functions, references between stacks."""
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -130,6 +131,17 @@ def plain_text(value: Any) -> str:
             return str(separator).join(plain_text(part) for part in parts)
         case _:
             return LATER
+
+
+def decoded(value: Any) -> str | None:
+    """Read a property in base64, encoded here or by CloudFormation; None for what can't be read."""
+    match value:
+        case str():
+            return base64.b64decode(value).decode()
+        case {"Fn::Base64": text}:
+            return plain_text(text)
+        case _:
+            return None
 
 
 def written(value: Any) -> str:

@@ -5,7 +5,7 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 
 from typing import TYPE_CHECKING
 
-from stacks.rules import connectors, network, production, services, tables
+from stacks.rules import connectors, network, production, restore, services, tables
 from stacks.rules.problem import Problem, Rule
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ RULES: tuple[Rule, ...] = (
     *network.RULES,
     *production.RULES,
     *services.RULES,
+    *restore.RULES,
     *connectors.RULES,
     *tables.RULES,
 )

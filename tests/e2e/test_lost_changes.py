@@ -14,6 +14,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from db.loading import LoadOptions
+from db.preparing import prepare
+from db.slots import drop_slot as drop_slot_of
 from local.errors import LostChangesError, PlatformError
 from local.platform import Platform
 from local.reconcile import reconcile
@@ -218,3 +221,90 @@ def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) ->
     said = mend(platform)
     assert any("a restored server; advancing it" in line for line in said)
     assert 850_000 not in platform.lake.rows(["order_id"])["order_id"].to_pylist()
+
+
+def connector_failure(platform: Platform) -> str:
+    deadline = time.monotonic() + TIMEOUT_S
+    while (reason := platform.services.connect.api.failure(platform.flow.source_name)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    return reason
+
+
+def drop_slot_in_time(platform: Platform) -> None:
+    """As the deletion of a source's preparation does; there may be none."""
+    deadline = time.monotonic() + 30
+    while not drop_slot_of(platform.endpoints.source, SLOT):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+
+
+def forget_offsets(platform: Platform) -> None:
+    """As another topic of offsets does: the connector goes on from nothing."""
+    api, name = platform.services.connect.api, platform.flow.source_name
+    api.stop(name)
+    drop_slot_in_time(platform)
+    api._request("DELETE", f"/connectors/{name}/offsets")
+    assert api.stored_offsets(name) == []
+    api.resume(name)
+
+
+def lake_value(platform: Platform, column: str, order: int) -> object:
+    rows = platform.lake.rows(["order_id", column]).to_pylist()
+    return next((row[column] for row in rows if row["order_id"] == order), None)
+
+
+def arrives(platform: Platform, order: int, ship_name: str) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while ship_name not in str(lake_value(platform, "shipment", order)):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+
+
+def test_a_second_life_of_the_source(platform: Platform) -> None:
+    """Destroyed and deployed again around a database that stayed: docs/decisions/0061."""
+    api, name = platform.services.connect.api, platform.flow.source_name
+    configuration = dict(platform.flow.source_connector()._configuration)
+    api.delete_connector(name)
+    delete_order(platform, 10_261)
+    drop_slot_in_time(platform)
+    execute(platform, "UPDATE datalake.orders SET ship_name = 'in between' WHERE order_id = 10262")
+    delete_order(platform, 10_263)
+    options = LoadOptions(connector_password=platform._passwords.connector)
+    assert prepare(platform.endpoints.source, options) is None
+    # The offsets of the life before are refused, so the deployment would end here.
+    api.put_connector(name, configuration)
+    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    forget_offsets(platform)
+    arrives(platform, 10_262, "in between")
+    # Nobody has told the lake of the deletes.
+    assert {10_261, 10_263} <= set(platform.lake.rows(["order_id"])["order_id"].to_pylist())
+    assert "2 rows deleted that only the lake had" in mend(platform)
+
+
+def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
+    """As AWS restores one: no slot, another topic of offsets, an older log; docs/restore-database.md."""
+    server = platform.services.postgres
+    copy = server.data_dir.with_name("backup")
+    server.stop()
+    subprocess.run(["cp", "-a", server.data_dir, copy], check=True)
+    server.start()
+    with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=870_000):
+        pass
+    ship(platform, 10_264)
+    delete_order(platform, 10_265)
+    assert_equal(platform)
+    server.stop()
+    shutil.rmtree(server.data_dir)
+    copy.rename(server.data_dir)
+    server.start()
+    drop_slot(platform)
+    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    execute(platform, "UPDATE datalake.orders SET ship_name = 'after the restore' WHERE order_id = 10266")
+    forget_offsets(platform)
+    said = mend(platform)
+    assert any("a restored server; advancing it" in line for line in said)
+    rows = platform.lake.rows(["order_id"])["order_id"].to_pylist()
+    assert 870_000 not in rows
+    assert 10_265 in rows
+    assert "after the restore" in str(lake_value(platform, "shipment", 10_266))

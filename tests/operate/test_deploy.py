@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from operate import deploy
+from operate import deploy, source_cluster
 from operate.errors import OperateError
 from plugins.archive import Digest
 from plugins.lock import pin
@@ -112,6 +112,30 @@ def test_what_was_reviewed_is_deployed_and_cdks_status_is_returned(
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
     # What is deployed is what was pinned.
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
+
+
+@dataclasses.dataclass
+class Reviewed:
+    """A synthesis without findings."""
+
+    folder: Path = Path("cdk.out")
+    templates: dict[str, object] = dataclasses.field(
+        default_factory=lambda: {"dev-cdc-lake-database": {"Resources": {}}}
+    )
+
+
+@pytest.mark.usefixtures("releases", "called")
+def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: Reviewed())
+    assert deploy.deploy(environment) == 0
+    monkeypatch.setattr(source_cluster, "missed_since", lambda _rds, _environment: "since yesterday")
+    assert deploy.deploy(environment) == deploy.MISSED
+    assert "(since yesterday): connect the VPN and run `make resnapshot ENV=dev`" in capsys.readouterr().out
+    monkeypatch.setenv("STATUS", "1")
+    assert deploy.deploy(environment) == 1
 
 
 @pytest.mark.usefixtures("releases")

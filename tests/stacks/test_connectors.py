@@ -1,6 +1,5 @@
 """The connectors' stack: the shared configurations, one narrow role each, and in what order they come and go."""
 
-import base64
 import hashlib
 import json
 import re
@@ -13,13 +12,14 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins.connectors import sink_connector, source_connector
+from plugins.connectors import GENERATION, sink_connector, source_connector
 from stacks.connector_settings import sink_settings, source_settings
 from stacks.environment import load
 from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS
 from stacks.handlers.journal import REMEMBERED_SECONDS, VARIABLE
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
 from stacks.review import plain_text, request_of
+from stacks.review.template import LATER, decoded
 from stacks.worker_configuration import properties_file
 from tests.stacks.conftest import Synthesized
 
@@ -88,22 +88,23 @@ def test_the_password_is_a_reference_that_the_worker_resolves(both: dict[str, Sy
     assert password.endswith(":password}")
     lines = worker_file(both[name], "Source")
     assert "config.providers=secretsmanager" in lines
-    assert f"offset.storage.topic=__cdc_lake_offsets_{name}-cdc-lake-orders-source" in lines
+    assert f"offset.storage.topic=__cdc_lake_offsets_{name}-cdc-lake-orders-source-{LATER}" in lines
 
 
 @ENVIRONMENTS
 def test_a_changed_worker_configuration_is_another_one(both: dict[str, Synthesized], name: str) -> None:
     """CloudFormation makes the new one first, so the names must differ; the connector takes it in place."""
     workers = both[name].resources("connectors", "AWS::KafkaConnect::WorkerConfiguration")
-    assert {re.sub("[0-9a-f]{16}$", "", worker["Properties"]["Name"]) for worker in workers.values()} == {
-        f"{name}-cdc-lake-orders-source-",
+    names = {logical_id: plain_text(worker["Properties"]["Name"]) for logical_id, worker in workers.items()}
+    assert {re.sub("[0-9a-f]{16}", "", each) for each in names.values()} == {
+        f"{name}-cdc-lake-orders-source--{LATER}",
         f"{name}-cdc-lake-orders-sink-",
     }
     for logical_id, worker in workers.items():
-        content = base64.b64decode(worker["Properties"]["PropertiesFileContent"]).decode()
+        content = (decoded(worker["Properties"]["PropertiesFileContent"]) or "").replace(LATER, GENERATION)
         stack = f"{name}-cdc-lake-connectors"
         digest = hashlib.sha256(f"{stack}/{logical_id}\0{content}".encode()).hexdigest()
-        assert worker["Properties"]["Name"].endswith(digest[:16])
+        assert names[logical_id].removesuffix(f"-{LATER}").endswith(digest[:16])
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\\b"])
@@ -153,7 +154,7 @@ def worker_file(environment: Synthesized, role: str) -> list[str]:
         ).items()
         if logical_id.startswith(role)
     ]
-    return base64.b64decode(worker["PropertiesFileContent"]).decode().splitlines()
+    return (decoded(worker["PropertiesFileContent"]) or "").splitlines()
 
 
 @ENVIRONMENTS
@@ -213,7 +214,7 @@ def test_the_source_may_write_its_topics_and_nothing_of_the_landing(both: dict[s
     assert written == {
         "msk.datalake.cdc_events",
         "__debezium-heartbeat.msk",
-        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source",
+        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source-*",
         f"__amazon_msk_connect_*_{name}-cdc-lake-orders-source_*",
     }
     assert "kafka-cluster:ReadData" not in allowed[next(arn for arn in allowed if arn.endswith("cdc_events"))]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from plugins.kafka_access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements, topics_access
+from plugins.topics import of_generation
 from stacks.connector_settings import sink_settings, source_settings, topics
 from stacks.environment import Environment, load
 from stacks.review import plain_text
@@ -29,7 +30,7 @@ def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
 
 def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
     """What each role may do in Kafka, by the stack and the beginning of its logical id."""
-    making_topics = topics_access(topics(environment), sink_settings(environment))
+    making_topics = topics_access(of_generation(topics(environment), "*"), sink_settings(environment))
     return {
         "connectors/SourceRole": source_access(source_settings(environment)),
         "connectors/SinkRole": sink_access(sink_settings(environment)),

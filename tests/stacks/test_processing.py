@@ -236,7 +236,9 @@ def test_the_step_handler_touches_this_environments_clusters_alone(prod: Synthes
     assert steps["Condition"] == {"StringEquals": {"elasticmapreduce:ResourceTag/cdc-lake-cluster": "prod-cdc-lake"}}
     assert {"Key": "cdc-lake-cluster", "Value": "prod-cdc-lake"} in cluster(prod)["Tags"]
     artefacts = load("prod").bucket_name("artefacts")
-    assert may(prod, role, "s3:PutObject") == {f"arn:aws:s3:::{artefacts}/stop/*"}
+    written = {f"arn:aws:s3:::{artefacts}/stop/*", f"arn:aws:s3:::{artefacts}/requests/prod-cdc-lake-processing/*"}
+    assert may(prod, role, "s3:PutObject") == written
+    assert may(prod, role, "s3:DeleteObject") == {f"arn:aws:s3:::{artefacts}/stop/owners/*"}
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])

@@ -58,6 +58,7 @@ class Cluster:
             Engine="aurora-postgresql",
             MasterUsername="postgres",
             MasterUserPassword="not-asked-for",
+            StorageEncrypted=True,
         )
         self.arn = made["DBCluster"]["DBClusterArn"]
 
@@ -71,6 +72,9 @@ class Cluster:
 
     def untag(self, key: str) -> None:
         self._rds.remove_tags_from_resource(ResourceName=self.arn, TagKeys=[key])
+
+    def is_not_encrypted(self) -> None:
+        rds_backends["123456789012"]["ap-southeast-2"].clusters[CLUSTER].storage_encrypted = False
 
     def is_deleting(self) -> None:
         rds_backends["123456789012"]["ap-southeast-2"].clusters[CLUSTER].status = "deleting"
@@ -360,6 +364,54 @@ def test_the_secret_is_read_again_on_the_way_down_too(
     log_in_as(secrets, database)
     assert source.poll(begun) is not None
     assert not slot_exists(database)
+
+
+def test_a_cluster_restored_from_something_that_isnt_encrypted_is_refused(
+    source: Resource, cluster: Cluster, database: ConnectionParameters
+) -> None:
+    cluster.is_not_encrypted()
+    reason = failing(source, request(database, setMasterPassword=True))
+    assert reason.startswith("the restored cluster dev-cdc-lake isn't encrypted")
+
+
+@pytest.fixture
+def passwords(cluster: Cluster) -> Iterator[list[str]]:  # noqa: ARG001  whose they are
+    """What RDS is told to make the master's password."""
+    told: list[str] = []
+    events = client("rds").meta.events
+    events.register("provide-client-params.rds.ModifyDBCluster", tell := lambda params, **_: _note(told, params))
+    yield told
+    events.unregister("provide-client-params.rds.ModifyDBCluster", tell)
+
+
+def _note(told: list[str], params: dict[str, Any]) -> None:
+    assert (params["DBClusterIdentifier"], params["ApplyImmediately"]) == (CLUSTER, True)
+    told.append(params["MasterUserPassword"])
+
+
+def test_a_restored_clusters_master_gets_the_secrets_password(
+    source: Resource, secrets: Any, passwords: list[str], database: ConnectionParameters
+) -> None:
+    """The server is told what RDS would tell it."""
+    execute(database, "CREATE ROLE restored SUPERUSER LOGIN PASSWORD 'of the snapshot'")
+    log_in_as(secrets, database, username="restored", password="of-the-secret")
+    try:
+        begun = created(source, request(database, setMasterPassword=True))
+        assert source.poll(begun) is None
+        assert passwords == ["of-the-secret"]
+        execute(database, "ALTER ROLE restored PASSWORD 'of-the-secret'")
+        assert source.poll(begun) is not None
+    finally:
+        for statement in ("REASSIGN OWNED BY restored TO postgres", "DROP OWNED BY restored", "DROP ROLE restored"):
+            execute(database, statement)
+
+
+def test_nobody_elses_password_is_set(
+    source: Resource, secrets: Any, passwords: list[str], database: ConnectionParameters
+) -> None:
+    log_in_as(secrets, database, password="wrong")
+    assert source.poll(created(source, request(database, setMasterPassword=False))) is None
+    assert passwords == []
 
 
 def test_a_creation_that_never_reached_the_database_is_deleted_without_it(

@@ -1,0 +1,84 @@
+"""The source's cluster as it is deployed: what it misses, and what a deployment would make of it."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from contract.source_tags import RESNAPSHOT
+from operate.errors import OperateError
+from stacks.environment import Environment
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_rds import RDSClient
+
+RUNBOOK = "docs/restore-database.md"
+_CLUSTER = "AWS::RDS::DBCluster"
+_IDENTIFIER = "DBClusterIdentifier"
+# What a cluster is made of. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.
+_ORIGIN = (
+    "SnapshotIdentifier",
+    "SourceDBClusterIdentifier",
+    "RestoreToTime",
+    "UseLatestRestorableTime",
+)
+
+
+def missed_since(rds: "RDSClient", environment: Environment) -> str | None:
+    """Return since when the lake may miss changes; None when it doesn't, or there is no cluster."""
+    arn = _arn(rds, environment)
+    tags = rds.list_tags_for_resource(ResourceName=arn)["TagList"] if arn else []
+    return next((tag["Value"] for tag in tags if tag["Key"] == RESNAPSHOT), None)
+
+
+def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
+    """Note that lake and source were found equal after all rows were written anew."""
+    if arn := _arn(rds, environment):
+        rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
+
+
+def check_origin(client: "CloudFormationClient", stack: str, template: Mapping[str, Any]) -> str | None:
+    """Compare the cluster with the deployed one: return what a restore is going to do, None when it stays.
+
+    Raises OperateError when the deployment would put a cluster that wasn't asked for in the place of the one that is
+    there: an empty one when [database.restore] was taken out of the file, another copy when it was changed.
+    """
+    before, after = _deployed(client, stack), _cluster(template)
+    if before is None or after is None:
+        return None
+    if all(before.get(key) == after.get(key) for key in (_IDENTIFIER, *_ORIGIN)):
+        return None
+    was, is_ = before.get(_IDENTIFIER), after.get(_IDENTIFIER)
+    if was == is_ or not any(after.get(key) for key in _ORIGIN):
+        raise OperateError(
+            f"database.restore has changed: the cluster {was}, with its data, would be replaced by "
+            f"{'an empty one' if not any(after.get(key) for key in _ORIGIN) else 'another copy'}. Put it back as it "
+            f"was deployed; to restore again, give it another `name` ({RUNBOOK})"
+        )
+    return f"the database {was} is replaced by {is_}, which is restored; afterwards: {RUNBOOK}"
+
+
+def _arn(rds: "RDSClient", environment: Environment) -> str | None:
+    try:
+        [found] = rds.describe_db_clusters(DBClusterIdentifier=environment.database_cluster)["DBClusters"]
+    except rds.exceptions.DBClusterNotFoundFault:
+        return None
+    return found["DBClusterArn"]
+
+
+def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
+    try:
+        body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return None
+        raise
+    # botocore reads what is JSON by itself, whatever its types say.
+    return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
+
+
+def _cluster(template: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    found = [resource["Properties"] for resource in template["Resources"].values() if resource["Type"] == _CLUSTER]
+    return found[0] if found else None

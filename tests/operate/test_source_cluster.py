@@ -1,0 +1,104 @@
+"""The source's cluster as it is deployed: changes that the lake missed, and a cluster that nobody asked for."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from contract.source_tags import RESNAPSHOT
+from operate.errors import OperateError
+from operate.source_cluster import check_origin, missed_since, nothing_missed
+from stacks.environment import Environment, load
+from tests.operate.test_outputs import without_credentials
+
+STACK = "prod-cdc-lake-database"
+FIRST = {"DBClusterIdentifier": "prod-cdc-lake", "Engine": "aurora-postgresql"}
+RESTORED = {"DBClusterIdentifier": "prod-cdc-lake-r1", "Engine": "aurora-postgresql", "SnapshotIdentifier": "one"}
+
+
+@pytest.fixture(autouse=True)
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    without_credentials(monkeypatch, tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        yield
+
+
+@pytest.fixture
+def environment() -> Environment:
+    return load("prod")
+
+
+def rds() -> Any:
+    return boto3.client("rds", region_name="ap-southeast-2")
+
+
+def cloudformation() -> Any:
+    return boto3.client("cloudformation", region_name="ap-southeast-2")
+
+
+def template(cluster: dict[str, Any]) -> dict[str, Any]:
+    return {"Resources": {"Database": {"Type": "AWS::RDS::DBCluster", "Properties": cluster}}}
+
+
+def deployed(cluster: dict[str, Any]) -> None:
+    """A stack whose template has that cluster; moto's can't make one, so it has another resource instead."""
+    made = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
+    cloudformation().create_stack(StackName=STACK, TemplateBody=json.dumps(made))
+    from moto.cloudformation.models import cloudformation_backends
+
+    [stack] = cloudformation_backends["123456789012"]["ap-southeast-2"].stacks.values()
+    stack.template = json.dumps(template(cluster))
+
+
+def test_changes_that_were_missed_are_known_until_the_lake_is_equal(environment: Environment) -> None:
+    assert missed_since(rds(), environment) is None
+    nothing_missed(rds(), environment)
+    made = rds().create_db_cluster(
+        DBClusterIdentifier=environment.database_cluster,
+        Engine="aurora-postgresql",
+        MasterUsername="postgres",
+        MasterUserPassword="not-asked-for",
+    )
+    assert missed_since(rds(), environment) is None
+    tag = {"Key": RESNAPSHOT, "Value": "since 2026-11-21T21:00:00Z"}
+    rds().add_tags_to_resource(ResourceName=made["DBCluster"]["DBClusterArn"], Tags=[tag])
+    assert missed_since(rds(), environment) == "since 2026-11-21T21:00:00Z"
+    nothing_missed(rds(), environment)
+    assert missed_since(rds(), environment) is None
+
+
+def test_a_first_deployment_replaces_nothing() -> None:
+    assert check_origin(cloudformation(), STACK, template(FIRST)) is None
+
+
+@pytest.mark.parametrize("cluster", [FIRST, RESTORED])
+def test_a_cluster_that_stays_is_no_matter(cluster: dict[str, Any]) -> None:
+    deployed(cluster)
+    assert check_origin(cloudformation(), STACK, template({**cluster, "EngineVersion": "16.12"})) is None
+
+
+def test_a_restore_is_announced() -> None:
+    deployed(FIRST)
+    said = check_origin(cloudformation(), STACK, template(RESTORED))
+    assert said is not None
+    assert said.startswith("the database prod-cdc-lake is replaced by prod-cdc-lake-r1, which is restored")
+
+
+@pytest.mark.parametrize(
+    ("changed", "by"),
+    [
+        (FIRST, "an empty one"),
+        ({**RESTORED, "SnapshotIdentifier": "two"}, "another copy"),
+        ({**FIRST, "DBClusterIdentifier": "prod-cdc-lake-r1"}, "an empty one"),
+    ],
+)
+def test_a_cluster_that_nobody_asked_for_is_refused(changed: dict[str, Any], by: str) -> None:
+    deployed(RESTORED)
+    with pytest.raises(OperateError, match=f"the cluster prod-cdc-lake-r1, with its data, would be replaced by {by}"):
+        check_origin(cloudformation(), STACK, template(changed))
