@@ -243,6 +243,8 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
         # the outbox has queued (docs/decisions/0011).
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
         "heartbeat.action.query": f"CALL {HEARTBEAT_PROCEDURE}()",
+        # Whoever may log in may write messages to the log: they would be events of a topic that isn't planned.
+        "message.prefix.exclude.list": ".*",
         # A database that is away is waited for, as long as it takes.
         "errors.max.retries": "-1",
         "retriable.restart.connector.wait.ms": str(settings.retry_wait_ms),

@@ -81,9 +81,9 @@ def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
     """
     internal = INTERNAL_TOPICS.format(connector=connector)
     return (
-        # Nobody could make these beforehand: AWS completes their names.
-        _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=[internal]),
-        *(_topics(*_DESCRIBE, "ReadData", "WriteData", names=[name]) for name in offset_topics),
+        # Nobody could make the internal ones beforehand, since AWS completes their names; and Connect asks for all of
+        # them at each start, whether they are there or not (KafkaTopicBasedBackingStore).
+        _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=[internal, *offset_topics]),
         Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
     )

@@ -14,6 +14,8 @@ CONTRADICTIONS: Mapping[str, str] = {
     "errors.tolerance": "all would skip what can't be converted, and a source has no dead-letter topic: take it out",
     "heartbeat.action.query": "the heartbeat also sends what the outbox has queued: take it out",
     "message.key.columns": "the order of changes is kept per key, and the table has the outbox's: take it out",
+    "message.prefix.exclude.list": "messages in the log have no topic of their own: take it out",
+    "message.prefix.include.list": "messages in the log have no topic of their own: take it out",
     "post.processors": "the job reads values as Debezium writes them: take it out",
     "schema.exclude.list": "the outbox is all that is captured (table.include.list): take it out",
     "schema.include.list": "the outbox is all that is captured (table.include.list): take it out",

@@ -107,33 +107,33 @@ def write() -> None:
 
 
 def _row(change: Change, before: Templates) -> Row:
+    both = written_change(change)
     if change.environment is None:
-        return Row(
-            key=change.key, change=_change(change), effect=REFUSED_BY_US, text=f"**not accepted** {change.refused}"
-        )
+        return Row(key=change.key, change=both, effect=REFUSED_BY_US, text=f"**not accepted** {change.refused}")
     found = touched(before, synthesized(change.environment))
     effect = max((each.effect for each in found), key=EFFECTS.index, default="nothing")
     advice = ADVICE.get(change.key, "")
     if not advice and (effect == "refused" or any(each.loses_data for each in found)):
         raise MissingAdviceError(f"{change.key}: write into operate/changes/advice.py what to do")
     text = f"{_summary(found) or 'nothing'}. {advice}".strip()
-    return Row(key=change.key, change=_change(change), effect=effect, text=text)
+    return Row(key=change.key, change=both, effect=effect, text=text)
 
 
-def _change(change: Change) -> str:
+def written_change(change: Change) -> str:
+    """Write what a setting is and what it is changed to."""
     return f"{_value(change.before)} → {_value(change.after)}"
 
 
 def _value(value: Any) -> str:
     match value:
-        case None | () | {}:
+        case None | ():
             return "none"
         case bool():
             return str(value).lower()
         case tuple():
             return ", ".join(map(str, value))
         case dict():
-            return ", ".join(f"{key} = {inner}" for key, inner in value.items())
+            return ", ".join(f"{key} = {inner}" for key, inner in value.items()) or "none"
     return str(value).replace("|", "\\|")
 
 

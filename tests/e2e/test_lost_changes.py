@@ -7,16 +7,17 @@ import contextlib
 import shutil
 import subprocess
 import time
+from dataclasses import replace
+from typing import Any
 
 import psycopg2
 import pytest
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
 
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.slots import drop_slot as drop_slot_of
+from local import flow
 from local.errors import LostChangesError, PlatformError
 from local.platform import Platform
 from local.reconcile import reconcile
@@ -24,6 +25,7 @@ from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from local.services import LAKE_BUCKET, LANDING_BUCKET, LANDING_PREFIX
 from local.status import read_status
+from plugins.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended
 from tests.e2e.writer import Writer
@@ -164,11 +166,23 @@ def test_a_deleted_topic(platform: Platform) -> None:
     assert any("landed objects of the former topic set aside" in line for line in said)
 
 
-def test_an_event_that_is_too_large_for_the_topic(platform: Platform) -> None:
-    admin = AdminClient(dict(platform.endpoints.kafka))
-    limit = ConfigEntry("max.message.bytes", "100000", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, platform.topic.name, incremental_configs=[limit])
-    admin.incremental_alter_configs([resource])[resource].result()
+def plan_smaller_events(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the plan have a limit that an event of this test is beyond, and bring the topic to it."""
+
+    def planned(*settings: Any, **more: Any) -> tuple[PlannedTopic, ...]:
+        return tuple(
+            replace(topic, config={**topic.config, "max.message.bytes": "100000"})
+            if topic.name == platform.topic.name
+            else topic
+            for topic in planned_topics(*settings, **more)
+        )
+
+    monkeypatch.setattr(flow, "planned_topics", planned)
+    platform.up()
+
+
+def test_an_event_that_is_too_large_for_the_topic(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_smaller_events(platform, monkeypatch)
     execute(
         platform,
         "UPDATE datalake.cdc_events SET shipper = (SELECT jsonb_agg(md5(i::text)) FROM generate_series(1, 9000) i)"
@@ -188,6 +202,8 @@ def test_an_event_that_is_too_large_for_the_topic(platform: Platform) -> None:
         " WHERE v.order_id = 10256) WHERE order_id = 10256",
     )
     assert "passing over what the connector has not read" in mend(platform, skip=True)
+    monkeypatch.undo()
+    platform.up()
 
 
 def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> None:
@@ -221,6 +237,14 @@ def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) ->
     said = mend(platform)
     assert any("a restored server; advancing it" in line for line in said)
     assert 850_000 not in platform.lake.rows(["order_id"])["order_id"].to_pylist()
+
+
+def test_messages_in_the_log_are_no_events(platform: Platform) -> None:
+    for transactional in ("TRUE", "FALSE"):
+        execute(platform, f"SELECT pg_logical_emit_message({transactional}, 'application', 'said by somebody')")
+    ship(platform, 10_267)
+    assert_equal(platform)
+    assert read_status(platform).problems == []
 
 
 def connector_failure(platform: Platform) -> str:

@@ -73,6 +73,7 @@ def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
         source = shop.parameters
 
     monkeypatch.setattr(Platform, "endpoints", Endpoints())
+    monkeypatch.setattr(command, "_refuse_to_wait_in_vain", lambda _platform: None)
     monkeypatch.setattr(Platform, "lake", Lake(base_uri="unused"))
     equal = Comparison(lsn="0/1", columns=12, source_rows=829, lake_rows=829, missing=[], extra=[], different={})
     monkeypatch.setattr(command, "compare_source_and_lake", lambda *_args, **_options: equal)

@@ -150,6 +150,11 @@ def test_everything_listens_on_loopback_only(platform: Platform) -> None:
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
+def acting_as_admin(platform: Platform) -> dict[str, str]:
+    """What lets a test's own connector write topics that aren't the pipeline's."""
+    return platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
+
+
 def configurations(folder: Path) -> list[Path]:
     """What we write for the services, without what they write themselves."""
     found = [*(folder / "secrets").rglob("*"), *(folder / "connect" / "secrets").iterdir(), *folder.glob("*/*.*")]
@@ -195,6 +200,7 @@ def test_a_connector_that_fails_says_why(platform: Platform) -> None:
     assert api.failure("broken") is None
     source = api._request("GET", "/connectors/orders-source")["config"]
     changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
     api.put_connector("broken", {**source, **changes})
     try:
         eventually(lambda: api.failure("broken") is not None, timeout_s=60)
@@ -258,8 +264,9 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
     config = api._request("GET", "/connectors/orders-source")["config"]
     own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
     # The pipeline's own role may not write this topic.
-    login = platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
-    api.put_connector("numbers", {**config, **own, **login, "table.include.list": "datalake.numbers"})
+    api.put_connector(
+        "numbers", {**config, **own, **acting_as_admin(platform), "table.include.list": "datalake.numbers"}
+    )
     topic = Topic(connection=platform.endpoints.kafka, name="numbers.datalake.numbers")
     try:
         eventually(lambda: there(topic), timeout_s=60)
@@ -429,6 +436,7 @@ def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(plat
     api = platform.services.connect.api
     source = api._request("GET", "/connectors/orders-source")["config"]
     changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
     api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
     try:
         eventually(lambda: tries(platform, "broken") >= 2, timeout_s=60)

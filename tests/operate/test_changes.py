@@ -6,7 +6,7 @@ import pytest
 
 from operate.changes import values
 from operate.changes.compare import Touched, touched
-from operate.changes.page import Row, page
+from operate.changes.page import Row, page, written_change
 from operate.changes.update_rules import (
     CUSTOM,
     EFFECTS,
@@ -18,7 +18,7 @@ from operate.changes.update_rules import (
     schema,
     too_many,
 )
-from operate.changes.values import NoOtherValueError, changes, settings
+from operate.changes.values import Change, NoOtherValueError, changes, settings
 from stacks.environment import Environment, load
 from stacks.handlers import connector_changes
 
@@ -228,3 +228,16 @@ def test_a_row_is_shared_where_environments_agree() -> None:
     text = page(rows)
     assert "| `a` | 1 → 2 | 3 → 4 | x |" in text
     assert "| `b` | 1 → 2 |  | y |" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        (None, {"name": "r1", "snapshot": "s"}, "none → name = r1, snapshot = s"),
+        ({}, {"a.key": "5"}, "none → a.key = 5"),
+        ((), ("alice", "bob"), "none → alice, bob"),
+        (False, True, "false → true"),
+    ],
+)
+def test_both_values_of_a_change_are_written(before: object, after: object, written: str) -> None:
+    assert written_change(Change(key="k", before=before, after=after, environment=None)) == written

@@ -56,9 +56,11 @@ def test_a_sink_with_dead_letters_may_write_that_topic_too() -> None:
 
 
 def test_no_connector_makes_topics_but_its_workers_own() -> None:
-    for access, name in ((source_access(SOURCE), "orders-source"), (sink_access(WITH_DEAD_LETTERS), "orders-sink")):
-        assert rights(access, "topic", "CreateTopic") == {f"__amazon_msk_connect_*_{name}_*"}
-        assert rights(access, "cluster", "CreateTopic") == set()
+    source, sink = source_access(SOURCE), sink_access(WITH_DEAD_LETTERS)
+    bookkeeping = {"__cdc_lake_offsets_orders-source-*", "__amazon_msk_connect_*_orders-source_*"}
+    assert rights(source, "topic", "CreateTopic") == bookkeeping
+    assert rights(sink, "topic", "CreateTopic") == {"__amazon_msk_connect_*_orders-sink_*"}
+    assert rights((*source, *sink), "cluster", "CreateTopic") == set()
 
 
 def test_what_makes_the_topics_touches_exactly_those() -> None:

@@ -17,6 +17,7 @@ from local.connect import Connect
 from local.connect_api import RequestError
 from local.jars import jar_folder
 from local.kafka import Kafka
+from local.kafka_users import ADMIN
 from local.ports import choose
 from local.postgres import ConnectionParameters, Postgres
 from local.processes import Processes
@@ -52,7 +53,13 @@ def worker(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> It
     folder = tmp_path_factory.mktemp("worker")
     ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
     kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
-    connect = Connect(folder / "connect", port=ports["connect"], bootstrap_servers=kafka.bootstrap_servers, lenses=None)
+    connect = Connect(
+        folder / "connect",
+        port=ports["connect"],
+        bootstrap_servers=kafka.bootstrap_servers,
+        lenses=None,
+        login=kafka.users.java_login(ADMIN),
+    )
     _install(authority.root, folder / "connect" / "plugins" / "source")
     processes = Processes(folder / "processes", folder / "logs")
     try:
@@ -84,7 +91,8 @@ def configuration(worker: Connect, database: ConnectionParameters, **changes: An
         "database_root_certificate": ROOT_CERTIFICATE,
         "topic_prefix": "verified",
     }
-    return source_connector(SourceSettings(**(values | changes)))
+    login = worker.acting_as(ADMIN, worker._login)
+    return {**source_connector(SourceSettings(**(values | changes))), **login}
 
 
 def refusal(worker: Connect, database: ConnectionParameters, **changes: Any) -> str:
