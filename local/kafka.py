@@ -58,6 +58,11 @@ class Kafka:
         self._limits = SizeLimits(largest_event_bytes)
 
     @property
+    def rights_mark(self) -> Path:
+        """A file that is as old as the rights: what was denied before them says nothing of today."""
+        return self._folder / "rights"
+
+    @property
     def bootstrap_servers(self) -> str:
         """Where clients connect."""
         return f"{HOST}:{self._port}"
@@ -134,7 +139,9 @@ class Kafka:
 
     def bring_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
         """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
-        return bring_acls(self._admin(), wanted)
+        brought = bring_acls(self._admin(), wanted)
+        self.rights_mark.touch()
+        return brought
 
     def create_topics(self, topics: Sequence[PlannedTopic], *, user: str = ADMIN) -> None:
         """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError.

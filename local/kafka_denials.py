@@ -34,9 +34,9 @@ class Denial:
         )
 
 
-def denials(log: Path, *, since: datetime | None = None) -> list[Denial]:
-    """Return what was denied since a time, without one in the last minute, each once; nothing without a log."""
-    start = (since or datetime.now(UTC) - timedelta(seconds=SHOWN_S)).replace(microsecond=0)
+def denials(log: Path, *, since: datetime) -> list[Denial]:
+    """Return what was denied since a time, to the second, each once; nothing without a log."""
+    start = since.replace(microsecond=0)
     return sorted(
         {
             Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})
@@ -44,6 +44,18 @@ def denials(log: Path, *, since: datetime | None = None) -> list[Denial]:
             if datetime.fromisoformat(match["at"]).astimezone() >= start
         }
     )
+
+
+def recently(rights: Path) -> datetime:
+    """Since when denials tell of now: a minute ago, or since the rights were brought up to date, if that is later.
+
+    `rights`: the file that is as old as they are (Kafka.rights_mark); there may be none.
+    """
+    minute = datetime.now(UTC) - timedelta(seconds=SHOWN_S)
+    try:
+        return max(minute, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
+    except FileNotFoundError:
+        return minute
 
 
 def _matches(log: Path) -> Iterator[re.Match[str]]:

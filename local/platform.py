@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from local import ports, state
 from local.errors import CancelledError, LockedError, LostChangesError, PlatformError
 from local.flow import ROOT, Flow
-from local.kafka_denials import Denial, denials
+from local.kafka_denials import Denial, denials, recently
 from local.kafka_roles import READER
 from local.lake import Lake
 from local.postgres import ConnectionParameters, Postgres
@@ -212,8 +212,8 @@ class Platform:
             yield
 
     def denials(self, since: datetime | None = None) -> list[Denial]:
-        """Name the rights on Kafka that a role lacked, since a time or in the last minute."""
-        return denials(self.processes.log_file("kafka"), since=since)
+        """Name the rights on Kafka that a role lacked, since a time or recently."""
+        return denials(self.processes.log_file("kafka"), since=since or recently(self.services.kafka.rights_mark))
 
     @contextlib.contextmanager
     def _denials_named(self) -> Iterator[None]:
