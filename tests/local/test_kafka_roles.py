@@ -37,8 +37,8 @@ def test_each_connector_reads_and_writes_what_its_role_may() -> None:
 def test_what_msk_connect_keeps_under_its_own_names_is_the_workers_here() -> None:
     own = {"connect-configs", "connect-offsets", "connect-status"}
     assert may(WORKER, "READ") == may(WORKER, "WRITE") == own
-    # The offsets' topic has a name of ours on AWS, so it is made beforehand.
-    assert may(WORKER, "CREATE") == own - {"connect-offsets"}
+    # The offsets' topic is made beforehand, but Connect asks for it nevertheless.
+    assert may(WORKER, "CREATE") == own
     assert may(WORKER, "READ", "group") == {"connect-cluster"}
     assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*own, "connect-cluster"}}
 
