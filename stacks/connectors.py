@@ -204,18 +204,7 @@ class ConnectorsStack(Stack):
         capacity: Connector,
     ) -> CustomResource:
         """One connector with the plugin and the worker configuration that are its own."""
-        self._warn_of_unpinned(releases)
-        plugin = self._resource(
-            f"{id_}Plugin",
-            self._providers.plugin,
-            {
-                "name": name,
-                "bucket": self._lake.artefacts.bucket_name,
-                "prefix": PLUGIN_KEYS,
-                "releases": [release.request() for release in releases],
-                **({"resources": resources} if resources else {}),
-            },
-        )
+        plugin = self._plugin(id_, name, releases, resources or {})
         worker = worker_configuration(
             self,
             f"{id_}WorkerConfiguration",
@@ -231,31 +220,39 @@ class ConnectorsStack(Stack):
                 "kafkaConnectVersion": self._environment.connectors.kafka_connect_version,
                 "capacity": _capacity(capacity),
                 "connectorConfiguration": configuration,
-                "plugins": [
-                    {
-                        "customPlugin": {
-                            "customPluginArn": plugin.get_att_string("Arn"),
-                            "revision": plugin.get_att_string("Revision"),
-                        }
-                    }
-                ],
+                "plugins": [{"customPlugin": plugin}],
                 "workerConfiguration": {
                     "workerConfigurationArn": worker.attr_worker_configuration_arn,
                     # Its first is its only one: it can't be changed, as its type's documentation says.
                     "revision": 1,
                 },
                 "serviceExecutionRoleArn": role.arn,
-                "logDelivery": {
-                    "workerLogDelivery": {
-                        "cloudWatchLogs": {"enabled": True, "logGroup": self.log_group.log_group_name}
-                    }
-                },
+                "logDelivery": {"workerLogDelivery": {"cloudWatchLogs": self._log_delivery()}},
                 **self._cluster(),
             },
         )
         # With the policy below it, without which MSK Connect would have to write one.
         connector.node.add_dependency(role, self.log_group)
         return connector
+
+    def _plugin(self, id_: str, name: str, releases: list[Release], resources: dict[str, str]) -> dict[str, str]:
+        """Pack the releases, and `resources` by name, into a plugin; return what a connector names it by."""
+        self._warn_of_unpinned(releases)
+        plugin = self._resource(
+            f"{id_}Plugin",
+            self._providers.plugin,
+            {
+                "name": name,
+                "bucket": self._lake.artefacts.bucket_name,
+                "prefix": PLUGIN_KEYS,
+                "releases": [release.request() for release in releases],
+                **({"resources": resources} if resources else {}),
+            },
+        )
+        return {"customPluginArn": plugin.get_att_string("Arn"), "revision": plugin.get_att_string("Revision")}
+
+    def _log_delivery(self) -> dict[str, object]:
+        return {"enabled": True, "logGroup": self.log_group.log_group_name}
 
     def _cluster(self) -> dict[str, object]:
         """Where the connectors reach Kafka, and how: IAM over TLS, in the brokers' own security group."""

@@ -218,21 +218,26 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
     mend(platform)
 
 
-def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
+def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, deleted: int) -> None:
+    """Copy the server's files, change rows until the lake has them, and put the copy back in their place."""
     server = platform.services.postgres
     copy = server.data_dir.with_name("backup")
     server.stop()
     subprocess.run(["cp", "-a", server.data_dir, copy], check=True)
     server.start()
-    with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=850_000):
+    with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=first_order):
         pass
-    ship(platform, 10_259)
-    delete_order(platform, 10_260)
+    ship(platform, shipped)
+    delete_order(platform, deleted)
     assert_equal(platform)
     server.stop()
     shutil.rmtree(server.data_dir)
     copy.rename(server.data_dir)
     server.start()
+
+
+def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
+    restore_a_copy(platform, first_order=850_000, shipped=10_259, deleted=10_260)
     eventually(platform, "the log of devdb is behind what was read from it")
     said = mend(platform)
     assert any("a restored server; advancing it" in line for line in said)
@@ -308,20 +313,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
 
 def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
     """As AWS restores one: no slot, another topic of offsets, an older log; docs/restore-database.md."""
-    server = platform.services.postgres
-    copy = server.data_dir.with_name("backup")
-    server.stop()
-    subprocess.run(["cp", "-a", server.data_dir, copy], check=True)
-    server.start()
-    with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=870_000):
-        pass
-    ship(platform, 10_264)
-    delete_order(platform, 10_265)
-    assert_equal(platform)
-    server.stop()
-    shutil.rmtree(server.data_dir)
-    copy.rename(server.data_dir)
-    server.start()
+    restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
     drop_slot(platform)
     assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
     execute(platform, "UPDATE datalake.orders SET ship_name = 'after the restore' WHERE order_id = 10266")

@@ -5,9 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
 from operate.adopt import write_mappings
 from operate.errors import OperateError
@@ -24,20 +22,6 @@ TEMPLATES = {
     }
 }
 ARN = "arn:aws:kafka:ap-southeast-2:222222222222:cluster/prod-cdc-lake/1-2"
-
-
-@pytest.fixture
-def service() -> Any:
-    return boto3.client(
-        "cloudformation", region_name="ap-southeast-2", aws_access_key_id="x", aws_secret_access_key="x"
-    )
-
-
-@pytest.fixture
-def answers(service: Any) -> Any:
-    with Stubber(service) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
 
 
 def day(number: int) -> datetime.datetime:

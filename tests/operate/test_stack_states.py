@@ -6,28 +6,12 @@ botocore's stubber checks requests and answers against the service's model; moto
 import datetime
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
 from operate.errors import OperateError
 from operate.stack_states import check_unprotected, clear_failed_creations
 
 NAME = "prod-cdc-lake-database"
-
-
-@pytest.fixture
-def service() -> Any:
-    return boto3.client(
-        "cloudformation", region_name="ap-southeast-2", aws_access_key_id="x", aws_secret_access_key="x"
-    )
-
-
-@pytest.fixture
-def answers(service: Any) -> Any:
-    with Stubber(service) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
 
 
 def stack(answers: Any, status: str, *, protected: bool = True) -> None:
