@@ -41,19 +41,19 @@ synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV
 	@ENV="$(or $(ENV),dev)" $(BIN)/python app.py
 
 review: wheels ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
-	@$(BIN)/python -m operate.deployment review --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands review --env "$(or $(ENV),dev)"
 
 bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
-	@$(BIN)/python -m operate.deployment bootstrap --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands bootstrap --env "$(or $(ENV),dev)"
 
 deploy: wheels certificates ## Review an environment and deploy what was reviewed (ENV=dev)
-	@$(BIN)/python -m operate.deployment deploy --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands deploy --env "$(or $(ENV),dev)"
 
 adopt: wheels node_modules/.ready ## After `make destroy`: take over what stayed, before the next `make deploy` (ENV=prod)
-	@$(BIN)/python -m operate.deployment adopt --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands adopt --env "$(or $(ENV),dev)"
 
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
-	@$(BIN)/python -m operate.deployment destroy --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands destroy --env "$(or $(ENV),dev)"
 
 topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform)
 	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)")
@@ -72,7 +72,7 @@ costs: $(VENV)/.ready ## What an environment costs a month, and what could be of
 
 ##@ Develop
 setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)
-	@$(BIN)/python -m local.jars fetch
+	@$(BIN)/python -m local.setup.jars fetch
 	@$(BIN)/python -m stacks.wheels
 
 check: $(VENV)/.ready ## Lint, types and unit tests
@@ -88,7 +88,7 @@ fuzz: setup ## Random histories against the job and its model, for MINUTES=10
 	@FUZZ_MINUTES="$(or $(MINUTES),10)" $(BIN)/pytest -q --timeout=0 tests/spark_jobs/test_histories.py
 
 schema: setup ## Make the Avro schema of the change events from the outbox table
-	@$(BIN)/python -m local.schema
+	@$(BIN)/python -m local.tools.schema
 
 bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 	@$(BIN)/python -m bench.outbox
@@ -112,7 +112,7 @@ lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
 
 lock-jars: $(VENV)/.ready ## Resolve the jars' coordinates and lock them with hashes
-	@$(BIN)/python -m local.jars lock
+	@$(BIN)/python -m local.setup.jars lock
 
 lock-certificates: node_modules/.ready ## Write RDS's root certificates anew, from the npm package that has them
 	@$(BIN)/python -m stacks.certificates

@@ -10,16 +10,18 @@ from typing import Any
 import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
 
 # isort: split
-from aws_cdk import App, Environment, Tags
+from aws_cdk import App, Tags
+from aws_cdk import Environment as Place
 
 from plugins.versions import VersionsError
-from stacks import environment as settings
-from stacks.connectors import ConnectorsStack
+from settings.environment import Environment
+from settings.load import EnvironmentFileError, load
+from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
-from stacks.monitoring import MonitoringStack
+from stacks.monitoring.stack import MonitoringStack
 from stacks.network import NetworkStack
-from stacks.processing import ProcessingStack
+from stacks.processing.stack import ProcessingStack
 from stacks.streaming import StreamingStack
 from stacks.vpn import VpnStack
 from stacks.wheels import WheelError
@@ -27,7 +29,7 @@ from stacks.wheels import WheelError
 ROOT = Path(__file__).resolve().parent
 
 
-def build(environment: settings.Environment, *, outdir: Path | None = None, validate: bool = True) -> App:
+def build(environment: Environment, *, outdir: Path | None = None, validate: bool = True) -> App:
     """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says.
 
     `validate`: with CDK's own check of the templates, which takes longer than everything else (docs/decisions/0056).
@@ -39,7 +41,7 @@ def build(environment: settings.Environment, *, outdir: Path | None = None, vali
         builtin_cloud_formation_validation=validate,
     )
     common: dict[str, Any] = {
-        "env": Environment(account=environment.account, region=environment.region),
+        "env": Place(account=environment.account, region=environment.region),
         "environment": environment,
         "termination_protection": environment.production,
     }
@@ -69,7 +71,7 @@ def build(environment: settings.Environment, *, outdir: Path | None = None, vali
     return app
 
 
-def _context(environment: settings.Environment) -> dict[str, object]:
+def _context(environment: Environment) -> dict[str, object]:
     """What cdk.json says, which only CDK's command line reads, and the zones, so that nobody asks AWS for them."""
     context: dict[str, object] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
     key = f"availability-zones:account={environment.account}:region={environment.region}"
@@ -86,11 +88,11 @@ def main() -> int:
     chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env") or os.environ.get("ENV") or "dev"
     outdir = None if by_cdk else ROOT / "cdk.out" / str(chosen)
     try:
-        environment = settings.load(str(chosen))
+        environment = load(str(chosen))
         if outdir:
             shutil.rmtree(outdir, ignore_errors=True)
         assembly = build(environment, outdir=outdir, validate=by_cdk).synth()
-    except (settings.EnvironmentFileError, VersionsError, WheelError) as error:
+    except (EnvironmentFileError, VersionsError, WheelError) as error:
         print(error, file=sys.stderr)
         return 1
     if outdir:

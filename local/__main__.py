@@ -1,8 +1,8 @@
 """`python -m local`."""
 
 import local.demo.command  # adds demo and reconcile to the commands
-import local.resnapshot.command
-import local.supervisor  # noqa: F401  (adds supervise)
+import local.platform.supervisor  # adds supervise
+import local.resnapshot.command  # noqa: F401  (adds resnapshot)
 from local.cli import app
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ from db.errors import LoadError
 from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
-from local.jars import JarsError
-from local.java import JavaNotFoundError
-from local.lake import LakeError
-from local.platform import Platform
-from local.services import PlatformOptions
-from local.status import Status, read_status
+from local.look.lake import LakeError
+from local.look.status import Status, read_status
+from local.platform.platform import Platform
+from local.platform.services import PlatformOptions
+from local.setup.jars import JarsError
+from local.setup.java import JavaNotFoundError
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_FOLDER = ROOT / "build" / "platform"

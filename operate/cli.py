@@ -13,7 +13,7 @@ from operate.errors import one_line_errors
 from operate.prices import load_prices
 from operate.reader import connect
 from operate.text import columns
-from stacks import environment as settings
+from settings.load import load
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="For those who run an environment."
@@ -73,7 +73,7 @@ def write_anew(
 ) -> None:
     """Write the outbox anew and delete from the lake what the source hasn't; exit 1 when they still differ."""
     with one_line_errors("resnapshot"):
-        environment = settings.load(env)
+        environment = load(env)
         wanted = Wanted(
             where=where or None,
             skip=skip,
@@ -90,7 +90,7 @@ def write_anew(
 def start_kafka_ui(*, env: OnAws = "dev") -> None:
     """Start the Kafka UI against the environment's MSK cluster, in Docker."""
     with one_line_errors("kafka-ui"):
-        cluster = kafka.of_environment(settings.load(env))
+        cluster = kafka.of_environment(load(env))
         kafka.check_reachable(cluster)
         kafka_ui.start(cluster)
 
@@ -99,7 +99,7 @@ def start_kafka_ui(*, env: OnAws = "dev") -> None:
 def show_vpn_password(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: OnAws = "dev") -> None:
     """Print what a VPN client asks this person for; your own AWS credentials must allow to read it."""
     with one_line_errors("vpn-password"):
-        rows = vpn.connection(settings.load(env), name)
+        rows = vpn.connection(load(env), name)
     typer.echo("\n".join(columns(rows, left=2)))
 
 
@@ -107,4 +107,4 @@ def show_vpn_password(name: Annotated[str, typer.Argument(help="One of vpn.users
 def show_costs(*, env: OnAws = "dev") -> None:
     """Print what the environment costs a month, and what could be switched off."""
     with one_line_errors("costs"):
-        typer.echo(report(settings.load(env), load_prices()))
+        typer.echo(report(load(env), load_prices()))

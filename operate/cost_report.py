@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
 from operate.prices import HOUR, Prices
 from operate.text import columns
-from stacks.environment import Environment
+from settings.environment import Environment
 
 TENS = -1
 # For the table of what rounds cost: seconds.

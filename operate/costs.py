@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from operate.errors import OperateError
 from operate.prices import HOUR, Price, Prices
-from stacks.environment import Environment
+from settings.environment import Environment
 
 EC2 = "ec2"
 DAYS_PER_MONTH = 30.4

@@ -13,9 +13,9 @@ from operate.outputs import QUICK, check_account, one_line
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.versions import load_versions
-from stacks.environment import Environment
-from stacks.naming import keeps
+from settings.environment import Environment
 from stacks.node import NODE
+from stacks.retention import keeps
 
 ROOT = Path(__file__).resolve().parents[1]
 # Apart from CDK's own, so that a pipeline sees the difference.

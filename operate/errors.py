@@ -8,7 +8,7 @@ import typer
 
 from local.errors import PlatformError
 from plugins.versions import VersionsError
-from stacks.environment import EnvironmentFileError
+from settings.load import EnvironmentFileError
 from stacks.wheels import WheelError
 
 INTERRUPTED = 130

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.cli import DEFAULT_FOLDER
 from local.errors import PlatformError
-from local.kafka import Kafka
-from local.kafka_roles import READER
-from local.platform import Platform
+from local.platform.platform import Platform
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import READER
 from operate import outputs
 from operate.errors import OperateError
 from plugins.connectors import events_topic
-from stacks import environment as settings
+from settings.environment import Environment
+from settings.load import load
 
 LOCAL = "local"
 CONNECT_TIMEOUT_S = 9.0
@@ -47,10 +48,10 @@ def find_cluster(name: str | None) -> Cluster:
     """
     if name is None or name == LOCAL:
         return _local(chosen=name is not None)
-    return of_environment(settings.load(name))
+    return of_environment(load(name))
 
 
-def of_environment(environment: settings.Environment) -> Cluster:
+def of_environment(environment: Environment) -> Cluster:
     """Return a deployed environment's MSK cluster. Raises OperateError."""
     return Cluster(
         environment=environment.name,

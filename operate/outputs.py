@@ -20,7 +20,7 @@ from botocore.exceptions import (
 )
 
 from operate.errors import OperateError
-from stacks.environment import Environment
+from settings.environment import Environment
 
 LOG_IN = "log in (`aws sso login`, or as your organisation does it) and set AWS_PROFILE"
 # CloudFormation's, STS's and the signature's words for credentials that don't count, or no longer do.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any
 
-from stacks.environment import Environment
-from stacks.review import plain_text
+from settings.environment import Environment
+from stacks.gate import plain_text
 
 Templates = Mapping[str, Mapping[str, Any]]
 # What stacks/network.py calls the group that the bastion wears.

@@ -8,15 +8,15 @@ import boto3
 from confluent_kafka import TopicPartition
 
 from contract import rds_ca
-from local.lake import Lake
-from local.reconcile import Comparison
+from local.look.lake import Lake
+from local.look.reconcile import Comparison
 from local.resnapshot.run import Wanted, resnapshot
 from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
 from operate.msk_connector import MskConnector
 from operate.reader import Reader
-from stacks.connector_settings import source_settings
-from stacks.environment import Environment
+from settings.connectors import source_settings
+from settings.environment import Environment
 
 TAIL_EVENTS = 1_000
 # Landing and commits come by the minute there, and an update of the connector takes some.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from operate.reach import vpn_users, ways_in
 from operate.synth import Acknowledged, Synthesis
-from stacks.environment import Environment
-from stacks.review import Accepted, Facts, Finding, review
-from stacks.review.rights import Grant, together
+from settings.environment import Environment
+from stacks.gate import Accepted, Facts, Finding, review
+from stacks.gate.rights import Grant, together
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner

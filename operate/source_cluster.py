@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from contract.source_tags import RESNAPSHOT
 from operate.errors import OperateError
-from stacks.environment import Environment
+from settings.environment import Environment
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

@@ -14,9 +14,9 @@ from aws_cdk import Validations
 from cdk_nag import AwsSolutionsChecks
 
 import app
-from stacks.checks import ACCEPTED_STATEMENT
-from stacks.environment import Environment
-from stacks.review import Accepted, accepted_statement
+from settings.environment import Environment
+from stacks.acceptances import ACCEPTED_STATEMENT
+from stacks.gate import Accepted, accepted_statement
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
@@ -121,7 +121,7 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
 
 
 def _accepted(folder: Path) -> Iterator[Accepted]:
-    """What stacks/checks.py notes: statements with their reasons."""
+    """What stacks/acceptances.py notes: statements with their reasons."""
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
             yield accepted_statement(stack, entry["data"])

@@ -2,7 +2,7 @@
 
 from operate import outputs
 from operate.errors import OperateError
-from stacks.environment import Environment
+from settings.environment import Environment
 
 
 def connection(environment: Environment, user: str) -> list[tuple[str, str]]:

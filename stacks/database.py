@@ -16,12 +16,12 @@ from constructs import Construct
 
 from contract import rds_ca, source_tags
 from plugins.connectors import SourceSettings
+from settings.environment import Environment
 from stacks import handler_code, wheels
-from stacks.checks import acknowledge
-from stacks.environment import Environment
-from stacks.naming import keeps, removal, retention
+from stacks.acceptances import acknowledge
 from stacks.provider import RUNTIME, HandlerProvider
 from stacks.restored_cluster import restored_cluster
+from stacks.retention import keeps, removal, retention
 
 PORT = 5432
 # Fixed in the connector's configuration, which is the same here and on one machine.

@@ -8,11 +8,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from stacks.checks import accept
-from stacks.connector_settings import sink_settings
-from stacks.environment import Environment
-from stacks.naming import removal
+from settings.connectors import sink_settings
+from settings.environment import Environment
+from stacks.acceptances import accept
 from stacks.provider import JOURNAL_KEYS
+from stacks.retention import removal
 
 # Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)

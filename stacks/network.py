@@ -8,9 +8,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from stacks.checks import accept, acknowledge
-from stacks.environment import Environment
-from stacks.naming import removal, retention
+from settings.environment import Environment
+from stacks.acceptances import accept, acknowledge
+from stacks.retention import removal, retention
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (

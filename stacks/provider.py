@@ -12,7 +12,7 @@ from aws_cdk import custom_resources as cr
 from constructs import Construct, IConstruct
 
 from stacks import handler_code
-from stacks.checks import accept, acknowledge, acknowledge_versions, acknowledge_wildcards
+from stacks.acceptances import accept, acknowledge, acknowledge_versions, acknowledge_wildcards
 
 # The version that the tests run on.
 RUNTIME = lambda_.Runtime.PYTHON_3_11

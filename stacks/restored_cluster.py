@@ -11,8 +11,8 @@ from typing import Any
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
-from stacks.checks import acknowledge
-from stacks.environment import Restore
+from settings.environment import Restore
+from stacks.acceptances import acknowledge
 
 
 def restored_cluster(

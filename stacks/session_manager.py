@@ -2,7 +2,7 @@
 
 from aws_cdk import aws_iam as iam
 
-from stacks.checks import acknowledge_wildcards
+from stacks.acceptances import acknowledge_wildcards
 
 # What Session Manager's agent needs; none of these actions knows resources (Systems Manager user guide, "Add Session
 # Manager permissions to an existing IAM role").

@@ -12,9 +12,9 @@ from constructs import Construct
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.topics import in_sync_of, replicas_on
-from stacks.environment import Environment
-from stacks.naming import removal, retention
+from settings.environment import Environment
 from stacks.provider import HandlerProvider
+from stacks.retention import removal, retention
 
 # MSK's port for IAM over TLS; with nothing else enabled there is no other.
 IAM_PORT = 9098

@@ -14,8 +14,8 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from plugins.versions import load_versions
-from stacks.checks import accept, acknowledge
-from stacks.environment import Environment
+from settings.environment import Environment
+from stacks.acceptances import accept, acknowledge
 from stacks.session_manager import serve_sessions
 from stacks.vpn_rotation import VpnRotation
 

@@ -10,7 +10,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from stacks import handler_code
-from stacks.checks import accept, acknowledge
+from stacks.acceptances import accept, acknowledge
 from stacks.provider import RUNTIME
 
 _ACTIONS = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")

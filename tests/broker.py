@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from local.kafka import Kafka
-from local.kafka_users import KafkaUsers
-from local.ports import choose
-from local.processes import Processes
+from local.platform.processes import Processes
+from local.services.kafka.broker import Kafka
+from local.services.kafka.users import KafkaUsers
+from local.setup.ports import choose
 
 START_S = 60
 STOP_S = 10

@@ -14,7 +14,7 @@ import pytest
 from botocore.loaders import create_loader
 from psycopg2 import sql
 
-from local.postgres import HOST, ConnectionParameters, Postgres
+from local.services.postgres import HOST, ConnectionParameters, Postgres
 from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
 
 # A shell starts background jobs with SIGINT ignored, which children inherit; tests of Ctrl-C need it to count.

@@ -18,6 +18,7 @@ OURS = {
     "local",
     "operate",
     "plugins",
+    "settings",
     "spark_jobs",
     "stacks",
     "tests",
@@ -29,13 +30,14 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
     "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
-    "stacks": ({"contract", "plugins"} | SUBMISSION, None),
+    "settings": ({"contract", "plugins"}, {"pydantic"}),
+    "stacks": ({"contract", "plugins", "settings"} | SUBMISSION, None),
     "stacks/handlers": (
         {"contract", "db", "plugins"},
         {"boto3", "botocore", "psycopg2", "confluent_kafka"},
     ),
     "local": ({"contract", "db", "plugins"} | SUBMISSION, None),
-    "operate": ({"contract", "local", "plugins", "stacks"} | SUBMISSION, None),
+    "operate": ({"contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
 }
 
@@ -105,7 +107,7 @@ def test_what_starts_the_job_needs_no_spark() -> None:
     for name in (*SUBMISSION, "spark_jobs.keys"):
         imported = imports_of(ROOT / f"{name.replace('.', '/')}.py")
         assert imported <= {"spark_jobs", *sys.stdlib_module_names}, name
-    assert imports_of(ROOT / "local" / "flow.py") >= {"spark_jobs.submit"}
+    assert imports_of(ROOT / "local" / "platform" / "pipeline.py") >= {"spark_jobs.submit"}
     assert violations("local", {"spark_jobs.submit", "spark_jobs"}) == {"spark_jobs"}
     assert violations("stacks", {"spark_jobs.archive", "spark_jobs"}) == {"spark_jobs"}
 

@@ -24,8 +24,8 @@ from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
 from local.errors import PlatformError
-from local.platform import Platform
-from local.services import LAKE_BUCKET, LAKE_PATH, LANDING_BUCKET
+from local.platform.platform import Platform
+from local.platform.services import LAKE_BUCKET, LAKE_PATH, LANDING_BUCKET
 
 GOAL_P50_S, GOAL_P95_S = 10, 20
 SINGLE_TIMEOUT_S = 60

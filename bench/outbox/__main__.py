@@ -20,8 +20,8 @@ from rich.table import Table
 from db.errors import LoadError
 from db.loading import LoadOptions, load
 from db.outbox import Mode
-from local import ports
-from local.postgres import Postgres, PostgresError
+from local.services.postgres import Postgres, PostgresError
+from local.setup import ports
 
 FOLDER = Path(__file__).resolve().parent
 # Database → the mode it is loaded with; the row triggers then replace ours.

@@ -20,10 +20,10 @@ from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb
 from local.errors import PlatformError
-from local.flow import ROOT
-from local.job import spark_submit
-from local.ports import choose
-from local.processes import Processes
+from local.platform.pipeline import ROOT
+from local.platform.processes import Processes
+from local.services.spark import spark_submit
+from local.setup.ports import choose
 from spark_jobs import submit
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}

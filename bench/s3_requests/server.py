@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from local.processes import Command
-from local.s3 import S3
+from local.platform.processes import Command
+from local.services.s3 import S3
 
 # LIST is a GET to S3 and costs what a PUT does; deletes are free.
 VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")

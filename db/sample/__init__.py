@@ -3,8 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from db.sample.catalogue import categories, products, shippers, suppliers
 from db.sample.customers import customers
+from db.sample.products import categories, products, shippers, suppliers
 from db.sample.sales import LINES_PER_BLOCK, ORDERS_PER_BLOCK, Sales
 from db.sample.staff import employee_territories, employees, regions, territories
 from db.sample.states import us_states

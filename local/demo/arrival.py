@@ -9,12 +9,12 @@ from typing import Any
 import psycopg2
 import psycopg2.extras
 
-from local.canonical import EPOCH, MICROSECOND
 from local.demo.changes import Change
 from local.errors import PlatformError
-from local.lake import Lake
-from local.reconcile import KEY, compare, read_lake, read_source
-from local.topic import Event, Topic
+from local.look.canonical import EPOCH, MICROSECOND
+from local.look.lake import Lake
+from local.look.reconcile import KEY, compare, read_lake, read_source
+from local.look.topic import Event, Topic
 
 # A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
 POLL_S = 0.3

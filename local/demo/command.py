@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
-from local.deep import compare_outbox
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
 from local.errors import PlatformError
-from local.platform import SUPERVISOR, Platform
-from local.reconcile import RECONCILE_TIMEOUT_S
-from local.reconcile import reconcile as compare_source_and_lake
-from local.status import read_status, silent_services
+from local.look.deep import compare_outbox
+from local.look.reconcile import RECONCILE_TIMEOUT_S
+from local.look.reconcile import reconcile as compare_source_and_lake
+from local.look.status import read_status, silent_services
+from local.platform.platform import SUPERVISOR, Platform
 
 # What is asked for the two sides.
 NEEDED = ("postgres", "s3")

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from local.demo.arrival import Arrival
 from local.demo.changes import Change, show
-from local.reconcile import Comparison
-from local.startup import Step, StepState
+from local.look.reconcile import Comparison
+from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2
 

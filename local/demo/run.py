@@ -9,9 +9,9 @@ from local.demo.arrival import Watch
 from local.demo.changes import CHANGES
 from local.demo.display import Display, print_comparison
 from local.demo.summary import StepResult, Summary
-from local.platform import Platform
-from local.quarantine import count_quarantined
-from local.reconcile import RECONCILE_TIMEOUT_S, reconcile
+from local.look.quarantine import count_quarantined
+from local.look.reconcile import RECONCILE_TIMEOUT_S, reconcile
+from local.platform.platform import Platform
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "demo"
 INITIAL_LOAD_TIMEOUT_S = 180

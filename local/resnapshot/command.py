@@ -10,8 +10,8 @@ import typer
 from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
-from local.platform import SUPERVISOR, Platform
-from local.reconcile import Comparison
+from local.look.reconcile import Comparison
+from local.platform.platform import SUPERVISOR, Platform
 from local.resnapshot.run import Say, Wanted, resnapshot
 
 LOCK_S = 120

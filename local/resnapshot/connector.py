@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
 
-from local.connect_api import ConnectApi
-from local.topic import Topic
+from local.look.topic import Topic
+from local.services.connect_api import ConnectApi
 from plugins.connectors import following_slot
 
 # What tells of deletes, which leave no row in the lake: the newest events.

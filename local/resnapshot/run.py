@@ -22,8 +22,8 @@ from db.connecting import connect
 from db.errors import LoadError, explain
 from db.replication import Replication
 from local.errors import PlatformError
-from local.lake import Lake, LakeError
-from local.reconcile import KEY, Comparison, column_types, reconcile
+from local.look.lake import Lake, LakeError
+from local.look.reconcile import KEY, Comparison, column_types, reconcile
 
 POSITION = "__lsn"
 LOOK_S = 0.5

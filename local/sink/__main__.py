@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from local.kafka_users import read_client_file
+from local.services.kafka.users import read_client_file
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import SinkError
 from local.sink.member import Member

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from operate.changes.update_rules import EFFECTS, Effect, Path, effect_of, fixed_name, too_many
-from stacks.review.template import LATER, plain_text
+from stacks.gate.template import LATER, plain_text
 
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]

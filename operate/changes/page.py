@@ -16,7 +16,8 @@ from operate.changes.advice import ADVICE
 from operate.changes.compare import Templates, Touched, touched
 from operate.changes.update_rules import EFFECTS, FACTS
 from operate.changes.values import Change, changes
-from stacks.environment import ENVIRONMENTS, Environment, load
+from settings.environment import Environment
+from settings.load import ENVIRONMENTS, load
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "setting-changes.md"
 REFUSED_BY_US = "not accepted"

@@ -8,8 +8,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from stacks import rules
-from stacks.environment import Environment, Section
+from settings import rules
+from settings.environment import Environment, Section
 
 # The file's name, and where the environment is: with another one it is another environment, and this one stays.
 NOT_SETTINGS = frozenset({"name", "account", "region"})

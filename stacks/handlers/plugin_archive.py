@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # How long a release's server may be out of reach.
 UNREACHABLE_SECONDS = 600
-# As long as the function may run: stacks/connector_providers.py.
+# As long as the function may run: stacks/connectors/providers.py.
 UPLOAD_SECONDS = 600
 # S3 says 403 of a missing object to those who may list a part of the bucket only.
 _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")

@@ -16,7 +16,7 @@ from bench.outbox.__main__ import (
     run_pgbench,
     transactions_per_second,
 )
-from local.postgres import Postgres
+from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import WALK_THROUGH, Shop
 

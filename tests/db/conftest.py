@@ -12,7 +12,7 @@ from psycopg2.extensions import connection as Connection
 
 from db.loading import LoadOptions, load
 from db.outbox import Mode
-from local.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot

@@ -10,7 +10,7 @@ from db.outbox import Mode
 from db.preflight import CONNECTOR_ROLE
 from db.sample import DEFAULT_SEED, generate
 from db.tables import TABLES, copy_lines
-from local.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters
 
 FOLDER = Path(__file__).parent / "released"
 

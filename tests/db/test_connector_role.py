@@ -12,7 +12,7 @@ from psycopg2.extensions import connection as Connection
 from psycopg2.extras import LogicalReplicationConnection
 
 from db.tables import TABLES
-from local.postgres import Postgres
+from local.services.postgres import Postgres
 from tests.db.conftest import CONNECTOR_PASSWORD, Shop, Template, shop_copy
 
 pytestmark = pytest.mark.integration

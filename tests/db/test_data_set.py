@@ -8,7 +8,7 @@ import pytest
 from db import data_set
 from db.errors import LoadError
 from db.loading import LoadOptions, load, transaction
-from local.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters
 from tests.db.conftest import CONNECTOR_PASSWORD
 
 

@@ -17,7 +17,7 @@ from psycopg2.extras import LogicalReplicationConnection
 from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load
-from local.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot

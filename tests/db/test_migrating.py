@@ -17,7 +17,7 @@ from db import migrating, outbox
 from db.errors import LaterError, LoadError, NewerError
 from db.migrating import migrate
 from db.outbox import Mode
-from local.postgres import Postgres
+from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import Shop, Template, shop_copy
 from tests.db.released import load_released

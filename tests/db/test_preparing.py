@@ -6,7 +6,7 @@ import pytest
 from db import preparing
 from db.loading import LoadOptions
 from db.preparing import prepare
-from local.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters
 
 pytestmark = pytest.mark.integration
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.platform import Platform
+from local.platform.platform import Platform
 
 
 @pytest.fixture(scope="session")

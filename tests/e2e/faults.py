@@ -20,10 +20,10 @@ from typing import Annotated, Protocol
 import psutil
 import typer
 
-from local.platform import SUPERVISOR, Platform
-from local.quarantine import count_quarantined
-from local.reconcile import reconcile
-from local.services import PlatformOptions
+from local.look.quarantine import count_quarantined
+from local.look.reconcile import reconcile
+from local.platform.platform import SUPERVISOR, Platform
+from local.platform.services import PlatformOptions
 from tests.e2e.writer import Writer
 
 SERVICES = ("postgres", "kafka", "connect", "s3", "moto", "sink", "job")

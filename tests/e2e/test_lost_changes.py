@@ -17,14 +17,14 @@ from confluent_kafka.admin import AdminClient
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.slots import drop_slot as drop_slot_of
-from local import flow
 from local.errors import LostChangesError, PlatformError
-from local.platform import Platform
-from local.reconcile import reconcile
+from local.look.reconcile import reconcile
+from local.look.status import read_status
+from local.platform import pipeline as flow
+from local.platform.platform import Platform
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET, LANDING_PREFIX
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from local.services import LAKE_BUCKET, LANDING_BUCKET, LANDING_PREFIX
-from local.status import read_status
 from plugins.topics import PlannedTopic, planned_topics
 from tests import conftest
 from tests.e2e.faults import suspended

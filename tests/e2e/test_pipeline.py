@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from local.platform import Platform
-from local.quarantine import count_quarantined
-from local.reconcile import reconcile
+from local.look.quarantine import count_quarantined
+from local.look.reconcile import reconcile
+from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from tests.e2e.faults import kill, suspended

@@ -6,9 +6,9 @@ import psutil
 import pytest
 
 from local.errors import PlatformError
-from local.platform import Platform
-from local.services import TOPIC
-from local.status import read_status
+from local.look.status import read_status
+from local.platform.platform import Platform
+from local.platform.services import TOPIC
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from local import cli
 from local.errors import PlatformError
-from local.source import OutboxQueue
-from local.status import DataStatus, ServiceStatus, Status, queue_problems
+from local.look.status import DataStatus, ServiceStatus, Status, queue_problems
+from local.services.source_database import OutboxQueue
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from local.connect_api import ConnectApi, RequestError
 from local.errors import PlatformError
-from local.lake import Lake
+from local.look.lake import Lake
+from local.look.topic import RawEvent
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.run import Wanted, resnapshot
-from local.topic import RawEvent
+from local.services.connect_api import ConnectApi, RequestError
 
 
 class Api:

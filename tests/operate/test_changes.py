@@ -19,7 +19,8 @@ from operate.changes.update_rules import (
     too_many,
 )
 from operate.changes.values import Change, NoOtherValueError, changes, settings
-from stacks.environment import Environment, load
+from settings.environment import Environment
+from settings.load import load
 from stacks.handlers import connector_changes
 
 ENVIRONMENTS = ["dev", "prod"]

@@ -7,8 +7,9 @@ from operate.cost_report import report
 from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
 from operate.errors import OperateError
 from operate.prices import Prices, load_prices
-from stacks import catalogue, emr_catalogue
-from stacks.environment import Environment, load
+from settings import aws_offers, emr_offers
+from settings.environment import Environment
+from settings.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,9 +95,9 @@ def test_gateways_and_endpoints_are_paid_per_zone(dev: Environment, prices: Pric
 
 
 def test_every_type_that_an_environment_may_choose_has_a_price(prices: Prices) -> None:
-    types = [("msk", type_.removeprefix("kafka.")) for type_ in catalogue.MSK_BROKER_TYPES]
-    types += [("aurora", type_) for type_ in catalogue.AURORA_INSTANCE_CLASSES]
-    types += [("ec2", type_) for type_ in emr_catalogue.INSTANCE_TYPES[prices.region]]
+    types = [("msk", type_.removeprefix("kafka.")) for type_ in aws_offers.MSK_BROKER_TYPES]
+    types += [("aurora", type_) for type_ in aws_offers.AURORA_INSTANCE_CLASSES]
+    types += [("ec2", type_) for type_ in emr_offers.INSTANCE_TYPES[prices.region]]
     assert [type_ for type_ in types if prices.of_instance(*type_) is None] == []
 
 

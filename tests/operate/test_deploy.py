@@ -16,9 +16,11 @@ from operate.errors import OperateError
 from plugins.archive import Digest
 from plugins.lock import pin
 from plugins.versions import VERSIONS_TOML, load_versions
-from stacks import connectors, vpn
-from stacks.environment import Environment, load
-from stacks.review import Finding
+from settings.environment import Environment
+from settings.load import load
+from stacks import vpn
+from stacks.connectors import stack as connectors
+from stacks.gate import Finding
 
 pytestmark = pytest.mark.synth
 

@@ -12,7 +12,8 @@ from moto import mock_aws
 
 from operate.errors import OperateError
 from operate.outputs import check_account, output
-from stacks.environment import Environment, load
+from settings.environment import Environment
+from settings.load import load
 
 MOTOS_ACCOUNT = "123456789012"
 BROKERS = "b-1.example:9098,b-2.example:9098"

@@ -3,7 +3,8 @@
 from typing import Any
 
 from operate.reach import vpn_users
-from stacks.environment import Environment, load
+from settings.environment import Environment
+from settings.load import load
 
 BASTION = {"Fn::ImportValue": "dev-cdc-lake-network:ExportsOutputFnGetAttVpnAccessA1GroupIdB2"}
 OTHER = {"Fn::GetAtt": ["BrokerAccess1", "GroupId"]}

@@ -13,7 +13,7 @@ from local.errors import PlatformError
 from operate.errors import OperateError
 from operate.msk_connector import MskConnector
 from operate.resnapshot import database, lake, newest_position
-from stacks.environment import Environment
+from settings.environment import Environment
 from tests.operate.test_outputs import deploy, environment, without_credentials  # noqa: F401
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.connector_requests import connector_request

@@ -12,7 +12,8 @@ from moto import mock_aws
 from contract.source_tags import RESNAPSHOT
 from operate.errors import OperateError
 from operate.source_cluster import check_origin, missed_since, nothing_missed
-from stacks.environment import Environment, load
+from settings.environment import Environment
+from settings.load import load
 from tests.operate.test_outputs import without_credentials
 
 STACK = "prod-cdc-lake-database"

@@ -4,7 +4,7 @@ import pytest
 
 from operate.errors import OperateError
 from operate.vpn import connection
-from stacks.environment import Environment
+from settings.environment import Environment
 from tests.operate.test_outputs import aws, deploy, environment  # noqa: F401
 from tests.stacks.handlers.clients import client
 

@@ -6,7 +6,7 @@ from io import BytesIO
 
 import pytest
 
-from local.jars import jar_folder
+from local.setup.jars import jar_folder
 from plugins import source_properties
 from plugins.connectors import SourceSettings, source_connector
 

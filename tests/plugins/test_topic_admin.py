@@ -9,9 +9,9 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicCollectio
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from local.errors import PlatformError
-from local.kafka import Kafka
-from local.ports import choose
-from local.topic import Topic
+from local.look.topic import Topic
+from local.services.kafka.broker import Kafka
+from local.setup.ports import choose
 from plugins import topic_admin
 from plugins.topic_admin import TopicError, Unready, bring
 from plugins.topics import PlannedTopic

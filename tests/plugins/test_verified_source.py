@@ -13,17 +13,17 @@ import psycopg2
 import pytest
 
 from db.loading import LoadOptions, load
-from local.connect import Connect
-from local.connect_api import RequestError
-from local.jars import jar_folder
-from local.kafka import Kafka
-from local.kafka_users import ADMIN
-from local.ports import choose
-from local.postgres import ConnectionParameters, Postgres
-from local.processes import Processes
+from local.platform.processes import Processes
+from local.services.connect import Connect
+from local.services.connect_api import RequestError
+from local.services.kafka.broker import Kafka
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters, Postgres
+from local.setup.jars import jar_folder
+from local.setup.ports import choose
 from plugins.archive import repack
 from plugins.connectors import SourceSettings, source_connector
-from stacks.connector_settings import ROOT_CERTIFICATE
+from settings.connectors import ROOT_CERTIFICATE
 from tests.conftest import fresh_database
 from tests.local.sink.harness import wait_until
 from tests.tls import Authority, encrypted

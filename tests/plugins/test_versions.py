@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.jars import JARS_LOCK
+from local.setup.jars import JARS_LOCK
 from plugins.versions import MavenRelease, Release, VersionsError, load_versions, parse_version
 
 SHA256 = "0123456789abcdef" * 4

@@ -13,9 +13,9 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
-from local.jars import jar_folder
-from local.java import java_home
-from local.job import spark_flags
+from local.services.spark import spark_flags
+from local.setup.jars import jar_folder
+from local.setup.java import java_home
 from spark_jobs import options, properties, schema, session, settings, streamer
 from spark_jobs.file_memory import remembering
 from spark_jobs.hadoop import Hadoop

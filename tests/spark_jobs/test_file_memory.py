@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bench.s3_requests.server import CountedS3, by_verb
-from local.job import s3a_settings
-from local.ports import choose
-from local.processes import Processes
+from local.platform.processes import Processes
+from local.services.spark import s3a_settings
+from local.setup.ports import choose
 from operate.prices import load_prices
 from spark_jobs import file_memory
 from spark_jobs.file_memory import remembering

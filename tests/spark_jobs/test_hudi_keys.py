@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.jars import jar_folder
+from local.setup.jars import jar_folder
 from spark_jobs.hudi_keys import known
 from tests.spark_jobs.conftest import CONF
 

@@ -10,13 +10,13 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from local.job import s3a_settings
-from local.kafka import Kafka
-from local.kafka_roles import READER, role_acls
-from local.kafka_users import KafkaUsers
-from local.ports import choose
-from local.processes import Processes
-from local.s3 import S3
+from local.platform.processes import Processes
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import READER, role_acls
+from local.services.kafka.users import KafkaUsers
+from local.services.s3 import S3
+from local.services.spark import s3a_settings
+from local.setup.ports import choose
 from plugins.kafka_access import reader_access
 from plugins.topics import PlannedTopic
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store

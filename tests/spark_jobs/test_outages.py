@@ -14,9 +14,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from pyspark.sql import SparkSession
 
-from local.ports import choose
-from local.processes import Processes
-from local.s3 import S3
+from local.platform.processes import Processes
+from local.services.s3 import S3
+from local.setup.ports import choose
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.outages import LINE_S, Patience, is_outage, patiently

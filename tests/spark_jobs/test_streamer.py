@@ -14,8 +14,8 @@ import psutil
 import pyarrow
 import pytest
 
-from local.job import spark_submit
-from local.lake import Lake as TableReader
+from local.look.lake import Lake as TableReader
+from local.services.spark import spark_submit
 from spark_jobs import streamer
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local.flow import job_arguments
+from local.platform.pipeline import job_arguments
 from spark_jobs import archive, keys, libraries, options, properties, settings
 from spark_jobs.submit import TableJob, YarnSubmission, yarn_command
 from spark_jobs.submit import job_arguments as arguments_of

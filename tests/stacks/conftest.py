@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stacks.environment import load
+from settings.load import load
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template

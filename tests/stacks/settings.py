@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.environment import ENVIRONMENTS, EnvironmentFileError, load
+from settings.load import ENVIRONMENTS, EnvironmentFileError, load
 
 
 def copied(tmp_path: Path) -> Path:

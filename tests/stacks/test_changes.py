@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from stacks.environment import Environment, load
-from stacks.review import request_of
+from settings.environment import Environment
+from settings.load import load
+from stacks.gate import request_of
 
 pytestmark = pytest.mark.synth
 

@@ -7,9 +7,9 @@ import pytest
 
 from contract import rds_ca
 from plugins.connectors import SourceSettings
-from stacks.environment import load
+from settings.load import load
+from stacks.gate import request_of
 from stacks.handler_code import sql_hash
-from stacks.review import request_of
 from tests.stacks.conftest import Synthesized
 from tests.stacks.ports import open_ports, ways_out
 

@@ -10,9 +10,10 @@ import pytest
 
 from plugins.kafka_access import PREFIX, Grant, Kind, Statement, sink_access, source_access, statements, topics_access
 from plugins.topics import of_generation
-from stacks.connector_settings import sink_settings, source_settings, topics
-from stacks.environment import Environment, load
-from stacks.review import plain_text
+from settings.connectors import sink_settings, source_settings, topics
+from settings.environment import Environment
+from settings.load import load
+from stacks.gate import plain_text
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

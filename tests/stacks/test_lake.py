@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stacks.connector_settings import sink_settings
-from stacks.environment import load
+from settings.connectors import sink_settings
+from settings.load import load
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stacks.environment import load
-from stacks.review import plain_text, request_of
+from settings.load import load
+from stacks.gate import plain_text, request_of
 from tests.stacks.settings import copied
 
 pytestmark = pytest.mark.synth
@@ -88,10 +88,10 @@ def test_every_endpoint_that_a_file_may_name_is_one_of_cdks() -> None:
     # isort: split
     from aws_cdk import aws_ec2 as ec2
 
-    from stacks import catalogue
+    from settings import aws_offers
 
     services = ec2.InterfaceVpcEndpointAwsService
     known = {
         getattr(services, name).short_name for name in dir(services) if name.isupper() and not name.startswith("_")
     }
-    assert set(catalogue.ENDPOINTS) <= known
+    assert set(aws_offers.ENDPOINTS) <= known

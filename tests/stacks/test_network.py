@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aws_cdk.assertions import Match
 
-from stacks.environment import load
+from settings.load import load
 from tests.stacks.conftest import Synthesized
 from tests.stacks.ports import open_ports, ways_out
 

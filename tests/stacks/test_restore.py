@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stacks.environment import ENVIRONMENTS, Environment, EnvironmentFileError, load
+from settings.environment import Environment
+from settings.load import ENVIRONMENTS, EnvironmentFileError, load
 
 SNAPSHOT = 'snapshot = "rds:prod-cdc-lake-2026-11-20-03-05"'
 POINT = 'cluster = "prod-cdc-lake"\ntime = "2026-11-21T10:30:00Z"'

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from contract.sizes import SizeLimits
-from stacks.environment import load
-from stacks.review import request_of
+from settings.load import load
+from stacks.gate import request_of
 from stacks.streaming import server_properties
 from tests.stacks.conftest import Synthesized
 from tests.stacks.ports import open_ports, ways_out
@@ -82,7 +82,7 @@ def test_one_of_three_replicas_may_be_lost_and_every_acknowledged_event_is_on_an
 
 
 def test_one_of_two_replicas_may_be_away_but_an_event_acknowledged_then_is_on_one_disk_alone() -> None:
-    """Why production wants three zones (stacks/rules/production.py)."""
+    """Why production wants three zones (settings/rules/production.py)."""
     _check_replication(2, 2, 1)
 
 

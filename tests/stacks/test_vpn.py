@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aws_cdk.assertions import Match
 
-from stacks.environment import load
-from stacks.review import plain_text
+from settings.load import load
+from stacks.gate import plain_text
 from stacks.vpn import fill
 from tests.stacks.conftest import Synthesized
 from tests.stacks.ports import open_ports

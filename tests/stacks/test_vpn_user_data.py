@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.rules.network import VPN_CLIENTS
+from settings.rules.network import VPN_CLIENTS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "stacks" / "userdata" / "softether.sh"
 SECRETS = {"psk-arn": "PreSharedKey123", "vpn/alice": "AlicesPassword456", "vpn/bob": "BobsPassword789"}

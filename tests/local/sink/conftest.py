@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.kafka import Kafka
-from local.ports import choose
-from local.processes import Processes
-from local.s3 import S3
+from local.platform.processes import Processes
+from local.services.kafka.broker import Kafka
+from local.services.s3 import S3
+from local.setup.ports import choose
 from tests.local.sink.harness import BUCKET, Services
 
 START_S = 60

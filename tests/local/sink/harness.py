@@ -16,10 +16,10 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from local.kafka import Kafka
-from local.kafka_users import ADMIN
-from local.processes import Processes
-from local.s3 import REGION, S3
+from local.platform.processes import Processes
+from local.services.kafka.broker import Kafka
+from local.services.kafka.users import ADMIN
+from local.services.s3 import REGION, S3
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.member import Member
 from local.sink.settings import TaskSettings

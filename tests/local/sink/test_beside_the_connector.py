@@ -13,9 +13,9 @@ from typing import Protocol
 
 import pytest
 
-from local.connect import Connect
-from local.kafka_users import ADMIN
-from local.ports import choose
+from local.services.connect import Connect
+from local.services.kafka.users import ADMIN
+from local.setup.ports import choose
 from local.sink.errors import SinkError
 from local.sink.member import Member
 from local.sink.settings import TaskSettings

@@ -19,7 +19,7 @@ from contract import source_tags
 from db import preparing
 from db.loading import LoadOptions, load
 from db.migrating import migrate
-from local.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres
 from stacks.handlers import source_preparation
 from tests.conftest import execute, free_port, fresh_database
 from tests.db.released import load_released

@@ -14,10 +14,10 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from local.kafka import Kafka
-from local.kafka_roles import role_acls
-from local.ports import choose
-from local.topic import Topic
+from local.look.topic import Topic
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import role_acls
+from local.setup.ports import choose
 from plugins import topic_admin
 from plugins.connectors import SinkSettings, sink_group
 from plugins.kafka_access import topics_access

@@ -1,0 +1,239 @@
+"""What runs and how far the data has come: `make status`."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psutil
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
+from local.errors import PlatformError
+from local.look.lake import LakeError
+from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
+from local.platform.restarts import Restarts, read_restarts
+from local.platform.services import LANDING_BUCKET, LANDING_PREFIX
+from local.services.source_database import OutboxQueue
+
+# What a service that is away, or has no data yet, makes its client raise.
+UNAVAILABLE = (
+    psycopg2.Error,
+    KafkaException,
+    TimeoutError,
+    BotoCoreError,
+    ClientError,
+    LakeError,
+    PlatformError,
+)
+Value = TypeVar("Value")
+ANSWER_S = 5.0
+PAUSE_S = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceStatus:
+    """One service: its first process, its port, the memory of all its processes in bytes, its restarts since `up`.
+
+    `silent`: it runs, but is stopped by a signal or doesn't answer.
+    """
+
+    name: str
+    running: bool
+    silent: bool = False
+    pid: int | None = None
+    port: int | None = None
+    rss_bytes: int | None = None
+    restarts: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataStatus:
+    """How far the data has come; None where a service doesn't say."""
+
+    outbox_rows: int | None
+    topic_end: int | None
+    sink_offset: int | None
+    landing_objects: int | None
+    lake_rows: int | None
+    last_commit: str | None
+    outbox_queue: OutboxQueue | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """The whole platform; `problems` holds a line for each thing that is wrong."""
+
+    services: list[ServiceStatus]
+    data: DataStatus
+    problems: list[str]
+
+
+def read_status(platform: Platform) -> Status:
+    """Look at everything; takes ANSWER_S when a service hangs.
+
+    Raises PlatformError when the platform was never up or was stopped by `down`.
+    """
+    ports = platform.services.ports
+    found = platform.processes.find()
+    running = platform.running()
+    expected = platform.expected()
+    if not running and not expected:
+        raise PlatformError(f"the platform in {platform.state_dir} is down: `make up` starts it")
+    silent = silent_services(platform, running & expected)
+    restarts = read_restarts(platform.restarts_file) if SUPERVISOR in expected else {}
+    services = [
+        ServiceStatus(
+            name=name,
+            running=name in running,
+            silent=name in silent,
+            pid=platform.pid(name),
+            port=ports.get(name),
+            rss_bytes=_rss(platform, name, found.get(name, [])),
+            restarts=restarts[name].total if name in restarts else 0,
+        )
+        for name in reversed(STOP_ORDER)
+        if name in expected
+    ]
+    answering = {service.name for service in services if service.running and not service.silent}
+    data = _data(platform, answering)
+    problems = _problems(platform, services, restarts) + _flow_problems(platform, answering, restarts)
+    return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
+
+
+def queue_problems(queue: OutboxQueue | None) -> list[str]:
+    """Say what the outbox can't write."""
+    if queue is None or not queue.failing:
+        return []
+    return [
+        f"{queue.failing} queued changes of the outbox fail and are tried again: {queue.error}"
+        " (the table datalake.outbox_queue says which)"
+    ]
+
+
+def silent_services(platform: Platform, running: set[str]) -> set[str]:
+    """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
+    stopped = {name for name in running if _is_stopped(platform.pid(name))}
+    questions = {name: service.ready for name, service in platform.services.listening.items()}
+    questions["postgres"] = platform.services.postgres.answers
+    asked = questions.keys() & running - stopped
+    answered: set[str] = set()
+    deadline = time.monotonic() + ANSWER_S
+
+    def ask(name: str) -> None:
+        with contextlib.suppress(*UNAVAILABLE):
+            while not questions[name]():
+                time.sleep(PAUSE_S)
+            answered.add(name)
+
+    # Daemons: what never answers must not keep the command from its end.
+    threads = [threading.Thread(target=ask, args=[name], daemon=True) for name in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return stopped | asked - answered
+
+
+def _is_stopped(pid: int | None) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    return False
+
+
+def _data(platform: Platform, answering: set[str]) -> DataStatus:
+    services, flow = platform.services, platform.flow
+
+    def ask(service: str, read: Callable[[], Value]) -> Value | None:
+        return _value(read) if service in answering else None
+
+    return DataStatus(
+        outbox_rows=ask("postgres", services.database.outbox_rows),
+        topic_end=ask("kafka", lambda: services.topic.bounds()[1]),
+        sink_offset=ask("kafka", flow.sink_offset),
+        landing_objects=ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
+        lake_rows=ask("s3", lambda: services.lake.rows(["order_id"]).num_rows),
+        last_commit=ask("s3", services.lake.last_commit),
+        outbox_queue=ask("postgres", services.database.outbox_queue),
+    )
+
+
+def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mapping[str, Restarts]) -> list[str]:
+    """Say what is wrong with each service and what to do."""
+    if not any(service.running for service in services):
+        return [
+            f"nothing runs in {platform.state_dir}, though `make down` didn't stop it: a failed start, a kill or a"
+            " restart of the machine; `make up` goes on from where it was"
+        ]
+    supervised = any(service.name == SUPERVISOR and service.running for service in services)
+    problems = []
+    for service in services:
+        log, entry = platform.processes.log_file(service.name), restarts.get(service.name)
+        if not service.running and supervised:
+            problems.append(f"{service.name} is dead, {_again(entry)}: see {log}")
+        elif not service.running:
+            problems.append(f"{service.name} is dead, `make up` starts it again: see {log}")
+        elif service.silent:
+            problems.append(
+                f"{service.name} (pid {service.pid}) runs but doesn't answer yet, hangs or is stopped: see {log}"
+            )
+        elif _keeps_failing(entry):
+            problems.append(f"{service.name} keeps dying, {_again(entry)}: see {log}")
+    return problems
+
+
+def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
+    """Say what is wrong with the connectors and the slot, as far as those can be asked."""
+    problems = [str(denial) for denial in platform.denials()]
+    asked = {"postgres", "kafka", "connect", "s3"}
+    if asked <= answering and (lost := _value(platform.flow.lost_changes)):
+        # The cause, before what follows from it.
+        problems.append(lost)
+    if "connect" in answering:
+        failed = _value(platform.services.connect.api.failures)
+        if failed is None:
+            problems.append("Connect doesn't say how its connectors are")
+        for name, reason in (failed or {}).items():
+            again = f" ({_again(restarts[name])})" if name in restarts else ""
+            problems.append(f"connector {name} has failed{again}: {reason}")
+        problems += [
+            f"connector {name} keeps failing, {_again(restarts[name])}: {restarts[name].reason}"
+            for name in sorted(restarts.keys() - {*STOP_ORDER, *(failed or {})})
+            if _keeps_failing(restarts[name])
+        ]
+    if "postgres" in answering and _value(platform.flow.source_is_read) is False:
+        problems.append("nothing reads the source's replication slot")
+    return problems
+
+
+def _keeps_failing(entry: Restarts | None) -> bool:
+    """One restart is what the supervisor is for; more of them in a row hide a fault."""
+    return entry is not None and entry.recent(time.time()) > 1
+
+
+def _again(entry: Restarts | None) -> str:
+    return "the supervisor starts it again" if entry is None else entry.describe(time.time())
+
+
+def _value(read: Callable[[], Value]) -> Value | None:
+    try:
+        return read()
+    except UNAVAILABLE:
+        return None
+
+
+def _rss(platform: Platform, name: str, processes: list[psutil.Process]) -> int | None:
+    """Add up the resident memory of a service's processes, shared pages counted in each."""
+    if name == "postgres" and (pid := platform.pid(name)):
+        server = psutil.Process(pid)
+        processes = [server, *server.children(recursive=True)]
+    total = 0
+    for process in processes:
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total or None

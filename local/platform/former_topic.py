@@ -1,0 +1,99 @@
+"""A topic that was deleted, made again or has lost records: what was landed from the former one is in the way.
+
+Object names tell offsets, and those begin at 0 again. The sink refuses to mix the two (docs/decisions/0041); the
+objects of the former topic are set aside, never deleted.
+"""
+
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaException
+
+from db.replication import WAY_OUT
+from local.look.topic import Topic
+from local.services.kafka.broker import Kafka
+from local.services.s3 import S3
+from local.sink.store import LandingStore
+from plugins.connectors import sink_group
+from plugins.topics import PlannedTopic
+
+FORMER_PREFIX = "former"
+
+
+class FormerTopic:
+    """The landing of `sink` in `bucket`, compared with the topic as it is now.
+
+    `planned`: the topics as they shall be.
+    """
+
+    def __init__(
+        self,
+        kafka: Kafka,
+        s3: S3,
+        *,
+        topic: Topic,
+        planned: Sequence[PlannedTopic],
+        bucket: str,
+        prefix: str,
+        sink: str,
+    ) -> None:
+        self._kafka = kafka
+        self._s3 = s3
+        self._log = topic
+        self._topic = topic.name
+        self._planned = planned
+        self._bucket = bucket
+        self._prefix = prefix
+        self._sink = sink
+        self._store = LandingStore(s3.client(), bucket, sink)
+
+    def problem(self) -> str | None:
+        """Say in one line what happened to the topic, None when nothing did or nobody knows."""
+        topic_id = self._kafka.topic_id(self._topic)
+        if topic_id is None:
+            return f"the topic {self._topic} is gone, and with it events that may not be landed: {WAY_OUT}"
+        noted = self._store.topic_id(self._topic)
+        if noted is not None and noted != topic_id:
+            return (
+                f"the topic {self._topic} was deleted and made again, events may be lost, and the sink lands nothing of"
+                f" the new one beside the former one's objects: {WAY_OUT}"
+            )
+        if self._has_lost_records():
+            return f"Kafka has lost records of {self._topic} that were landed already, perhaps others: {WAY_OUT}"
+        return None
+
+    def set_aside(self) -> int:
+        """Move the former topic's objects to another prefix, so that the sink begins anew; return how many there were.
+
+        Raises PlatformError, KafkaException and botocore's errors; half done, it goes on when called again.
+        """
+        if self._has_lost_records():
+            # Its offsets would come twice.
+            self._kafka.delete_topic(self._topic)
+        self._kafka.create_topics(self._planned)
+        name = self._store.topic_id(self._topic) or "unknown"
+        moved = self._move(f"{self._prefix}/{self._topic}/", f"{FORMER_PREFIX}/{name}/")
+        # The notes go last: until then the sink refuses to start.
+        for key in self._keys(f".indexes/{self._sink}/"):
+            self._s3.client().delete_object(Bucket=self._bucket, Key=key)
+        for key in LandingStore.note_keys(self._sink, self._topic):
+            self._move(key, f"{FORMER_PREFIX}/{name}/")
+        return moved
+
+    def _has_lost_records(self) -> bool:
+        try:
+            committed = self._kafka.committed_offset(sink_group(self._sink), self._topic)
+            return committed is not None and committed > self._log.bounds()[1]
+        except KafkaException:
+            return False
+
+    def _move(self, prefix: str, target: str) -> int:
+        client = self._s3.client()
+        keys = self._keys(prefix)
+        for key in keys:
+            client.copy_object(Bucket=self._bucket, Key=target + key, CopySource={"Bucket": self._bucket, "Key": key})
+            client.delete_object(Bucket=self._bucket, Key=key)
+        return len(keys)
+
+    def _keys(self, prefix: str) -> list[str]:
+        pages = self._s3.client().get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]

@@ -1,0 +1,350 @@
+"""The pipeline on one machine: starts and stops everything in order, and says how to reach it."""
+
+import contextlib
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local.errors import CancelledError, LockedError, LostChangesError, PlatformError
+from local.look.lake import Lake
+from local.look.topic import Topic
+from local.platform import state
+from local.platform.pipeline import ROOT, Flow
+from local.platform.processes import Command, Processes
+from local.platform.services import PORTS, Endpoints, PlatformOptions, Service, Services
+from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
+from local.services.kafka.denials import Denial, denials, recently
+from local.services.kafka.roles import READER
+from local.services.postgres import ConnectionParameters, Postgres
+from local.setup import ports
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+# Upstream last: what a service still wants to finish, those behind it are there to take. First of all who restarts it.
+SUPERVISOR = "supervisor"
+STOP_ORDER = (SUPERVISOR, "job", "sink", "connect", "kafka", "s3", "moto", "postgres")
+GRACE_S = {SUPERVISOR: 5, "job": 90, "sink": 30, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
+READY_TIMEOUT_S = 120
+
+
+class Platform:
+    """The platform whose whole state is in the folder `state_dir`. Its processes outlive this object."""
+
+    def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
+        self.state_dir = state_dir.resolve()
+        self.options = options or PlatformOptions()
+        self.processes = Processes(self.state_dir, self.state_dir / "logs")
+        self.lock = state.Lock(self.state_dir / "lock")
+
+    @property
+    def services(self) -> Services:
+        """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
+        record = state.read_record(self._record)
+        if set(record.ports) == set(PORTS):
+            return self._services(record.ports)
+        if record.unreadable:
+            raise PlatformError(
+                f"{self._record} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
+                " everything at new ports; the data stays"
+            )
+        if self.password_file.exists():
+            raise PlatformError(f"the platform in {self.state_dir} has no ports any more: `make up` gives it new ones")
+        raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """How to reach the platform. Raises PlatformError when it was never up."""
+        return self.services.endpoints
+
+    @property
+    def topic(self) -> Topic:
+        """The topic of the change events."""
+        return self.services.topic
+
+    @property
+    def lake(self) -> Lake:
+        """The lake's table."""
+        return self.services.lake
+
+    @property
+    def flow(self) -> Flow:
+        """What moves the data: for questions such as how far it is."""
+        return self._flow(self.services)
+
+    def up(self, progress: Progress = silent) -> Endpoints:
+        """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
+
+        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
+        fails or is interrupted; not so when changes were lost, which ends in LostChangesError with everything running.
+        Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        """
+        with self._at_work():
+            self.processes.cancelled.clear()
+            before = self._settle()
+            services = self._services(self._choose_ports(before))
+            self._stop_former_kafka(services, before)
+            if "connect" not in before:
+                services.connect.install_plugins()
+            self._write_password_file(services.endpoints.source)
+            services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+            flow = self._flow(services)
+            try:
+                with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
+                    self._run_steps(startup, services, flow)
+            except BaseException:
+                with uninterrupted():
+                    self._stop([name for name in STOP_ORDER if name not in before], silent)
+                raise
+            if self.options.supervised:
+                self._start_supervisor()
+            if flow.lost:
+                # What runs goes on running: the way out needs it.
+                raise LostChangesError(flow.lost)
+            return services.endpoints
+
+    def revive(self, name: str) -> None:
+        """Start a service that has died, with what depends on its start, whatever the others do.
+
+        For whoever holds the lock. Raises PlatformError when it isn't ready in time.
+        """
+        services, flow = self.services, self.flow
+        if name == "postgres":
+            services.postgres.start()
+        elif name == "sink":
+            flow.run_sink()
+        elif name == "job":
+            flow.start_job()
+        else:
+            self._start_service(services.listening[name])
+        if name == "moto":
+            flow.fill_aws()
+            if "job" in self.expected():
+                self._stop(["job"], silent)  # it fills the new catalogue when it starts
+                flow.start_job()
+
+    def down(self, progress: Progress = silent) -> None:
+        """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
+        if not self.state_dir.exists():
+            return
+        with self._at_work(), uninterrupted():
+            self._stop(STOP_ORDER, progress)
+            state.write_record(self._record, state.Record(ports=self._known_ports(), services=frozenset()))
+
+    def remove(self) -> None:
+        """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
+        if not self.state_dir.exists():
+            return
+        with self._at_work(), uninterrupted():
+            self._stop(STOP_ORDER, silent)
+            self._postgres.remove()
+            for path in self.state_dir.iterdir():
+                if path != self.lock.path:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def s3_client(self) -> "S3Client":
+        """Return a boto3 client for the S3 endpoint."""
+        return self.services.s3.client()
+
+    @property
+    def password_file(self) -> Path:
+        """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
+        return self.state_dir / "secrets" / "pgpass"
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether the record is unreadable of what was started, and where."""
+        return state.read_record(self._record).unreadable
+
+    def expected(self) -> frozenset[str]:
+        """Name the services that the last `up` has started; none after a `down`."""
+        return state.read_record(self._record).services
+
+    def running(self) -> set[str]:
+        """Name the services that run."""
+        if not self.state_dir.exists():
+            return set()
+        found = {name for name in self.processes.find() if self.processes.main(name) is not None}
+        if self._postgres.pid is not None:
+            found.add("postgres")
+        return found
+
+    def require(self, *names: str) -> None:
+        """Raise PlatformError when one of these services doesn't run."""
+        running = self.running()
+        missing = [name for name in names if name not in running]
+        if missing and not running - {SUPERVISOR}:
+            raise PlatformError(f"the platform in {self.state_dir} is down: `make up` starts it")
+        if missing:
+            logs = ", ".join(str(self.processes.log_file(name)) for name in missing)
+            raise PlatformError(f"{', '.join(missing)} must run for that: `make up` starts what is dead (see {logs})")
+
+    def pid(self, name: str) -> int | None:
+        """Return a service's process id, None when it doesn't run."""
+        if name == "postgres":
+            return self._postgres.pid
+        process = self.processes.main(name)
+        return process.pid if process else None
+
+    @property
+    def restarts_file(self) -> Path:
+        """Where the supervisor writes what it has restarted."""
+        return self.state_dir / "restarts.json"
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Hold the lock. A supervisor that holds it gives way; what it has begun, the next `up` finishes.
+
+        Raises LockedError when another command has it.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(self.lock.held())
+            except LockedError as error:
+                if error.holder is None or error.holder != self.pid(SUPERVISOR):
+                    raise
+                self._stop([SUPERVISOR], silent)
+                stack.enter_context(self.lock.held())
+            yield
+
+    def denials(self, since: datetime | None = None) -> list[Denial]:
+        """Name the rights on Kafka that a role lacked, since a time or recently."""
+        return denials(self.processes.log_file("kafka"), since=since or recently(self.services.kafka.rights_mark))
+
+    @contextlib.contextmanager
+    def _denials_named(self) -> Iterator[None]:
+        """Put in front of an error what Kafka has denied meanwhile: the clients say less of it."""
+        started = datetime.now(UTC)
+        try:
+            yield
+        except CancelledError:
+            raise
+        except PlatformError as error:
+            if denied := self.denials(started):
+                raise PlatformError("; ".join([*map(str, denied), str(error)])) from error
+            raise
+
+    @property
+    def _record(self) -> Path:
+        return self.state_dir / "state.json"
+
+    @property
+    def _passwords(self) -> state.Passwords:
+        return state.passwords(self.state_dir / "secrets")
+
+    @property
+    def _postgres(self) -> Postgres:
+        """The server to find, stop or remove: for that it needs neither port nor password."""
+        return Postgres(self.state_dir / "postgres", 0, self.processes.log_file("postgres"), "")
+
+    def _known_ports(self) -> dict[str, int]:
+        return state.read_record(self._record).ports
+
+    def _services(self, at: dict[str, int]) -> Services:
+        return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
+
+    def _flow(self, services: Services) -> Flow:
+        return Flow(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+
+    def _settle(self) -> set[str]:
+        """Stop what can't stay as it is, and name what runs on."""
+        running = self.running()
+        wanted = self._wanted_services()
+        stale = running - wanted | running & {SUPERVISOR}
+        if ("sink" in wanted) != ("sink" in self.expected()):
+            stale.add("connect")  # its plugins have changed
+        if "moto" not in running:
+            stale.add("job")  # a new catalogue is empty, and the job fills it when it starts
+        self._stop([name for name in STOP_ORDER if name in stale], silent)
+        return running - stale
+
+    def _run_steps(self, startup: Startup, services: Services, flow: Flow) -> None:
+        """Start everything side by side as far as one thing doesn't need another."""
+        postgres = startup.run("postgres", services.postgres.start)
+        database = startup.run("load", flow.load_source, after=[postgres])
+        kafka = self._run_service(startup, services.kafka)
+        rights = startup.run("rights", flow.grant_rights, after=[kafka])
+        topics = startup.run("topics", flow.create_topics, after=[rights])
+        connect = self._run_service(startup, services.connect, after=[topics])
+        s3 = self._run_service(startup, services.s3)
+        moto = self._run_service(startup, services.aws)
+        storage = startup.run("buckets", flow.create_buckets, after=[s3])
+        catalogue = startup.run("catalogue", flow.fill_aws, after=[moto])
+        snapshot = startup.run("source", flow.start_source, after=[database, topics, connect])
+        sink = startup.run("sink", flow.start_sink, after=[topics, storage, connect])
+        landing = startup.run("landing", flow.wait_landed, after=[snapshot, sink])
+        if self.options.job:
+            job = startup.run("job", flow.start_job, after=[storage, catalogue])
+            startup.run("lake", flow.wait_lake, after=[landing, job])
+
+    def _run_service(self, startup: Startup, service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
+        return startup.run(service.name, lambda: self._start_service(service), after=after)
+
+    def _start_service(self, service: Service) -> None:
+        if self.processes.main(service.name) is None:
+            self.processes.start(service.name, service.prepare())
+        self.processes.wait_until(service.name, service.ready, timeout_s=READY_TIMEOUT_S)
+
+    def _start_supervisor(self) -> None:
+        argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
+        argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
+        argv += [] if self.options.job else ["--no-job"]
+        self.restarts_file.unlink(missing_ok=True)  # the last one's
+        self.processes.start(SUPERVISOR, Command(argv=argv, folder=ROOT))
+
+    def _choose_ports(self, running: set[str]) -> dict[str, int]:
+        """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
+        earlier = self._known_ports()
+        # The controller's port belongs to the broker's process.
+        kept = {name for name in PORTS if name.partition("-")[0] in running}
+        chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
+        if running and chosen != earlier:
+            # What still runs would look for the others at their old ports.
+            self._stop(STOP_ORDER, silent)
+            running.clear()
+            chosen = ports.choose(PORTS, earlier=earlier)
+        state.write_record(self._record, state.Record(ports=chosen, services=self._wanted_services()))
+        return chosen
+
+    def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
+        """Stop a platform whose broker knows other users, as an earlier release's does, or none: nobody gets in."""
+        if "kafka" in running and not services.kafka.is_current():
+            self._stop(STOP_ORDER, silent)
+            running.clear()
+
+    def _wanted_services(self) -> frozenset[str]:
+        without = {
+            "job": not self.options.job,
+            "sink": self.options.lenses is not None,
+            SUPERVISOR: not self.options.supervised,
+        }
+        return frozenset(name for name in STOP_ORDER if not without.get(name))
+
+    def _write_password_file(self, source: ConnectionParameters) -> None:
+        line = ":".join((source["host"], str(source["port"]), "*", source["user"], source["password"]))
+        state.write_private(self.password_file, line + "\n")
+
+    def _stop(self, names: Iterable[str], progress: Progress) -> None:
+        """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
+        # Leftovers of dead services, too.
+        found = self.running() | set(self.processes.find())
+        failed: list[PlatformError] = []
+        for name in (name for name in names if name in found):
+            started = time.monotonic()
+            progress(Step(name=name, state=StepState.STARTED))
+            try:
+                if name == "postgres":
+                    self._postgres.stop()
+                else:
+                    self.processes.stop(name, grace_s=GRACE_S[name])
+            except PlatformError as error:
+                failed.append(error)
+            state_now = StepState.FAILED if failed else StepState.DONE
+            progress(Step(name=name, state=state_now, note="stopped", seconds=time.monotonic() - started))
+        if failed:
+            raise failed[0]

@@ -1,0 +1,90 @@
+"""When what has died is started again: at once, then after growing pauses; and what `status` is told about it."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local.platform.state import write_private
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
+# Who has run for so long after its last restart is well again: its next death is the first one.
+STABLE_S = 300.0
+LIMIT = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restarts:
+    """The restarts of one service or connector.
+
+    `total` since the supervisor began, `tries` since it was last well, `last_at` in seconds since 1970.
+    """
+
+    total: int
+    tries: int
+    last_at: float
+    reason: str
+    given_up: bool = False
+
+    @property
+    def pause_s(self) -> float:
+        """How long after the last try the next one may come."""
+        return min(FIRST_PAUSE_S * 2.0 ** (self.tries - 1), LONGEST_PAUSE_S)
+
+    def recent(self, now: float) -> int:
+        """Count the tries that no good run has followed."""
+        return self.tries if self.given_up or now - self.last_at < STABLE_S else 0
+
+    def describe(self, now: float) -> str:
+        """Say what the supervisor does about it."""
+        last = datetime.fromtimestamp(self.last_at, UTC).strftime("%H:%M:%S UTC")
+        times = "once" if self.tries == 1 else f"{self.tries} times"
+        if self.given_up:
+            return f"restarted {times}, last at {last}, then given up: `make up` tries again"
+        wait_s = self.last_at + self.pause_s - now
+        then = f", the next try in {wait_s:.0f} s" if wait_s > 0 else ""
+        return f"restarted {times}, last at {last}{then}"
+
+
+class Ledger:
+    """Who was restarted and when, kept in the file `path` for other processes to read."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._entries: dict[str, Restarts] = {}
+        self._write()
+
+    def due(self, name: str) -> bool:
+        """Tell whether something that is dead now may be started again now."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return True
+        # A clock that was set back must not make a pause of hours.
+        return not entry.given_up and not 0 <= self._clock() - entry.last_at < entry.pause_s
+
+    def begin(self, name: str, reason: str, *, limit: int | None = None) -> bool:
+        """Count a restart. False when it has been tried `limit` times in vain: it is given up then."""
+        now = self._clock()
+        before = self._entries.get(name) or Restarts(total=0, tries=0, last_at=now, reason=reason)
+        tries = before.recent(now)
+        if limit is not None and tries >= limit:
+            self._entries[name] = replace(before, given_up=True)
+        else:
+            self._entries[name] = Restarts(total=before.total + 1, tries=tries + 1, last_at=now, reason=reason)
+        self._write()
+        return not self._entries[name].given_up
+
+    def _write(self) -> None:
+        entries = {name: asdict(entry) for name, entry in self._entries.items()}
+        write_private(self._path, json.dumps(entries, indent=1) + "\n")
+
+
+def read_restarts(path: Path) -> dict[str, Restarts]:
+    """Return what the supervisor has written; nothing when there is no such file or it can't be read."""
+    try:
+        return {str(name): Restarts(**entry) for name, entry in json.loads(path.read_text()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

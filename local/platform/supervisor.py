@@ -1,0 +1,132 @@
+"""Restarts what dies while nobody looks: `make up` leaves one running, `make down` stops it first.
+
+It acts under the platform's lock, so never beside another command. A service that dies again and again is given up; a
+connector isn't, since what it fails from is most often outside of it. `status` tells of both.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local.cli import DEFAULT_FOLDER, Folder, app, one_line_errors
+from local.errors import CancelledError, LockedError, PlatformError
+from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
+from local.platform.restarts import LIMIT, Ledger
+from local.platform.services import PlatformOptions
+from local.services.connect_api import ConnectApi
+
+LOOK_S = 1.0
+# A worker that hangs must not keep us from the services.
+ANSWER_S = 5.0
+
+
+class Supervisor:
+    """Looks after the platform until `stop` is set."""
+
+    def __init__(self, platform: Platform, ledger: Ledger, stop: threading.Event, log: Callable[[str], None]) -> None:
+        self._platform = platform
+        self._ledger = ledger
+        self._stop = stop
+        self._log = log
+        self._forgotten = False
+
+    def run(self) -> None:
+        """Look once a second."""
+        while not self._stop.wait(LOOK_S):
+            try:
+                self.look()
+            except CancelledError:
+                return
+            except LockedError:
+                continue  # a command is at work: it starts what is dead, or wants it so
+
+    def look(self) -> None:
+        """Start again what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
+        if self._platform.forgotten != self._forgotten:
+            self._forgotten = self._platform.forgotten
+            if self._forgotten:
+                self._log("nobody knows any more what is to run, so nothing is started again: see `make status`")
+        if any(map(self._ledger.due, self._dead())):
+            with self._platform.lock.held():
+                self._revive(self._dead())
+        elif failed := {name: why for name, why in self._failed().items() if self._ledger.due(name)}:
+            with self._platform.lock.held():
+                self._restart_connectors(failed)
+
+    def _dead(self) -> list[str]:
+        """Name the services that should run and don't."""
+        return [name for name in self._platform.expected() - {SUPERVISOR} if self._platform.pid(name) is None]
+
+    def _failed(self) -> dict[str, str]:
+        """Return the failed connectors and why; nothing while there is no worker to ask."""
+        if self._platform.pid("connect") is None:
+            return {}
+        try:
+            return ConnectApi(self._platform.services.connect.url, timeout_s=ANSWER_S).failures()
+        except PlatformError:
+            return {}
+
+    def _revive(self, dead: Iterable[str]) -> None:
+        """Start dead services side by side."""
+        due = {name for name in dead if self._ledger.due(name) and self._counted(name)}
+        if "moto" in due:
+            due.discard("job")  # it is started with the catalogue
+        with ThreadPoolExecutor(max_workers=len(STOP_ORDER)) as pool:
+            list(pool.map(lambda name: self._try(name, partial(self._platform.revive, name)), due))
+
+    def _counted(self, name: str) -> bool:
+        """Count a service's restart; False when it is given up."""
+        last_line = self._platform.processes.tail(name).splitlines()[-1].strip()
+        goes_on = self._ledger.begin(name, last_line, limit=LIMIT)
+        self._log(
+            f"{name} has ended: {'starting it again' if goes_on else 'given up'}; the end of its log: {last_line}"
+        )
+        return goes_on
+
+    def _restart_connectors(self, failed: dict[str, str]) -> None:
+        """Restart connectors by their names; what made them fail is kept for `status`."""
+        api = ConnectApi(self._platform.services.connect.url, timeout_s=ANSWER_S)
+        for name, reason in failed.items():
+            self._ledger.begin(name, reason)
+            self._log(f"connector {name} has failed: starting it again; the reason: {reason}")
+            self._try(name, partial(api.restart_failed, name))
+
+    def _try(self, name: str, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever it is, the other services need us)
+            self._log(f"{name}: {error}")
+
+
+@app.command(hidden=True)
+def supervise(
+    *,
+    folder: Folder = DEFAULT_FOLDER,
+    lenses: Annotated[Path | None, typer.Option(help="As of `up`.")] = None,
+    job: Annotated[bool, typer.Option(help="As of `up`.")] = True,
+) -> None:
+    """Restart what dies (`up` starts this)."""
+    platform = Platform(folder, PlatformOptions(lenses=lenses, job=job))
+    stop = threading.Event()
+
+    def end(*_: object) -> None:
+        stop.set()
+        platform.processes.cancelled.set()
+
+    with one_line_errors("supervise"):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, end)
+        Supervisor(platform, Ledger(platform.restarts_file), stop, _log).run()
+
+
+def _log(line: str) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)

@@ -1,0 +1,91 @@
+"""Glue and Secrets Manager on loopback: moto's server. It keeps everything in memory, so each start fills it again."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.platform.processes import Command
+from local.services.s3 import REGION, loopback_client
+from local.setup.ports import HOST, accepts_connections
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue import GlueClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+    from local.services.postgres import ConnectionParameters
+
+
+class Aws:
+    """Moto's server."""
+
+    name = "moto"
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        self._folder = folder
+        self._port = port
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of every AWS service but S3."""
+        return f"http://{HOST}:{self._port}"
+
+    def prepare(self) -> Command:
+        """Return how to start the server."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        argv = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self._port)]
+        return Command(argv=argv, folder=self._folder, environment={"AWS_DEFAULT_REGION": REGION})
+
+    def ready(self) -> bool:
+        """Tell whether the server answers for Glue."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            self.glue().get_databases()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def create_database(self, name: str) -> None:
+        """Create a Glue database, unless it is there."""
+        if name not in {database["Name"] for database in self.glue().get_databases()["DatabaseList"]}:
+            self.glue().create_database(DatabaseInput={"Name": name})
+
+    def has_table(self, database: str, name: str) -> bool:
+        """Tell whether the catalogue has a table."""
+        client = self.glue()
+        try:
+            client.get_table(DatabaseName=database, Name=name)
+        except client.exceptions.EntityNotFoundException:
+            return False
+        return True
+
+    def put_secret(self, name: str, parameters: "ConnectionParameters") -> None:
+        """Keep a database user's secret in the shape that RDS gives its own."""
+        client = self.secrets()
+        value = json.dumps(
+            {
+                "engine": "postgres",
+                "host": parameters["host"],
+                "port": parameters["port"],
+                "dbname": parameters["dbname"],
+                "username": parameters["user"],
+                "password": parameters["password"],
+            }
+        )
+        try:
+            client.create_secret(Name=name, SecretString=value)
+        except client.exceptions.ResourceExistsException:
+            client.put_secret_value(SecretId=name, SecretString=value)
+
+    def glue(self) -> "GlueClient":
+        """Return the boto3 client for Glue."""
+        client: GlueClient = loopback_client("glue", self.endpoint)
+        return client
+
+    def secrets(self) -> "SecretsManagerClient":
+        """Return the boto3 client for Secrets Manager."""
+        client: SecretsManagerClient = loopback_client("secretsmanager", self.endpoint)
+        return client

@@ -1,0 +1,190 @@
+"""A Kafka Connect worker in distributed mode: Debezium and, when the user has it, the Lenses S3 sink."""
+
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from local.errors import PlatformError
+from local.platform.processes import Command
+from local.services.connect_api import ConnectApi
+from local.services.jvm import java_command, log4j_options
+from local.services.properties import write, write_secret
+from local.services.s3 import ENVIRONMENT
+from local.setup.jars import jar_folder
+from local.setup.ports import HOST
+
+HEAP_MB = 512
+# The worker's own topics, of which it makes but the first and the last, and group.
+CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = ("connect-configs", "connect-offsets", "connect-status")
+GROUP = "connect-cluster"
+# What a connector brings clients of, and the part of a login that is secret.
+CLIENTS = ("producer", "consumer", "admin")
+SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+LENSES_JAR = "kafka-connect-aws-s3*.jar"
+
+
+class Connect:
+    """The worker whose files are in `folder`.
+
+    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None. `login` is how the worker
+    itself logs in to Kafka, as Java's clients have it; a connector brings its own.
+    """
+
+    name = "connect"
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int,
+        bootstrap_servers: str,
+        lenses: Path | None,
+        login: Mapping[str, str] | None = None,
+    ) -> None:
+        self._folder = folder.resolve()
+        self._port = port
+        self._bootstrap_servers = bootstrap_servers
+        self._lenses = lenses
+        self._login = login or {}
+        self.api = ConnectApi(self.url)
+
+    @property
+    def url(self) -> str:
+        """The REST interface's URL."""
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def _plugins(self) -> Path:
+        return self._folder / "plugins"
+
+    @property
+    def _secrets(self) -> Path:
+        return self._folder / "secrets"
+
+    def password_reference(self, password: str) -> str:
+        """Keep a password where only the worker reads it; return what connector configurations name it by."""
+        return self._reference("connector", "password", password)
+
+    def acting_as(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
+        """Return what makes a connector's clients log in to Kafka as a user, whose password only the worker reads."""
+        overrides = self._kept(user, login)
+        return {f"{client}.override.{name}": value for client in CLIENTS for name, value in overrides.items()}
+
+    def _kept(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
+        """Return a login with a reference in place of its secret part."""
+        return {
+            name: self._reference(user, name, value) if name == SECRET_PART else value for name, value in login.items()
+        }
+
+    def _reference(self, name: str, key: str, secret: str) -> str:
+        if set(",:${}") & set(str(self._secrets)):
+            raise PlatformError(
+                f"Connect can't have , : $ {{ or }} in a path: move the platform away from {self._folder}"
+            )
+        self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._secrets / f"{name}.properties"
+        write_secret(path, {key: secret})
+        return f"${{file:{path}:{key}}}"
+
+    def install_plugins(self) -> None:
+        """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
+        _unpack_debezium(self._plugins)
+        _install_lenses(self._plugins / "lenses", self._lenses)
+
+    def prepare(self) -> Command:
+        """Write the configuration and return how to start the worker."""
+        # The worker refuses to start without it.
+        self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
+        configuration = self._folder / "worker.properties"
+        write(configuration, self.properties())
+        argv = java_command(
+            jars="kafka",
+            main="org.apache.kafka.connect.cli.ConnectDistributed",
+            arguments=[str(configuration)],
+            heap_mb=HEAP_MB,
+            options=log4j_options(self._folder),
+        )
+        return Command(argv=argv, folder=self._folder, environment=ENVIRONMENT)
+
+    def ready(self) -> bool:
+        """Tell whether the worker takes requests."""
+        return self.api.ready()
+
+    def properties(self) -> dict[str, str]:
+        """Return the worker's configuration."""
+        # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
+        shared = {name: value for name, value in self._login.items() if name != SECRET_PART}
+        return {
+            "bootstrap.servers": self._bootstrap_servers,
+            **self._kept("worker", self._login),
+            **{f"{client}.{name}": value for client in CLIENTS for name, value in shared.items()},
+            "group.id": GROUP,
+            "config.storage.topic": CONFIG_TOPIC,
+            "offset.storage.topic": OFFSET_TOPIC,
+            "status.storage.topic": STATUS_TOPIC,
+            **{f"{name}.storage.replication.factor": "1" for name in ("config", "offset", "status")},
+            **{f"{name}.storage.partitions": "1" for name in ("offset", "status")},
+            "key.converter": JSON_CONVERTER,
+            "value.converter": JSON_CONVERTER,
+            "listeners": self.url,
+            "rest.advertised.host.name": HOST,
+            "rest.advertised.port": str(self._port),
+            "plugin.path": str(self._plugins),
+            # Quicker than looking into every class; Debezium brings the manifests, of Lenses's we can't be sure.
+            "plugin.discovery": "hybrid_warn" if self._lenses else "service_load",
+            "connector.client.config.override.policy": "All",
+            # After a kill the next worker takes over as soon as the dead one's session has ended.
+            "scheduled.rebalance.max.delay.ms": "0",
+            "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": "2000",
+            "consumer.session.timeout.ms": "6000",
+            # What Debezium sends again after a kill, and how far the slot's confirmed position stays behind.
+            "offset.flush.interval.ms": "1000",
+            "config.providers": "file",
+            "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+            "config.providers.file.param.allowed.paths": str(self._secrets),
+        }
+
+
+def _unpack_debezium(plugins: Path) -> None:
+    """Unpack the locked archive once; another version's folder goes away."""
+    archive = next(jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz"), None)
+    if archive is None:
+        raise PlatformError("Debezium's plugin archive is missing: run `make setup`")
+    target = plugins / archive.name.removesuffix(".tar.gz")
+    if target.exists():
+        return
+    for other in plugins.glob("debezium-*"):
+        shutil.rmtree(other)
+    unfinished = plugins.with_name("plugins.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(unfinished)  # noqa: S202  (verified against jars.lock; 3.11.3 and older know no filter)
+    plugins.mkdir(parents=True, exist_ok=True)
+    unfinished.rename(target)
+
+
+def _install_lenses(target: Path, release: Path | None) -> None:
+    """Put the release's files into the plugin path, in place of an earlier start's."""
+    shutil.rmtree(target, ignore_errors=True)
+    if release is None:
+        return
+    unfinished = target.parent.with_name("lenses.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if release.exists() and not (release.is_dir() or release.is_file()):
+        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive but a pipe or device")
+    try:
+        if release.is_dir():
+            shutil.copytree(release, unfinished)
+        else:
+            with zipfile.ZipFile(release) as archive:
+                archive.extractall(unfinished)  # noqa: S202  (zipfile keeps names inside the target)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive: {error}") from error
+    if not any(unfinished.glob(f"**/{LENSES_JAR}")):
+        raise PlatformError(f"LENSES_PLUGIN={release} holds no {LENSES_JAR}: is it the S3 connector's release?")
+    # Connect takes each folder in the plugin path for one plugin, with the jars of its sub-folders.
+    unfinished.rename(target)

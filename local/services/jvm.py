@@ -1,0 +1,49 @@
+"""Command lines for the Java services."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from local.errors import PlatformError
+from local.services.properties import write
+from local.setup.jars import jar_folder
+from local.setup.java import java_binary, jvm_flags
+
+LOG4J = {
+    "log4j.rootLogger": "WARN, stdout",
+    "log4j.appender.stdout": "org.apache.log4j.ConsoleAppender",
+    "log4j.appender.stdout.layout": "org.apache.log4j.PatternLayout",
+    "log4j.appender.stdout.layout.ConversionPattern": "%d %p %c{1}: %m%n",
+    # What is denied to whom: one line each.
+    "log4j.logger.kafka.authorizer.logger": "INFO",
+    # One line a second for as long as the broker is away would fill the disk.
+    "log4j.logger.org.apache.kafka.clients.NetworkClient": "ERROR",
+}
+
+
+def java_command(
+    *, jars: str, main: str, arguments: Sequence[str], heap_mb: int, options: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the arguments that run the class `main` of a jar set; `options` are system properties."""
+    folder = jar_folder(jars)
+    if ":" in str(folder):
+        raise PlatformError(f"Java can't have a colon in its class path: move the checkout away from {folder}")
+    return [
+        str(java_binary()),
+        *jvm_flags(),
+        f"-Xmx{heap_mb}m",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-UsePerfData",
+        "-Djava.awt.headless=true",
+        *(f"-D{name}={value}" for name, value in (options or {}).items()),
+        "-cp",
+        f"{folder}/*",
+        main,
+        *arguments,
+    ]
+
+
+def log4j_options(folder: Path) -> dict[str, str]:
+    """Write a log4j configuration (warnings to standard output) and return the options that choose it."""
+    path = folder / "log4j.properties"
+    write(path, LOG4J)
+    return {"log4j.configuration": path.resolve().as_uri()}

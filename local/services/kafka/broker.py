@@ -1,0 +1,238 @@
+"""A Kafka 3.9 broker on loopback: one node that is its own KRaft controller, data kept between starts.
+
+Whoever connects logs in, and may do what an ACL says (docs/decisions/0035).
+"""
+
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from local.errors import PlatformError
+from local.platform.processes import Command
+from local.services.jvm import java_command, log4j_options
+from local.services.kafka.acls import Acl
+from local.services.kafka.rights import bring_acls
+from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
+from local.services.properties import render, write_secret
+from local.setup.ports import HOST, accepts_connections
+from plugins.topic_admin import TopicError, Unready, bring
+from plugins.topics import PlannedTopic
+
+HEAP_MB = 512
+FORMAT_TIMEOUT_S = 60
+REQUEST_TIMEOUT_S = 10.0
+TOPICS_TIMEOUT_S = 30.0
+POLL_S = 0.1
+
+
+class Kafka:
+    """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`.
+
+    `users` are those who may log in; without them none but the broker itself and the administrator.
+    """
+
+    name = "kafka"
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int,
+        controller_port: int,
+        users: KafkaUsers | None = None,
+        settings: Mapping[str, str] | None = None,
+        largest_event_bytes: int = LARGEST_EVENT_BYTES,
+    ) -> None:
+        self._folder = folder
+        self._port = port
+        self._controller_port = controller_port
+        self.users = users or KafkaUsers.of(folder / "secrets")
+        self._settings = settings or {}
+        self._limits = SizeLimits(largest_event_bytes)
+
+    @property
+    def rights_mark(self) -> Path:
+        """A file that is as old as the rights: what was denied before them says nothing of today."""
+        return self._folder / "rights"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect."""
+        return f"{HOST}:{self._port}"
+
+    def client(self, user: str = ADMIN) -> dict[str, str]:
+        """Return how librdkafka's clients connect as a user."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self.users.login(user)}
+
+    def is_current(self) -> bool:
+        """Tell whether the broker was started with this configuration: an earlier release's has no users."""
+        try:
+            return self._configuration.read_text(encoding="utf-8") == render(self.properties(self._data))
+        except FileNotFoundError:
+            return False
+
+    @property
+    def _configuration(self) -> Path:
+        return self._folder / "server.properties"
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    def prepare(self) -> Command:
+        """Write the configuration, format the data folder the first time, and return how to start the broker."""
+        configuration, data = self._configuration, self._data
+        write_secret(configuration, self.properties(data))
+        options = log4j_options(self._folder)
+        if not data.exists():
+            self._format(data)
+        argv = java_command(
+            jars="kafka", main="kafka.Kafka", arguments=[str(configuration)], heap_mb=HEAP_MB, options=options
+        )
+        return Command(argv=argv, folder=self._folder)
+
+    def ready(self) -> bool:
+        """Tell whether the broker answers a metadata request."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            return bool(self._admin().list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+    def properties(self, data: Path) -> dict[str, str]:
+        """Return the broker's configuration for a data folder."""
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
+            "listeners": f"{LISTENER}://{HOST}:{self._port},{CONTROLLER}://{HOST}:{self._controller_port}",
+            "advertised.listeners": f"{LISTENER}://{HOST}:{self._port}",
+            **self.users.broker_properties,
+            "log.dirs": str(data),
+            # As on MSK (stacks/streaming.py): a topic is made on purpose, never by a misspelt name.
+            "auto.create.topics.enable": "false",
+            "num.partitions": "1",
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            # After a kill the controller takes no new broker before the dead one's session has ended.
+            "broker.session.timeout.ms": "3000",
+            "broker.heartbeat.interval.ms": "500",
+            "log.cleaner.dedupe.buffer.size": "16777216",
+            # A platform that was down for a week goes on from where it was.
+            "log.retention.ms": "-1",
+            "offsets.retention.minutes": "525600",
+            **self._limits.broker,
+            **self._settings,
+        }
+
+    def bring_acls(self, wanted: Iterable[Acl]) -> tuple[int, int]:
+        """Bring the ACLs to what is wanted; return how many were made and removed. Raises PlatformError."""
+        brought = bring_acls(self._admin(), wanted)
+        self.rights_mark.touch()
+        return brought
+
+    def create_topics(self, topics: Sequence[PlannedTopic], *, user: str = ADMIN) -> None:
+        """Create the topics that aren't there yet, and bring the others to what is planned. Raises PlatformError.
+
+        `user` is who does it, with the rights that it has.
+        """
+        admin = self._admin(user)
+        deadline = time.monotonic() + TOPICS_TIMEOUT_S
+        while True:
+            try:
+                return bring(admin, topics, say=_quiet)
+            except TopicError as error:
+                raise PlatformError(str(error)) from error
+            except Unready as reason:
+                if time.monotonic() > deadline:
+                    raise PlatformError(f"topics aren't made within {TOPICS_TIMEOUT_S:.0f} s: {reason}") from reason
+            time.sleep(POLL_S)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until it is gone. Raises PlatformError."""
+        admin = self._admin()
+        try:
+            admin.delete_topics([name])[name].result(REQUEST_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise PlatformError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
+
+    def topic_id(self, name: str) -> str | None:
+        """Return a topic's id, which one made again under its name doesn't share; None when there is no such topic.
+
+        Raises KafkaException when the broker doesn't answer.
+        """
+        admin = self._admin()  # its results are lost when it goes away first
+        answer = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_TIMEOUT_S)
+        try:
+            return str(answer[name].result().topic_id)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
+
+    def committed_offset(self, group: str, topic: str) -> int | None:
+        """Return the offset that a consumer group goes on from in partition 0; None before its first commit.
+
+        Raises KafkaException when the broker doesn't answer.
+        """
+        # Not by AdminClient.list_consumer_group_offsets: while a fresh broker loads the group's coordinator, that
+        # ended this process with a segmentation fault in 2 of 30 starts (librdkafka 2.16.1).
+        settings: dict[str, str | int] = {**self.client(), "group.id": group, "log_level": 0}
+        settings |= {"client.id": "local", "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
+        consumer = Consumer(settings)
+        try:
+            [committed] = consumer.committed([TopicPartition(topic, 0)], timeout=REQUEST_TIMEOUT_S)
+        finally:
+            consumer.close()
+        if committed.error is not None:
+            raise KafkaException(committed.error)
+        return committed.offset if committed.offset >= 0 else None
+
+    def _admin(self, user: str = ADMIN) -> AdminClient:
+        # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.
+        return AdminClient(
+            {
+                **self.client(user),
+                "socket.timeout.ms": 5000,
+                "log_level": 0,
+                "client.id": "local",
+            }
+        )
+
+    def _format(self, data: Path) -> None:
+        """Format a folder beside the final one; only a complete one gets the final name."""
+        unfinished = data.with_name("data.new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        configuration = self._folder / "format.properties"
+        write_secret(configuration, self.properties(unfinished))
+        # The tool takes an id with a leading hyphen for an option.
+        cluster_id = "C" + secrets.token_urlsafe(16)[1:]
+        argv = java_command(
+            jars="kafka",
+            main="kafka.tools.StorageTool",
+            arguments=["format", "--cluster-id", cluster_id, "--config", str(configuration)],
+            heap_mb=HEAP_MB,
+            options=log4j_options(self._folder),
+        )
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_S, check=False)
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+            raise PlatformError(f"kafka's data folder {data} can't be formatted: {lines[-1]}")
+        unfinished.rename(data)
+
+
+def _quiet(_text: str) -> None:
+    """Keep what is done with the topics to ourselves: the platform's steps say enough."""

@@ -1,0 +1,68 @@
+"""What the local broker has denied to whom, from its log: the clients themselves aren't told which right they lack."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+TAIL_BYTES = 65_536
+SHOWN_S = 60
+# Kafka 3.9's StandardAuthorizer, in front of it the local time as local/services/jvm.py's layout has it.
+_LINE = re.compile(
+    r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ .*Principal = User:(?P<role>\S+) is Denied"
+    r" operation = (?P<operation>\w+) from host = \S+ on resource = (?P<kind>\w+):LITERAL:(?P<name>.*)"
+    r" for request = (?P<request>\w+) "
+)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Denial:
+    """A right that a role lacks: Kafka's names of operation, resource and request."""
+
+    role: str
+    operation: str
+    kind: str
+    name: str
+    request: str
+
+    def __str__(self) -> str:
+        where = "the cluster" if self.kind == "Cluster" else f"{self.kind.lower()} {self.name}"
+        return (
+            f"Kafka denies {self.role} {self.operation} on {where} ({self.request}): plugins/kafka_access.py says what"
+            " each role may do"
+        )
+
+
+def denials(log: Path, *, since: datetime) -> list[Denial]:
+    """Return what was denied since a time, to the second, each once; nothing without a log."""
+    start = since.replace(microsecond=0)
+    return sorted(
+        {
+            Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})
+            for match in _matches(log)
+            if datetime.fromisoformat(match["at"]).astimezone() >= start
+        }
+    )
+
+
+def recently(rights: Path) -> datetime:
+    """Since when denials tell of now: a minute ago, or since the rights were brought up to date, if that is later.
+
+    `rights`: the file that is as old as they are (Kafka.rights_mark); there may be none.
+    """
+    minute = datetime.now(UTC) - timedelta(seconds=SHOWN_S)
+    try:
+        return max(minute, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
+    except FileNotFoundError:
+        return minute
+
+
+def _matches(log: Path) -> Iterator[re.Match[str]]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return
+    yield from filter(None, map(_LINE.match, text.splitlines()))

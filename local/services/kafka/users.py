@@ -1,0 +1,87 @@
+"""Who may log in to the local broker: a user per role, each with a random password that only files hold.
+
+SASL/PLAIN, on loopback alone: the broker knows exactly the users of its configuration, so a new role, or a platform
+folder of an earlier release, needs no more than a start (docs/decisions/0035).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from local.platform.state import password, write_private
+
+LISTENER, CONTROLLER = "CLIENTS", "CONTROLLER"
+MECHANISM, PROTOCOL = "PLAIN", "SASL_PLAINTEXT"
+# Both may do everything: the broker to itself, and the platform, which makes, looks at and repairs everything.
+BROKER, ADMIN = "broker", "admin"
+_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaUsers:
+    """The users of one broker and their passwords, which no representation shows."""
+
+    folder: Path
+    passwords: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(cls, folder: Path, roles: Iterable[str] = ()) -> Self:
+        """Return the users whose passwords are kept in `folder` (mode 0700), made up the first time."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(folder=folder, passwords={name: password(folder / name) for name in (BROKER, ADMIN, *roles)})
+
+    def login(self, user: str) -> dict[str, str]:
+        """Return how librdkafka's clients log in as a user."""
+        return {
+            "security.protocol": PROTOCOL,
+            "sasl.mechanisms": MECHANISM,
+            "sasl.username": user,
+            "sasl.password": self.passwords[user],
+        }
+
+    def java_login(self, user: str) -> dict[str, str]:
+        """Return how Java's clients log in as a user."""
+        return {"security.protocol": PROTOCOL, "sasl.mechanism": MECHANISM, "sasl.jaas.config": self.jaas(user)}
+
+    def jaas(self, user: str) -> str:
+        """Return a user's login as JAAS has it."""
+        return f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
+
+    def client_path(self, user: str) -> Path:
+        """Name the file that `client_file` writes."""
+        return self.folder / f"{user}.properties"
+
+    def client_file(self, user: str, bootstrap_servers: str) -> Path:
+        """Write what librdkafka's clients need to connect as a user (`kcat -F` reads it, too); return the file."""
+        path = self.client_path(user)
+        properties = {"bootstrap.servers": bootstrap_servers, **self.login(user)}
+        write_private(path, "".join(f"{name}={value}\n" for name, value in properties.items()))
+        return path
+
+    @property
+    def broker_properties(self) -> dict[str, str]:
+        """The broker's part: both listeners ask for a login, and whoever isn't one of us needs an ACL for anything."""
+        known = " ".join(f'user_{name}="{word}"' for name, word in self.passwords.items())
+        module = f'{_MODULE} username="{BROKER}" password="{self.passwords[BROKER]}" {known};'
+        return {
+            "listener.security.protocol.map": f"{LISTENER}:{PROTOCOL},{CONTROLLER}:{PROTOCOL}",
+            "inter.broker.listener.name": LISTENER,
+            "controller.listener.names": CONTROLLER,
+            "sasl.enabled.mechanisms": MECHANISM,
+            "sasl.mechanism.inter.broker.protocol": MECHANISM,
+            "sasl.mechanism.controller.protocol": MECHANISM,
+            **{
+                f"listener.name.{listener.lower()}.{MECHANISM.lower()}.sasl.jaas.config": module
+                for listener in (LISTENER, CONTROLLER)
+            },
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "false",
+            "super.users": f"User:{BROKER};User:{ADMIN}",
+        }
+
+
+def read_client_file(path: Path) -> dict[str, str]:
+    """Return the properties of a client's file. Raises OSError."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}

@@ -1,0 +1,112 @@
+"""An S3 endpoint on loopback: S3Proxy, objects kept as files."""
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.platform.processes import Command
+from local.services.jvm import java_command
+from local.services.properties import write
+from local.setup.ports import HOST, accepts_connections
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+HEAP_MB = 256
+REGION = "us-east-1"
+# The endpoints on loopback check no credentials, but clients refuse to work without.
+NO_CREDENTIALS = "local"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": NO_CREDENTIALS, "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS, "AWS_REGION": REGION}
+# No proxy of the caller's environment between us and loopback.
+CLIENT_CONFIG = Config(proxies={}, connect_timeout=5, read_timeout=20, retries={"max_attempts": 3})
+LOGBACK = """<configuration>
+  <appender name="stdout" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d %level %logger{0}: %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="stdout"/></root>
+</configuration>
+"""
+
+
+class S3:
+    """The endpoint whose files are in `folder`: one sub-folder of `objects` per bucket."""
+
+    name = "s3"
+
+    def __init__(self, folder: Path, *, port: int) -> None:
+        self._folder = folder
+        self._port = port
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's URL."""
+        return f"http://{HOST}:{self._port}"
+
+    def prepare(self) -> Command:
+        """Write the configuration and return how to start S3Proxy."""
+        objects = self._folder / "objects"
+        objects.mkdir(parents=True, exist_ok=True)
+        configuration = self._folder / "s3proxy.properties"
+        write(configuration, self.properties(objects))
+        logback = self._folder / "logback.xml"
+        logback.write_text(LOGBACK)
+        argv = java_command(
+            jars="s3proxy",
+            main="org.gaul.s3proxy.Main",
+            arguments=["--properties", str(configuration)],
+            heap_mb=HEAP_MB,
+            options={"logback.configurationFile": str(logback)},
+        )
+        return Command(argv=argv, folder=self._folder)
+
+    def properties(self, objects: Path) -> dict[str, str]:
+        """Return S3Proxy's configuration."""
+        return {
+            "s3proxy.endpoint": self.endpoint,
+            "s3proxy.authorization": "none",
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": str(objects),
+        }
+
+    def ready(self) -> bool:
+        """Tell whether the endpoint lists its buckets."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            self.client().list_buckets()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    def create_buckets(self, names: Iterable[str]) -> None:
+        """Create the buckets that aren't there yet."""
+        client = self.client()
+        present = {bucket["Name"] for bucket in client.list_buckets()["Buckets"]}
+        for name in names:
+            if name not in present:
+                client.create_bucket(Bucket=name)
+
+    def count_objects(self, bucket: str, prefix: str) -> int:
+        """Count the objects under a prefix."""
+        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        return sum(page["KeyCount"] for page in pages)
+
+    def client(self) -> "S3Client":
+        """Return the boto3 client for the endpoint."""
+        client: S3Client = loopback_client("s3", self.endpoint)
+        return client
+
+
+@functools.cache
+def loopback_client(service: str, endpoint: str) -> Any:
+    """Return a service's boto3 client with the credentials for loopback: one per endpoint, since making one is slow.
+
+    Threads may share it, but not the session that makes it.
+    """
+    session: Any = boto3.session.Session(NO_CREDENTIALS, NO_CREDENTIALS, region_name=REGION)
+    return session.client(service, endpoint_url=endpoint, config=CLIENT_CONFIG)

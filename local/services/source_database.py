@@ -1,0 +1,100 @@
+"""The source database as the platform sees it: loaded or not, how many rows, and how far Debezium has come."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg2
+from psycopg2 import sql
+
+from db.replication import Replication, look
+from local.services.postgres import Postgres
+
+CONNECT_TIMEOUT_S = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """A replication slot: whether something reads it, and the bytes of WAL that are not yet confirmed."""
+
+    active: bool
+    behind_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutboxQueue:
+    """What the outbox doesn't say yet: queued changes, the oldest's age in seconds, how many fail, and one reason."""
+
+    entries: int
+    seconds: float
+    failing: int
+    error: str | None
+
+
+class SourceDatabase:
+    """One database of the server, looked at as the superuser."""
+
+    def __init__(self, postgres: Postgres, name: str) -> None:
+        self._postgres = postgres
+        self._name = name
+
+    def create_if_missing(self) -> None:
+        """Create the database, empty, unless it is there."""
+        with _cursor(self._postgres, "postgres") as cursor:
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self._name,))
+            if cursor.fetchone() is None:
+                cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self._name)))
+
+    def is_loaded(self) -> bool:
+        """Tell whether the outbox is there; the loader makes all or nothing."""
+        return bool(self._value("SELECT to_regclass('datalake.cdc_events') IS NOT NULL"))
+
+    def outbox_rows(self) -> int:
+        """Count the outbox's rows."""
+        return int(self._value("SELECT count(*) FROM datalake.cdc_events"))
+
+    def outbox_queue(self) -> OutboxQueue:
+        """Return how far the outbox is behind the tables."""
+        with _cursor(self._postgres, self._name) as cursor:
+            cursor.execute(
+                "SELECT entries, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float, failing, error"
+                " FROM datalake.outbox_lag"
+            )
+            entries, seconds, failing, error = cursor.fetchone()
+        return OutboxQueue(entries=entries, seconds=seconds, failing=failing, error=error)
+
+    def wal_position(self) -> str:
+        """Return the end of the WAL."""
+        return str(self._value("SELECT pg_current_wal_lsn()::text"))
+
+    def replication(self, slot: str) -> Replication:
+        """Return the state of what the connector needs of the database."""
+        with _cursor(self._postgres, self._name) as cursor:
+            return look(cursor, slot)
+
+    def slot(self, name: str, position: str) -> Slot | None:
+        """Return the slot and how far its confirmed position is behind `position`; None when there is no such slot."""
+        with _cursor(self._postgres, self._name) as cursor:
+            cursor.execute(
+                "SELECT active, (%s::pg_lsn - confirmed_flush_lsn)::bigint"
+                " FROM pg_replication_slots WHERE slot_name = %s",
+                (position, name),
+            )
+            row = cursor.fetchone()
+        return None if row is None else Slot(active=row[0], behind_bytes=row[1])
+
+    def _value(self, query: str) -> Any:
+        with _cursor(self._postgres, self._name) as cursor:
+            cursor.execute(query)
+            row = cursor.fetchone()
+        return row[0] if row else None
+
+
+@contextlib.contextmanager
+def _cursor(postgres: Postgres, database: str) -> Iterator[Any]:
+    parameters = postgres.connection_parameters(database)
+    with contextlib.closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            yield cursor

@@ -1,0 +1,132 @@
+"""Builds the spark-submit command of the streaming job for this machine; the job itself is the one EMR runs."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyspark
+
+from local.setup.jars import jar_folder
+from local.setup.java import java_home, jvm_flags
+from spark_jobs.archive import build_archive
+
+ROOT = Path(__file__).resolve().parents[2]
+JOB = ROOT / "spark_jobs" / "streamer.py"
+ARCHIVE = ROOT / "build" / "spark_jobs.zip"
+_REGION = "us-east-1"
+_LOG4J = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log_file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{ISO8601}} %p %c: %m%n%ex
+"""
+
+
+def spark_submit(
+    arguments: Sequence[str],
+    *,
+    work_folder: Path,
+    log_file: Path,
+    s3_endpoint: str | None = None,
+    glue_endpoint: str | None = None,
+    driver_memory: str = "1g",
+) -> tuple[list[str], dict[str, str]]:
+    """Return command line and environment that run the job with `arguments` (HoodieStreamer's options).
+
+    Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
+    goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
+    without one the job uses AWS's own. Raises JarsError or JavaNotFoundError when something is missing.
+    """
+    build_archive(ARCHIVE)
+    configuration = work_folder / "conf"
+    configuration.mkdir(parents=True, exist_ok=True)
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    log_settings = configuration / "log4j2.properties"
+    log_settings.write_text(_LOG4J.format(log_file=log_file.absolute()))
+    settings = _settings(work_folder, log_settings, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
+    lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
+    (configuration / "spark-defaults.conf").write_text("".join(lines))
+    spark_home = Path(pyspark.__file__).parent
+    command = [str(spark_home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(JOB), *arguments]
+    return command, _environment(configuration, spark_home, s3_endpoint, glue_endpoint)
+
+
+def spark_flags() -> list[str]:
+    """Return the flags for a JVM that writes Hudi tables."""
+    # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more
+    # JVMs later it fails, and estimates without.
+    return [*jvm_flags(), "-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"]
+
+
+def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict[str, str]:
+    scratch = work_folder.absolute() / "scratch"
+    options = [
+        *spark_flags(),
+        f"-Dlog4j2.configurationFile={log_settings.absolute()}",
+        f"-Dderby.system.home={scratch}",
+    ]
+    return {
+        "spark.master": "local[2]",
+        "spark.driver.memory": driver_memory,
+        "spark.driver.extraJavaOptions": " ".join(options),
+        # Not --jars: that would copy 400 MB into the scratch folder at each start.
+        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def s3a_settings(endpoint: str) -> dict[str, str]:
+    """Return Spark's settings for an S3 endpoint on loopback, under `s3://` as well as `s3a://`."""
+    return {
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": _REGION,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+        # A server on loopback answers at once or is gone: don't hide its absence behind minutes of attempts.
+        "spark.hadoop.fs.s3a.attempts.maximum": "3",
+        "spark.hadoop.fs.s3a.retry.limit": "3",
+        # Keeping folder markers saves a request for each parent folder of each object written.
+        "spark.hadoop.fs.s3a.directory.marker.retention": "keep",
+    }
+
+
+def _environment(
+    configuration: Path, spark_home: Path, s3_endpoint: str | None, glue_endpoint: str | None
+) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "PYTHONPATH"))}
+    environment = kept | {
+        "JAVA_HOME": str(java_home()),
+        "SPARK_HOME": str(spark_home),
+        "SPARK_CONF_DIR": str(configuration.absolute()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # No proxy of the caller's environment between the job and a server on loopback.
+        "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    if s3_endpoint:
+        environment["AWS_ENDPOINT_URL_S3"] = s3_endpoint
+    if glue_endpoint:
+        environment["AWS_ENDPOINT_URL_GLUE"] = glue_endpoint
+    if s3_endpoint or glue_endpoint:
+        # The servers on loopback ask for no credentials, the clients want some.
+        environment |= {"AWS_REGION": _REGION, "AWS_DEFAULT_REGION": _REGION}
+        environment |= {
+            "AWS_ACCESS_KEY_ID": "local",
+            "AWS_SECRET_ACCESS_KEY": "local",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+    return environment

@@ -1,0 +1,181 @@
+"""The jars of the local platform: downloaded once, accepted only with the locked SHA-256, verified ever after.
+
+`python -m local.setup.jars fetch` (in `make setup`) brings what is missing; `python -m local.setup.jars lock` (`make
+lock-jars`) resolves jars.toml anew and writes jars.lock.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
+
+from local.setup.ivy import Dependency, IvyError, download, resolve
+from plugins.versions import load_versions
+
+ROOT = Path(__file__).resolve().parents[2]
+JARS_TOML = Path(__file__).with_name("jars.toml")
+JARS_LOCK = Path(__file__).with_name("jars.lock")
+CACHE = ROOT / ".cache" / "jars"
+
+# Set → file → its `coordinate` (see local.setup.ivy.Dependency), `sha256` and `size` in bytes.
+Files = dict[str, dict[str, str | int]]
+Lock = dict[str, Files]
+app = typer.Typer(add_completion=False, help="Bring and verify the jars of the local platform.")
+
+
+class JarsError(RuntimeError):
+    """Jars are missing or not the locked ones; the message is one line that says what to do."""
+
+
+def jar_folder(name: str) -> Path:
+    """Return the folder of a set (`kafka`, `s3proxy`, `spark`, `debezium`); JarsError when it isn't there."""
+    folder = CACHE / name
+    if not folder.is_dir():
+        raise JarsError(f"the jars of {name} are missing: run `make setup`")
+    return folder
+
+
+@app.command()
+def fetch() -> None:
+    """Download what is missing or damaged, verify everything against jars.lock."""
+    locked: Lock = json.loads(JARS_LOCK.read_text())
+    with _one_line_errors():
+        wanted = {name: files for name, files in locked.items() if problems(CACHE / name, files)}
+        if wanted:
+            # The sets at the same time: a registry's answers take longer to wait for than to receive.
+            with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+                for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
+                    finished.result()
+        typer.echo(f"{sum(len(files) for files in locked.values())} jars verified")
+
+
+@app.command()
+def lock() -> None:
+    """Resolve jars.toml and write jars.lock: coordinate, size in bytes and SHA-256 of each file."""
+    with _one_line_errors(), ThreadPoolExecutor() as pool:
+        names = [*_sets(), "debezium"]
+        resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
+    JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
+    typer.echo(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
+
+
+def problems(folder: Path, files: Files) -> list[str]:
+    """Compare a folder with its lock: one line for each file that is missing, different or not locked."""
+    if not folder.is_dir():
+        return [f"{folder.name}: not there"]
+    found = {path.name: path for path in folder.iterdir()}
+    wrong = [f"{name}: not in {JARS_LOCK.name}" for name in found.keys() - files.keys()]
+    for name, entry in files.items():
+        if name not in found:
+            wrong.append(f"{name}: missing")
+        elif (actual := _sha256(found[name])) != entry["sha256"]:
+            wrong.append(f"{name}: SHA-256 is {actual}, locked is {entry['sha256']}")
+    return sorted(wrong)
+
+
+def _download(name: str, files: Files, progress: Progress) -> None:
+    """Bring a set into a folder beside its place and move it there only when every file is the locked one."""
+    total = sum(int(entry["size"]) for entry in files.values())
+    staging, work = CACHE / f".{name}.partial", CACHE / f".{name}.ivy"
+    task = progress.add_task(f"{name} ({len(files)} files)", total=total)
+    dependencies = [Dependency(coordinate=str(entry["coordinate"])) for entry in files.values()]
+    # A registry that doesn't answer for a moment is no reason to give up; Ivy goes on from its cache.
+    for attempt in Retrying(
+        retry=retry_if_exception_type(IvyError), stop=stop_after_attempt(3), wait=wait_fixed(5), reraise=True
+    ):
+        with attempt:
+            _empty(staging)
+            download(
+                dependencies,
+                into=staging,
+                work=work,
+                on_wait=lambda cache: progress.update(task, completed=min(total, _size_of_jars(cache))),
+            )
+    progress.update(task, completed=total)
+    wrong = problems(staging, files)
+    shutil.rmtree(work)
+    if wrong:
+        shutil.rmtree(staging)
+        raise JarsError(f"{name}: the download isn't what {JARS_LOCK.name} names: {'; '.join(wrong[:3])}")
+    shutil.rmtree(CACHE / name, ignore_errors=True)
+    staging.rename(CACHE / name)
+
+
+def _resolve(name: str) -> Files:
+    staging, work = CACHE / f".{name}.lock", CACHE / f".{name}.ivy"
+    _empty(staging)
+    if name == "debezium":
+        coordinates = [load_versions().debezium.coordinate]
+        resolve([Dependency(coordinate=coordinates[0])], into=staging, work=work, exclude=[])
+    else:
+        entry = _sets()[name]
+        alone = [Dependency(coordinate=coordinate) for coordinate in entry.get("alone", [])]
+        transitive = [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry["transitive"]]
+        resolve([*alone, *transitive], into=staging, work=work, exclude=entry.get("provided", []))
+    files: Files = {
+        path.name: {"coordinate": _coordinate(path, staging), "sha256": _sha256(path), "size": path.stat().st_size}
+        for path in sorted(path for path in staging.rglob("*") if path.is_file())
+    }
+    shutil.rmtree(staging)
+    shutil.rmtree(work)
+    return files
+
+
+def _coordinate(path: Path, root: Path) -> str:
+    """Read the coordinate off the path `<group>/<module>/<version>/[<classifier>/]<file>` under `root`."""
+    group, module, version, *classifier, _ = path.relative_to(root).parts
+    extension = "tar.gz" if path.name.endswith(".tar.gz") else path.suffix.removeprefix(".")
+    return ":".join([group, module, version, *([extension, *classifier] if classifier else [])])
+
+
+def _sets() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(JARS_TOML.read_text())
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _size_of_jars(cache: Path) -> int:
+    """Add up what Ivy has downloaded; a file may go away while we look (it renames its parts)."""
+    total = 0
+    for path in cache.glob("**/*.[jg]*"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), redirect_stdout=False
+    )
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except (JarsError, IvyError, OSError) as error:
+        typer.echo(f"jars: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,146 @@
+"""Records what Debezium really sends, for tests/events/: `python -m local.tools.record_events`, on own platforms.
+
+Each case becomes two files with a line per event: `<case>.jsonl` holds the values as the sink lands them, byte by
+byte, and `<case>.keys.jsonl` the keys.
+"""
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg2
+import typer
+
+from db.outbox import Mode
+from local.errors import PlatformError
+from local.look.topic import RawEvent, Topic
+from local.platform.platform import Platform
+from local.platform.services import PlatformOptions
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = ROOT / "tests" / "events"
+PLATFORMS = ROOT / "build" / "capture"
+TIMEOUT_S = 30
+# With all its items, with a few, and unshipped: what a null looks like.
+SNAPSHOT_ORDERS = (10248, 10249, 11077)
+
+INSERT_11075 = (
+    "INSERT INTO datalake.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
+    " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')",
+    "INSERT INTO datalake.order_details VALUES (11075, 2, 19, 10, 0.15)",
+    "INSERT INTO datalake.order_details VALUES (11075, 46, 12, 30, 0.15)",
+    "INSERT INTO datalake.order_details VALUES (11075, 76, 18, 2, 0.15)",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One transaction on the source and the operations of the events that it makes (`c`, `u`, `d`)."""
+
+    name: str
+    statements: tuple[str, ...]
+    operations: str
+
+
+def delete_order(order_id: int) -> tuple[str, ...]:
+    """Write the statements that delete an order."""
+    return (
+        f"DELETE FROM datalake.order_details WHERE order_id = {int(order_id)}",  # noqa: S608  (a number)
+        f"DELETE FROM datalake.orders WHERE order_id = {int(order_id)}",  # noqa: S608
+    )
+
+
+TRANSACTION_CASES = (
+    Case(name="insert", statements=INSERT_11075, operations="c"),
+    Case(
+        name="update",
+        statements=("UPDATE datalake.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
+        operations="u",
+    ),
+    Case(name="delete", statements=delete_order(11075), operations="d"),
+    # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed,
+    # its products are out of line.
+    Case(
+        name="unavailable_value",
+        statements=(
+            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL, ALTER COLUMN products SET STORAGE EXTERNAL",
+            "UPDATE datalake.cdc_events SET products = products || '[]' WHERE order_id = 11077",
+            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT",
+            "UPDATE datalake.cdc_events SET required_date = '1998-06-04' WHERE order_id = 11077",
+        ),
+        operations="uu",
+    ),
+    Case(name="delete_key_only", statements=delete_order(10250), operations="d"),
+    Case(
+        name="new_column",
+        statements=(
+            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL",
+            "ALTER TABLE datalake.cdc_events ADD COLUMN sales_channel TEXT",
+            "UPDATE datalake.cdc_events SET sales_channel = 'web' WHERE order_id = 10248",
+        ),
+        operations="u",
+    ),
+)
+STATEMENT_CASES = (Case(name="insert_by_statement", statements=INSERT_11075, operations="cuuu"),)
+CASES: dict[Mode, tuple[Case, ...]] = {"transaction": TRANSACTION_CASES, "statement": STATEMENT_CASES}
+
+
+def main() -> None:
+    """Capture all cases into tests/events/."""
+    try:
+        for mode, cases in CASES.items():
+            platform = Platform(PLATFORMS / mode, PlatformOptions(mode=mode, job=False))
+            platform.remove()
+            try:
+                platform.up()
+                if mode == "transaction":
+                    capture_snapshot(platform.topic)
+                for case in cases:
+                    capture(case, platform)
+            finally:
+                platform.remove()
+    except PlatformError as error:
+        typer.echo(f"capture: {error}", err=True)
+        raise SystemExit(1) from error
+
+
+def capture_snapshot(topic: Topic) -> None:
+    """Write the snapshot's events of a few orders."""
+    wanted = [f'{{"order_id":{order}}}'.encode() for order in SNAPSHOT_ORDERS]
+    write("snapshot", [event for event in topic.raw_events(0) if event.key in wanted])
+
+
+def capture(case: Case, platform: Platform) -> None:
+    """Commit a case, wait for its events and write them. Raises PlatformError when others come."""
+    _, before = platform.topic.bounds()
+    with (
+        contextlib.closing(psycopg2.connect(**platform.endpoints.source)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
+        for statement in case.statements:
+            cursor.execute(statement)
+    deadline = time.monotonic() + TIMEOUT_S
+    while platform.topic.bounds()[1] < before + len(case.operations):
+        if time.monotonic() > deadline:
+            raise PlatformError(f"{case.name}: {len(case.operations)} events didn't come within {TIMEOUT_S} s")
+        time.sleep(0.2)
+    events = platform.topic.events(before)
+    operations = "".join(str((event.value or {}).get("__op")) for event in events)
+    if operations != case.operations:
+        raise PlatformError(f"{case.name}: the events' operations are {operations}, not {case.operations}")
+    write(case.name, platform.topic.raw_events(before))
+
+
+def write(name: str, events: Sequence[RawEvent]) -> None:
+    """Write a case's values and keys, a line per event."""
+    EVENTS.mkdir(parents=True, exist_ok=True)
+    (EVENTS / f"{name}.jsonl").write_bytes(b"".join((event.value or b"") + b"\n" for event in events))
+    (EVENTS / f"{name}.keys.jsonl").write_bytes(b"".join(event.key + b"\n" for event in events))
+    typer.echo(f"{name}: {len(events)} events")
+
+
+if __name__ == "__main__":
+    main()

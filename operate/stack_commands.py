@@ -1,0 +1,59 @@
+"""The commands that change or look at stacks: `python -m operate.stack_commands review|bootstrap|deploy|destroy|adopt`.
+
+Apart from operate/cli.py, since importing CDK takes longer than what those commands do.
+"""
+
+from typing import Annotated
+
+import typer
+
+from operate import deploy, review, synth
+from operate.errors import one_line_errors
+from settings.load import load
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")
+OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
+
+
+@app.command("review")
+def show_review(*, env: OnAws = "dev") -> None:
+    """Print, as Markdown, what the checks say, who can reach what, and what was acknowledged; fail on an error."""
+    with one_line_errors("review"):
+        environment = load(env)
+        synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
+        findings = review.find(environment, synthesis)
+        typer.echo(review.report(environment, synthesis, findings), nl=False)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command("bootstrap")
+def bootstrap_account(*, env: OnAws = "dev") -> None:
+    """Make CDK's bucket and roles in the environment's account, once."""
+    with one_line_errors("bootstrap"):
+        raise typer.Exit(deploy.bootstrap(load(env)))
+
+
+@app.command("deploy")
+def deploy_stacks(*, env: OnAws = "dev") -> None:
+    """Review the environment and deploy exactly what was reviewed."""
+    with one_line_errors("deploy"):
+        raise typer.Exit(deploy.deploy(load(env)))
+
+
+@app.command("destroy")
+def destroy_stacks(*, env: OnAws = "dev") -> None:
+    """Delete the environment's stacks; what is kept by its removal policy stays."""
+    with one_line_errors("destroy"):
+        raise typer.Exit(deploy.destroy(load(env)))
+
+
+@app.command("adopt")
+def adopt_kept(*, env: OnAws = "dev") -> None:
+    """Take over what deleted stacks of the environment have left, before it is deployed again."""
+    with one_line_errors("adopt"):
+        raise typer.Exit(deploy.adopt(load(env)))
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m operate.stack_commands")

@@ -1,0 +1,52 @@
+"""What AWS offers of the services that CloudFormation doesn't check before it deploys.
+
+From the services' documentation, read in November 2026; a value that AWS has added since then is added here.
+"""
+
+# Amazon MSK developer guide, "Supported Apache Kafka versions"; `.kraft` runs without ZooKeeper.
+MSK_KAFKA_VERSIONS = ("3.7.x", "3.7.x.kraft", "3.8.x", "3.8.x.kraft", "3.9.x", "3.9.x.kraft")
+
+# Amazon MSK developer guide, "Broker types"; the t3 family is known and refused in settings/rules/services.py.
+MSK_BROKER_TYPES = tuple(
+    f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")
+)
+
+# Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
+MSK_CONNECT_VERSIONS = ("3.7.x",)
+
+# Those of 16, which the outbox's SQL is tested on, that new clusters may have (cfn-lint 1.58: 16.6 and older may not).
+AURORA_POSTGRESQL_VERSIONS = ("16.8", "16.9", "16.10", "16.11", "16.13")
+
+# Aurora user guide, "DB instance classes", those that make sense for a change-data-capture source.
+AURORA_INSTANCE_CLASSES = (
+    "t4g.medium",
+    "t4g.large",
+    *(f"{family}.{size}" for family in ("r6g", "r7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")),
+)
+
+# EC2 user guide, "Regions and zones": the letters that a region has. Which building each means differs by account.
+ZONES = {"ap-southeast-2": ("a", "b", "c")}
+
+_SIZES = ("nano", "micro", "small", "medium", "large")
+# Burstable ones, since neither does much; CDK chooses the image by the family's architecture.
+NAT_INSTANCE_TYPES = tuple(f"{family}.{size}" for family in ("t3", "t4g") for size in _SIZES)
+# plugins/versions.toml has SoftEther for x86-64: no t4g.
+VPN_INSTANCE_TYPES = tuple(f"t3.{size}" for size in _SIZES)
+
+# AWS PrivateLink guide, "AWS services that integrate", of those that something in the VPC calls: the connectors
+# (logs, secretsmanager, sts), the source preparation (rds, secretsmanager), the topics' handler (kafka), EMR and its
+# jobs (elasticmapreduce, glue, kms, logs, monitoring, sts), Session Manager's agents (ec2messages, ssm, ssmmessages).
+ENDPOINTS = (
+    "ec2messages",
+    "elasticmapreduce",
+    "glue",
+    "kafka",
+    "kms",
+    "logs",
+    "monitoring",
+    "rds",
+    "secretsmanager",
+    "ssm",
+    "ssmmessages",
+    "sts",
+)

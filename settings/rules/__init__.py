@@ -1,0 +1,22 @@
+"""Settings that are fine each by itself and wrong together, or that AWS would refuse only after minutes of deploying.
+
+Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
+"""
+
+from settings.environment import Environment
+from settings.rules import connectors, network, production, restore, services, tables
+from settings.rules.problem import Problem, Rule
+
+RULES: tuple[Rule, ...] = (
+    *network.RULES,
+    *production.RULES,
+    *services.RULES,
+    *restore.RULES,
+    *connectors.RULES,
+    *tables.RULES,
+)
+
+
+def broken(environment: Environment) -> list[Problem]:
+    """Return what the rules refuse in this environment, as (key, reason)."""
+    return [problem for rule in RULES for problem in rule(environment)]

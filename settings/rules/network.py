@@ -1,0 +1,81 @@
+"""Where an environment lies: its zones, its addresses, its endpoints, and who reaches the VPN."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+
+from settings import aws_offers
+from settings.addresses import is_private, too_many
+from settings.environment import Environment
+from settings.rules.problem import Problem, Rule
+
+MINIMUM_ZONES = 2
+MOST_ZONES = 3
+SMALLEST_VPC = 20
+# The addresses that stacks/userdata/softether.sh gives VPN clients.
+VPN_CLIENTS = IPv4Network("192.168.30.0/24")
+
+
+def zones(environment: Environment) -> Iterator[Problem]:
+    """MSK takes two or three subnets, each in a zone of its own, and spreads its brokers evenly over them."""
+    named = environment.availability_zones
+    if not MINIMUM_ZONES <= len(set(named)) == len(named) <= MOST_ZONES:
+        yield (
+            "availability_zones",
+            f"MSK spreads its brokers over {MINIMUM_ZONES} or {MOST_ZONES} zones: name 2 or 3 different ones",
+        )
+    there = aws_offers.ZONES.get(environment.region)
+    for zone in named:
+        if not re.fullmatch(rf"{re.escape(environment.region)}[a-z]", zone):
+            yield "availability_zones", f"{zone!r} isn't a zone of {environment.region}"
+        elif there and zone.removeprefix(environment.region) not in there:
+            known = ", ".join(f"{environment.region}{letter}" for letter in there)
+            yield "availability_zones", f"{environment.region} has no {zone}, only {known}"
+
+
+def network(environment: Environment) -> Iterator[Problem]:
+    """The VPC's addresses are private, fit our subnets, and aren't the VPN clients'."""
+    cidr = IPv4Network(environment.network.cidr)
+    if not is_private(cidr):
+        yield "network.cidr", f"{cidr} isn't private: choose from 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16"
+    if not 16 <= cidr.prefixlen <= SMALLEST_VPC:
+        yield "network.cidr", f"{cidr} must be from /16 (AWS's largest VPC) to /{SMALLEST_VPC} (our subnets)"
+    if cidr.overlaps(VPN_CLIENTS):
+        yield "network.cidr", f"{cidr} overlaps {VPN_CLIENTS}, the addresses of VPN clients: choose another network"
+    nat = environment.network.nat_instance_type
+    if nat not in aws_offers.NAT_INSTANCE_TYPES:
+        yield "network.nat_instance_type", _not_one_of(nat, aws_offers.NAT_INSTANCE_TYPES)
+
+
+def endpoints(environment: Environment) -> Iterator[Problem]:
+    """Endpoints are of services that something in the VPC calls, each once."""
+    named = environment.network.interface_endpoints
+    for name in named:
+        if name not in aws_offers.ENDPOINTS:
+            yield "network.interface_endpoints", _not_one_of(name, aws_offers.ENDPOINTS)
+    for name in sorted({name for name in named if named.count(name) > 1}):
+        yield "network.interface_endpoints", f"{name!r} is given twice"
+
+
+def vpn(environment: Environment) -> Iterator[Problem]:
+    """Somebody reaches the VPN, its image fits its instance, and the world doesn't manage it."""
+    if not environment.vpn.client_cidrs:
+        yield "vpn.client_cidrs", "is empty, so that nobody could connect: name the networks that clients come from"
+    if reason := too_many(environment.vpn.management_cidrs):
+        yield (
+            "vpn.management_cidrs",
+            f"opens VPN management to {reason}: name your own network, or none and use Session Manager",
+        )
+    users = environment.vpn.users
+    for user in sorted({user for user in users if users.count(user) > 1}):
+        yield "vpn.users", f"{user!r} is named twice"
+    if environment.vpn.instance_type not in aws_offers.VPN_INSTANCE_TYPES:
+        reason = _not_one_of(environment.vpn.instance_type, aws_offers.VPN_INSTANCE_TYPES)
+        yield "vpn.instance_type", f"{reason}: SoftEther's release and its image are for x86-64"
+
+
+def _not_one_of(value: str, known: tuple[str, ...]) -> str:
+    return f"{value!r} isn't one of {', '.join(known)}"
+
+
+RULES: tuple[Rule, ...] = (zones, network, endpoints, vpn)

@@ -1,0 +1,124 @@
+"""The pipeline's topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0060)."""
+
+from collections.abc import Sequence
+
+from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from plugins.connectors import SinkSettings, sink_group
+from plugins.kafka_access import statements, topics_access
+from plugins.topics import PlannedTopic, of_generation
+from stacks import wheels
+from stacks.connectors.kafka_arns import kafka_arns
+from stacks.provider import HandlerProvider
+from stacks.streaming import IAM_PORT, StreamingStack
+
+# See stacks.wheels.KAFKA.
+RUNTIME = lambda_.Runtime.PYTHON_3_12
+# For brokers that an update restarts, and rights that IAM still spreads.
+PATIENCE = Duration.minutes(15)
+CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
+
+
+class PipelineTopics(Construct):
+    """These topics, as they are planned, and the sink's group with its first offset. `ready` is what is waited for.
+
+    `journal` is the bucket in which the handler's requests write down what they have begun; `generation` the source's,
+    as CloudFormation will know it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        topics: Sequence[PlannedTopic],
+        generation: str,
+        sink: SinkSettings,
+        streaming: StreamingStack,
+        journal: str,
+        vpc: ec2.IVpc,
+    ) -> None:
+        super().__init__(scope, id_)
+        self._streaming = streaming
+        self._vpc = vpc
+        access = self._access()
+        provider = self._provider(access, self._statements(of_generation(topics, "*"), sink), journal)
+        self.ready = CustomResource(
+            self,
+            "Topics",
+            service_token=provider.service_token,
+            resource_type="Custom::Topics",
+            properties={"Request": self._request(of_generation(topics, generation), sink)},
+        )
+        self.ready.node.add_dependency(access)
+
+    def _request(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> str:
+        return Stack.of(self).to_json_string(
+            {
+                "bootstrapServers": self._streaming.bootstrap_brokers,
+                "topics": [topic.as_request() for topic in topics],
+                "group": sink_group(sink.name),
+                "groupTopic": sink.topic,
+            }
+        )
+
+    def _provider(
+        self, access: ec2.ISecurityGroup, rights: Sequence[iam.PolicyStatement], journal: str
+    ) -> HandlerProvider:
+        provider = HandlerProvider(
+            self,
+            "Provider",
+            module="topics",
+            waits=True,
+            runtime=RUNTIME,
+            layers=[self._client()],
+            vpc=self._vpc,
+            security_groups=[access],
+            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
+            statements=rights,
+            journal=journal,
+        )
+        provider.acknowledge_wildcards(*rights, reason=CLUSTER)
+        return provider
+
+    def _statements(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> list[iam.PolicyStatement]:
+        arns = kafka_arns(self, cluster_arn=self._streaming.cluster_arn, cluster_name=self._streaming.cluster_name)
+        return [
+            iam.PolicyStatement(actions=statement["Action"], resources=statement["Resource"])
+            for statement in statements(topics_access(topics, sink), arns)
+        ]
+
+    def _client(self) -> lambda_.LayerVersion:
+        return lambda_.LayerVersion(
+            self,
+            "KafkaClient",
+            code=lambda_.Code.from_asset(str(wheels.layer_folder(wheels.KAFKA))),
+            compatible_runtimes=[RUNTIME],
+            compatible_architectures=[lambda_.Architecture.X86_64],
+            description=f"{wheels.KAFKA.name} as requirements.txt pins them",
+        )
+
+    def _access(self) -> ec2.SecurityGroup:
+        """A group that reaches the brokers, and S3 for the journal; the login is signed without asking AWS."""
+        brokers = self._streaming.security_group
+        group = ec2.SecurityGroup(
+            self, "Access", vpc=self._vpc, description="What makes the topics", allow_all_outbound=False
+        )
+        group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "S3")
+        # In this stack: the brokers' own would depend on it otherwise.
+        ec2.CfnSecurityGroupIngress(
+            self,
+            "BrokersFromTopics",
+            group_id=brokers.security_group_id,
+            source_security_group_id=group.security_group_id,
+            ip_protocol="tcp",
+            from_port=IAM_PORT,
+            to_port=IAM_PORT,
+            description="What makes the topics",
+        )
+        return group

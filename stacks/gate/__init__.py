@@ -1,0 +1,82 @@
+"""Rules of our own on synthesized templates: what cdk-nag and cfn-lint can't know of this system.
+
+Each rule looks at one resource of a template, as CloudFormation gets it, and yields what is wrong with it. Nothing here
+needs CDK: a template that was changed after synthesis is judged by the same rules and the same acceptances.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from stacks.gate import data, reach, rights, secrets, trust
+from stacks.gate.known import known_types, template_sections
+from stacks.gate.rights import Accepted, Grant, accepted_statement
+from stacks.gate.template import App, Facts, Finding, Level, Rule, Templates, plain_text, request_of
+
+__all__ = ["Accepted", "Facts", "Finding", "accepted_statement", "plain_text", "request_of", "review"]
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("known-types", known_types),
+    ("no-secret-values", secrets.no_secret_values),
+    ("no-secret-values", secrets.secrets_generated),
+    ("checksums-present", secrets.checksums_present),
+    ("kafka-rights-scoped", rights.kafka_rights_scoped),
+    ("no-administrators", rights.no_administrators),
+    ("rights-of-roles", rights.roles_only),
+    ("trust", trust.trusted_by_role),
+    ("trust", trust.everyone_isnt_acceptable),
+    ("trust", trust.functions_called_by),
+    ("own-account", trust.other_accounts),
+    ("own-code", trust.code_of_ours),
+    ("no-open-ports", reach.no_open_ports),
+    ("private-network", reach.private_stays_private),
+    ("private-network", reach.routes_as_designed),
+    ("private-network", reach.public_addresses),
+    ("private-network", reach.services_of_aws),
+    ("data-closed", data.database_closed),
+    ("data-closed", data.brokers_closed),
+    ("data-closed", data.connectors_by_tls),
+    ("data-closed", data.cluster_closed),
+    ("data-closed", data.buckets_closed),
+    ("data-closed", data.keys_rotate),
+    ("data-closed", data.disks_encrypted),
+    ("data-closed", data.alarms_go_to_people),
+    ("data-survives", data.data_survives),
+    ("logs-kept", data.logs_kept),
+)
+# A template without a checksum may be looked at; `make deploy` and the handler refuse it.
+WARNINGS = frozenset({"checksums-present"})
+
+
+def review(templates: Templates, facts: Facts, accepted: Iterable[Accepted] = ()) -> list[Finding]:
+    """Apply every rule to every resource of an environment's templates, by stack name."""
+    app, accepted = App(facts=facts, templates=templates), tuple(accepted)
+    rules: tuple[tuple[str, Rule], ...] = (
+        *RULES,
+        ("rights-accepted", partial(rights.rights_accepted, accepted)),
+        ("rights-accepted", partial(trust.policy_accepted, accepted)),
+    )
+    found = []
+    for stack, template in templates.items():
+        found += [_finding("known-types", stack, section, message) for section, message in template_sections(template)]
+    for subject in app.subjects():
+        found += [_finding(name, subject.stack, subject.id, line) for name, rule in rules for line in rule(subject)]
+    return found + list(_unused(app, accepted))
+
+
+def _unused(app: App, accepted: Iterable[Accepted]) -> Iterator[Finding]:
+    """What is accepted and isn't there is a right that somebody may add without a word."""
+    there: set[tuple[str, str, Grant]] = set()
+    for subject in app.subjects():
+        names = list(rights.holders(subject)) or [subject.id]
+        for _, statement in rights.statements(subject):
+            there.update((subject.stack, name, grant) for grant in rights.grants(statement) for name in names)
+    for each in accepted:
+        for grant in sorted(each.grants):
+            if (each.stack, each.holder, grant) not in there:
+                message = f"{grant}: is accepted, and isn't in the template: take the acceptance out"
+                yield _finding("rights-accepted", each.stack, each.holder, message)
+
+
+def _finding(rule: str, stack: str, resource: str, message: str) -> Finding:
+    level: Level = "warning" if rule in WARNINGS else "error"
+    return Finding(rule=rule, level=level, stack=stack, resource=resource, message=message)

@@ -1,0 +1,90 @@
+"""What the rules have been written for: anything else in a template is an error until somebody has judged it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stacks.gate.template import Subject, written
+
+TYPES = frozenset(
+    {
+        "AWS::CloudWatch::Alarm",
+        "AWS::CloudWatch::Dashboard",
+        "AWS::EC2::EIP",
+        "AWS::EC2::EIPAssociation",
+        "AWS::EC2::FlowLog",
+        "AWS::EC2::Instance",
+        "AWS::EC2::InternetGateway",
+        "AWS::EC2::KeyPair",
+        "AWS::EC2::NatGateway",
+        "AWS::EC2::Route",
+        "AWS::EC2::RouteTable",
+        "AWS::EC2::SecurityGroup",
+        "AWS::EC2::SecurityGroupEgress",
+        "AWS::EC2::SecurityGroupIngress",
+        "AWS::EC2::Subnet",
+        "AWS::EC2::SubnetRouteTableAssociation",
+        "AWS::EC2::VPC",
+        "AWS::EC2::VPCEndpoint",
+        "AWS::EC2::VPCGatewayAttachment",
+        "AWS::EMR::Cluster",
+        "AWS::EMR::SecurityConfiguration",
+        "AWS::Events::Rule",
+        "AWS::Glue::Database",
+        "AWS::IAM::InstanceProfile",
+        "AWS::IAM::Policy",
+        "AWS::IAM::Role",
+        "AWS::KMS::Key",
+        "AWS::KafkaConnect::WorkerConfiguration",
+        "AWS::Lambda::Function",
+        "AWS::Lambda::LayerVersion",
+        "AWS::Lambda::Permission",
+        "AWS::Logs::LogGroup",
+        "AWS::Logs::ResourcePolicy",
+        "AWS::MSK::Cluster",
+        "AWS::MSK::Configuration",
+        "AWS::RDS::DBCluster",
+        "AWS::RDS::DBClusterParameterGroup",
+        "AWS::RDS::DBInstance",
+        "AWS::RDS::DBSubnetGroup",
+        "AWS::S3::Bucket",
+        "AWS::S3::BucketPolicy",
+        "AWS::SNS::Subscription",
+        "AWS::SNS::Topic",
+        "AWS::SNS::TopicPolicy",
+        "AWS::SSM::Parameter",
+        "AWS::SecretsManager::ResourcePolicy",
+        "AWS::SecretsManager::RotationSchedule",
+        "AWS::SecretsManager::Secret",
+        "AWS::SecretsManager::SecretTargetAttachment",
+        "AWS::Serverless::Application",
+        "AWS::StepFunctions::StateMachine",
+    }
+)
+# What CloudFormation computes from a template: AWS's own for nested applications, no macro of anybody's.
+TRANSFORMS = frozenset({"AWS::Serverless-2016-10-31"})
+
+
+def known_types(subject: Subject) -> Iterator[str]:
+    """A type that no rule was written for may open anything; a custom resource does what its handler may do."""
+    if subject.type.startswith("Custom::"):
+        token = subject.get("ServiceToken")
+        if subject.target(token) is None:
+            yield f"is made by {written(token)}, which isn't a function of this app"
+    elif subject.type not in TYPES:
+        yield f"the review has no rules for {subject.type}: judge what it opens, and name it in stacks/gate/known.py"
+    if "Condition" in subject.resource or "Fn::If" in str(subject.properties):
+        yield "depends on a condition: what is deployed would be other than what was reviewed"
+
+
+def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What changes a template after its review: macros, and values that somebody passes in."""
+    transforms = template.get("Transform", [])
+    for transform in transforms if isinstance(transforms, list) else [transforms]:
+        if transform not in TRANSFORMS:
+            yield "Transform", f"{written(transform)} rewrites the template after its review"
+    for name, parameter in template.get("Parameters", {}).items():
+        if not str(parameter.get("Type")).startswith("AWS::SSM::Parameter::Value<") and name != "BootstrapVersion":
+            yield name, "a parameter's value isn't there to be reviewed: write it into the template"
+    for name, output in template.get("Outputs", {}).items():
+        if "{{resolve:" in str(output.get("Value")):
+            yield name, "an output shows a secret's value"

@@ -1,0 +1,303 @@
+"""Who may do what: every right is one that anybody may have, or one that somebody has accepted with its reason.
+
+A statement is taken apart into grants, one per principal, action and resource, each with the statement's condition:
+CDK merges statements, which changes none of them. A grant that needs acceptance is accepted as exactly this grant of
+exactly this role (stacks/acceptances.py writes it down beside the statement); another action, resource or condition of
+the same role isn't.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from stacks.gate.template import Subject, as_list, written
+
+# What roles may do to resources by name without anybody's word: moving and describing data, not opening it to others.
+ORDINARY = tuple(
+    action.lower()
+    for action in (
+        "elasticmapreduce:AddJobFlowSteps",
+        "elasticmapreduce:CancelSteps",
+        "elasticmapreduce:Describe*",
+        "elasticmapreduce:List*",
+        "glue:*Database*",
+        "glue:*Partition*",
+        "glue:*Table*",
+        "glue:GetUserDefinedFunctions",
+        "kafka:Describe*",
+        "kafka:Get*",
+        "kafka:List*",
+        "kafka-cluster:*",
+        "kafkaconnect:*",
+        "lambda:GetFunction",
+        "lambda:InvokeFunction",
+        "logs:CreateLogStream",
+        "logs:Describe*",
+        "logs:GetLogEvents",
+        "logs:PutLogEvents",
+        "rds:Describe*",
+        "s3:AbortMultipartUpload",
+        "s3:DeleteObject",
+        "s3:DeleteObjectVersion",
+        "s3:GetBucketLocation",
+        "s3:GetObject",
+        "s3:GetObjectVersion",
+        "s3:ListBucket",
+        "s3:ListBucketVersions",
+        "s3:ListMultipartUploadParts",
+        "s3:PutObject",
+        "states:StartExecution",
+    )
+)
+# Services through which somebody gets others' rights, secrets or code: never on everything, whoever accepts it.
+POWERFUL = frozenset(
+    {
+        "cloudformation",
+        "ec2-instance-connect",
+        "iam",
+        "kms",
+        "lambda",
+        "lakeformation",
+        "organizations",
+        "ram",
+        "rds-data",
+        "rds-db",
+        "secretsmanager",
+        "sso",
+        "sts",
+    }
+)
+# These know resources, but not those that they are used on: network interfaces before there are any (Lambda and MSK
+# Connect in a VPC, AWSLambdaVPCAccessExecutionRole), the instance that an agent runs on (AmazonSSMManagedInstanceCore),
+# metrics, which have no ARN (CloudWatch user guide, "permissions reference": `*` as the resource value).
+WITHOUT_A_NAME = frozenset(
+    {
+        "cloudwatch:getmetricdata",
+        "ec2:createnetworkinterface",
+        "ec2:deletenetworkinterface",
+        "ssm:updateinstanceinformation",
+    }
+)
+MANAGED_POLICIES = (
+    "::aws:policy/service-role/AWSLambdaBasicExecutionRole",
+    "::aws:policy/service-role/AmazonEMRServicePolicy_v2",
+)
+_WILDCARDS = re.compile(r"[*?]")
+_KAFKA_WIDE = re.compile(r":(topic|group|transactional-id)/[^/]*/[^/]*/\*$")
+
+
+class Grant(NamedTuple):
+    """One right; `principal` is empty in a role's own policy, `condition` JSON, empty when there is none."""
+
+    principal: str
+    action: str
+    resource: str
+    condition: str
+
+    def __str__(self) -> str:
+        who = f"{self.principal}: " if self.principal else ""
+        return f"{who}{self.action} on {self.resource}{f' if {self.condition}' if self.condition else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """A statement that somebody accepts: `holder` is the logical id of the role or of what carries the policy."""
+
+    stack: str
+    holder: str
+    grants: frozenset[Grant]
+    reason: str
+
+
+def accepted_statement(stack: str, noted: Mapping[str, Any]) -> Accepted:
+    """Read what stacks/acceptances.py has noted beside the template."""
+    return Accepted(
+        stack=stack,
+        holder=noted["holder"]["Ref"],
+        grants=frozenset(filter(needs_acceptance, grants(noted["statement"]))),
+        reason=noted["reason"],
+    )
+
+
+def grants(statement: Mapping[str, Any]) -> Iterator[Grant]:
+    """Take an allowing statement apart."""
+    if statement.get("Effect", "Allow") != "Allow":
+        return
+    condition = json.dumps(statement["Condition"], sort_keys=True) if statement.get("Condition") else ""
+    for principal in principals(statement):
+        for action in as_list(statement.get("Action", [])):
+            for resource in as_list(statement.get("Resource", [""])):
+                yield Grant(principal, written(action), written(resource), condition)
+
+
+def together(several: Iterable[Grant]) -> list[Grant]:
+    """Write grants that differ in their actions alone as one, for people."""
+    actions: dict[Grant, list[str]] = {}
+    for grant in several:
+        actions.setdefault(grant._replace(action=""), []).append(grant.action)
+    return [grant._replace(action=", ".join(sorted(names))) for grant, names in actions.items()]
+
+
+def principals(statement: Mapping[str, Any]) -> list[str]:
+    """Name whom a statement is about: `Service:x`, `AWS:<arn>`, `*`; in a role's own policy ""."""
+    match statement.get("Principal", ""):
+        case str(name):
+            return [name]
+        case kinds:
+            return [f"{kind}:{written(name)}" for kind, names in kinds.items() for name in as_list(names)]
+
+
+def documents(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every policy document of a resource, wherever it stands, with the property's name; some are JSON as text."""
+
+    def walk(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        match value:
+            case {"Statement": _}:
+                yield key, value
+            case {"Fn::Join": _} if '"Statement"' in written(value):
+                yield key, _document(written(value))
+            case Mapping():
+                for name, inner in value.items():
+                    yield from walk(name, inner)
+            case list():
+                for inner in value:
+                    yield from walk(key, inner)
+            case str() if '"Statement"' in value:
+                yield key, _document(value)
+
+    for name, value in subject.properties.items():
+        yield from walk(name, value)
+
+
+def _document(text: str) -> Mapping[str, Any]:
+    """Read a policy that is written as text. One that can't be read may allow everything."""
+    try:
+        document: Mapping[str, Any] = json.loads(text)
+    except ValueError:
+        return {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    return document
+
+
+def statements(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every statement of a resource's policy documents, with the document's property."""
+    for key, document in documents(subject):
+        for statement in as_list(document["Statement"]):
+            yield key, statement
+
+
+def needs_acceptance(grant: Grant) -> bool:
+    """Whether a right is only for those for whom somebody has given a reason."""
+    action = grant.action.lower()
+    if grant.principal:
+        return True
+    if _WILDCARDS.search(grant.action) or _WILDCARDS.search(grant.resource):
+        return True
+    return not any(fnmatchcase(action, pattern) for pattern in ORDINARY)
+
+
+def holders(subject: Subject) -> Iterator[str]:
+    """The logical ids of the roles whose rights a resource states."""
+    if subject.type == "AWS::IAM::Role":
+        yield subject.id
+    for role in subject.properties.get("Roles", []):
+        target = subject.target(role)
+        yield target[1] if target else written(role)
+
+
+def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[str]:
+    """No right of a role but ordinary ones on named resources, and accepted ones."""
+    if subject.type not in ("AWS::IAM::Policy", "AWS::IAM::Role"):
+        return
+    own = [each for each in accepted if each.stack == subject.stack]
+    for holder in holders(subject):
+        known = frozenset[Grant]().union(*(each.grants for each in own if each.holder == holder))
+        for key, statement in statements(subject):
+            if key == "AssumeRolePolicyDocument":
+                continue
+            unknown = [grant for grant in grants(statement) if needs_acceptance(grant) and grant not in known]
+            for grant in together(unknown):
+                yield (
+                    f"{holder}: {grant}: nobody has accepted this: narrow it, or give the reason beside the statement "
+                    "(stacks/acceptances.py)"
+                )
+
+
+def no_administrators(subject: Subject) -> Iterator[str]:
+    """What nobody can accept: every action, all but some, or a powerful right on everything."""
+    for key, statement in statements(subject):
+        if statement.get("Effect", "Allow") != "Allow":
+            continue
+        for word in ("NotAction", "NotResource", "NotPrincipal"):
+            if word in statement:
+                yield f"{word} allows everything but something: name what is allowed"
+        if key == "AssumeRolePolicyDocument" or "Principal" in statement:
+            continue
+        for grant in grants(statement):
+            if re.fullmatch(r"\*|[^:]*:\*", grant.action) or "*" in grant.action.partition(":")[0]:
+                yield f"{grant}: a statement allows every action: name the actions"
+            elif is_wide(grant.resource) and not grant.condition and _is_powerful(grant.action):
+                yield f"{grant}: this action knows resources: name them"
+
+
+def roles_only(subject: Subject) -> Iterator[str]:
+    """Rights go to roles of this app, by our own policies and a few of AWS's."""
+    if subject.type == "AWS::IAM::Policy":
+        for key in ("Users", "Groups"):
+            if subject.properties.get(key):
+                yield f"gives rights to {key.lower()}: people's rights aren't this app's to give"
+        for role in subject.properties.get("Roles", []):
+            if subject.target(role) is None:
+                yield f"gives rights to {written(role)}, which isn't a role of this app"
+    for policy in subject.properties.get("ManagedPolicyArns", []):
+        if not written(policy).rstrip('"}').endswith(MANAGED_POLICIES):
+            yield f"{written(policy)}: a managed policy that we haven't judged: write the statements that are needed"
+
+
+def kafka_rights_scoped(subject: Subject) -> Iterator[str]:
+    """Rights on Kafka name their topics and groups; `kafka-cluster:*` is the counter-example."""
+    for _, statement in statements(subject):
+        actions = [action for action in as_list(statement.get("Action")) if str(action).startswith("kafka-cluster:")]
+        if any("*" in action for action in actions):
+            yield f"{', '.join(actions)}: name the actions"
+        for arn in as_list(statement.get("Resource")) if actions else []:
+            text = written(arn)
+            if text == "*" or _KAFKA_WIDE.search(text) or text.endswith(":*"):
+                yield f"{text!r}: name the topics and groups"
+
+
+def is_wide(resource: str) -> bool:
+    """Whether a pattern leaves open which resource, account or region it is about, not only the end of a name."""
+    if resource.startswith(("*", "?")):
+        return True
+    parts = resource.split(":", 5)
+    if len(parts) < 6:
+        return False
+    # Most services say what it is first: `role/`, `secret:`. A bucket is named at once.
+    name = parts[5] if parts[2] == "s3" else re.sub(r"^[a-z-]+[:/]", "", parts[5])
+    return any(_WILDCARDS.search(part) for part in parts[:5]) or bool(_WILDCARDS.match(name))
+
+
+def _is_powerful(action: str) -> bool:
+    service, _, name = action.lower().partition(":")
+    if service in POWERFUL or _WILDCARDS.search(action):
+        return True
+    return action.lower() not in WITHOUT_A_NAME and name in _actions_that_know_resources(service)
+
+
+@cache
+def _actions_that_know_resources(service: str) -> frozenset[str]:
+    """From AWS's service authorization reference, as cfn-lint ships it."""
+    known = _reference().get(service, {}).get("Actions", {})
+    return frozenset(name for name, action in known.items() if action.get("Resources"))
+
+
+@cache
+def _reference() -> dict[str, Any]:
+    text = files("cfnlint.data.AdditionalSpecs").joinpath("Policies.json").read_text(encoding="utf-8")
+    reference: dict[str, Any] = json.loads(text)
+    return reference

@@ -1,0 +1,57 @@
+"""Secrets stay in Secrets Manager, and what is deployed has been verified."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from stacks.gate.template import LATER, Subject, decoded, request_of, strings
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
+SECRET_KEY = re.compile(r"passw|secret(?!smanager)|token|credential|jaas", re.IGNORECASE)
+# How CloudFormation itself would put a secret's value into a property, in plain text; and the one property for it.
+RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
+MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
+
+
+def no_secret_values(subject: Subject) -> Iterator[str]:
+    """Properties are shown to whoever may see the stack, and logged by CloudTrail."""
+    for name, value in subject.properties.items():
+        if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
+            yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
+    for path, text in (*strings(request_of(subject.resource) or {}), *_worker_settings(subject)):
+        known = text != LATER and not REFERENCE.fullmatch(text)
+        if SECRET_KEY.search(path[-1]) and known and not _names_a_secret(path[-1]):
+            yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
+
+
+def secrets_generated(subject: Subject) -> Iterator[str]:
+    """A secret's value is made by Secrets Manager, not written into a template."""
+    if subject.type == "AWS::SecretsManager::Secret" and (
+        subject.get("SecretString") or not subject.get("GenerateSecretString")
+    ):
+        yield "its value stands in the template: let Secrets Manager generate it"
+    if subject.type == "AWS::RDS::DBCluster":
+        password = subject.get("MasterUserPassword")
+        if password is not None and not RESOLVED.search(json.dumps(password)):
+            yield "the master's password stands in the template: refer to a secret"
+
+
+def checksums_present(subject: Subject) -> Iterator[str]:
+    """What is deployed has been verified against a hash that someone has computed."""
+    for release in (request_of(subject.resource) or {}).get("releases", []):
+        if not SHA256.fullmatch(release.get("sha256", "")):
+            yield f"{release.get('file')} has no SHA-256: `make lock-plugins` computes it; nothing deploys without"
+
+
+def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The settings in a worker configuration's file, by name, which its property holds in base64."""
+    if subject.type == "AWS::KafkaConnect::WorkerConfiguration":
+        for line in (decoded(subject.get("PropertiesFileContent")) or "").splitlines():
+            name, _, value = line.partition("=")
+            yield ("PropertiesFileContent", name), value
+
+
+def _names_a_secret(key: str) -> bool:
+    """Tell whether a key holds a secret's name or ARN and not its value."""
+    return bool(re.search(r"(arn|id|name)$", key, re.IGNORECASE)) or key.startswith("config.providers")

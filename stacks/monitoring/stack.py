@@ -1,0 +1,252 @@
+"""Who is told of what: alarms and events to one topic, each with its runbook, and one dashboard."""
+
+import math
+from typing import Any
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from plugins.connectors import events_topic
+from settings.environment import Environment
+from stacks.acceptances import accept
+from stacks.connectors.stack import ConnectorsStack
+from stacks.lake import LakeStack
+from stacks.monitoring.dashboard import Dashboard
+from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
+from stacks.processing.stack import ProcessingStack
+from stacks.retention import removal
+from stacks.streaming import StreamingStack
+
+MEGABYTE = 1024 * 1024
+# At this multiple of the lag that the first alarm allows, its runbook hasn't helped and the storage is what matters.
+WAL_DISK_FACTOR = 4
+BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+
+
+class MonitoringStack(Stack):
+    """Alarms for each way in which events can stop flowing. No data is as bad as bad data: it alarms, too."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        streaming: StreamingStack,
+        connectors: ConnectorsStack,
+        lake: LakeStack,
+        processing: ProcessingStack,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._settings = environment.monitoring
+        self._connectors = {
+            "source": (connectors.source_connector_name, 1),
+            "sink": (connectors.sink_connector_name, environment.connectors.sink.tasks),
+        }
+        self._metrics = Metrics(
+            database_cluster=environment.database_cluster,
+            kafka_cluster=streaming.cluster_name,
+            brokers=environment.streaming.brokers,
+            topic=events_topic(environment.connectors.topic_prefix),
+            sink_connector=connectors.sink_connector_name,
+            landing_bucket=environment.bucket_name("landing"),
+            namespace=processing.metrics_namespace,
+            database=environment.lake.database,
+        )
+        self.topic = self._topic()
+        self.alarms: list[cloudwatch.Alarm] = []
+        self._database_alarms()
+        self._streaming_alarms()
+        self._job_alarms()
+        self._emr_events()
+        self._accept_events()
+        self._dashboard()
+        for stack in (connectors, lake, streaming, processing):
+            self.add_stack_dependency(stack)
+        CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
+        CfnOutput(self, "DashboardName", value=environment.prefix)
+
+    def _topic(self) -> sns.Topic:
+        """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""
+        key = kms.Key(
+            self,
+            "TopicKey",
+            description=f"Alarms of {self._environment.prefix}",
+            enable_key_rotation=True,
+            removal_policy=removal(self._environment),
+        )
+        self._key = key
+        topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
+        topic.add_subscription(subscriptions.EmailSubscription(self._settings.alarm_email))
+        alarms = iam.ServicePrincipal(
+            "cloudwatch.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": self.account}}
+        )
+        # With the key; EventBridge gets the same from its rules' targets.
+        topic.grant_publish(alarms)
+        return topic
+
+    def _database_alarms(self) -> None:
+        limit = self._settings.slot_lag_mb * MEGABYTE
+        self._alarm(
+            "replication-slot-lag",
+            self._metrics.slot_lag(),
+            threshold=limit,
+            what=f"The connector is more than {self._settings.slot_lag_mb} MB behind the database",
+        )
+        self._alarm(
+            "wal-disk",
+            self._metrics.wal_disk(),
+            threshold=WAL_DISK_FACTOR * limit,
+            what=f"Logical replication keeps more than {WAL_DISK_FACTOR * self._settings.slot_lag_mb} MB of log",
+        )
+
+    def _streaming_alarms(self) -> None:
+        metrics, settings = self._metrics, self._settings
+        for role, (name, tasks) in self._connectors.items():
+            self._alarm(
+                "connector-not-running",
+                metrics.connector(name, "RunningTaskCount", "Minimum"),
+                about=role,
+                threshold=tasks,
+                comparison=BELOW,
+                what=f"The {role} connector runs fewer than {tasks} task(s)",
+            )
+            self._alarm(
+                "connector-task-failed",
+                metrics.connector(name, "ErroredTaskCount", "Maximum"),
+                about=role,
+                threshold=0,
+                periods=1,
+                what=f"A task of the {role} connector has failed",
+            )
+        self._alarm(
+            "nothing-landed",
+            metrics.nothing_landed(),
+            threshold=0,
+            periods=_periods(settings.landing_silence_minutes),
+            what=f"Events wait in the topic, and nothing has landed for {settings.landing_silence_minutes} minutes",
+        )
+        self._alarm(
+            "broker-disk",
+            metrics.broker_disk(),
+            threshold=settings.broker_disk_percent,
+            what=f"A broker's disk is more than {settings.broker_disk_percent} % full",
+        )
+
+    def _job_alarms(self) -> None:
+        minutes = self._settings.commit_age_minutes
+        for table in self._environment.tables:
+            self._alarm(
+                "commit-age",
+                self._metrics.job(table.name, "CommitAgeSeconds", "Maximum"),
+                about=table.name,
+                threshold=minutes * 60,
+                periods=2,
+                what=f"{table.name} hasn't been brought up to date for {minutes} minutes, or its job is gone",
+            )
+            self._alarm(
+                "quarantined-events",
+                self._metrics.job(table.name, "Quarantined", "Sum"),
+                about=table.name,
+                threshold=0,
+                periods=2,
+                datapoints=1,
+                what=f"Events of {table.name} didn't fit and were set aside, or its job is gone",
+            )
+
+    def _alarm(
+        self,
+        runbook: str,
+        metric: cloudwatch.IMetric,
+        *,
+        what: str,
+        threshold: float,
+        about: str | None = None,
+        comparison: cloudwatch.ComparisonOperator = ABOVE,
+        periods: int = 3,
+        datapoints: int | None = None,
+    ) -> None:
+        """Make an alarm named after its runbook; `about` tells those apart that share one."""
+        name = "-".join(filter(None, [runbook, about]))
+        alarm = cloudwatch.Alarm(
+            self,
+            name,
+            alarm_name=f"{self._environment.prefix}-{name}",
+            alarm_description=f"{what}. {_see(runbook)}",
+            metric=metric,
+            threshold=threshold,
+            comparison_operator=comparison,
+            evaluation_periods=periods,
+            datapoints_to_alarm=datapoints or periods,
+            treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
+        )
+        notification = actions.SnsAction(self.topic)
+        alarm.add_alarm_action(notification)
+        alarm.add_ok_action(notification)
+        self.alarms.append(alarm)
+
+    def _emr_events(self) -> None:
+        """What EMR says of itself comes as events. They go by names: a cluster's id changes when it is replaced."""
+        prefix = self._environment.prefix
+        steps: dict[str, Any] = {"state": ["FAILED"], "name": [{"prefix": f"{prefix}-"}]}
+        self._event("emr-step-failed", "EMR Step Status Change", steps)
+        clusters: dict[str, Any] = {"state": ["TERMINATED_WITH_ERRORS"], "name": [prefix]}
+        self._event("emr-cluster-terminated", "EMR Cluster State Change", clusters)
+
+    def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
+        name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
+        text = events.RuleTargetInput.from_text(f"{name} is {state}: {message}. {_see(runbook)}")
+        events.Rule(
+            self,
+            runbook,
+            description=f"{type_} in {self._environment.name}. {_see(runbook)}",
+            event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
+            targets=[targets.SnsTopic(self.topic, message=text)],
+        )
+
+    def _accept_events(self) -> None:
+        """CDK opens topic and key to EventBridge without a condition."""
+        events_service = iam.ServicePrincipal("events.amazonaws.com")
+        publishing = iam.PolicyStatement(
+            actions=["sns:Publish"], resources=[self.topic.topic_arn], principals=[events_service]
+        )
+        encrypting = iam.PolicyStatement(
+            actions=["kms:Decrypt", "kms:GenerateDataKey*"], resources=["*"], principals=[events_service]
+        )
+        reason = (
+            "EventBridge's rules send to this topic: what others could send it is mail to its subscribers, no more."
+        )
+        policy = self.topic.node.find_child("Policy")
+        assert isinstance(policy, sns.TopicPolicy)  # noqa: S101  enforce_ssl makes one
+        accept(policy, publishing, reason=reason)
+        accept(self._key, encrypting, reason=reason)
+
+    def _dashboard(self) -> None:
+        Dashboard(
+            self,
+            "Dashboard",
+            name=self._environment.prefix,
+            metrics=self._metrics,
+            connectors={role: name for role, (name, _) in self._connectors.items()},
+            tables=[table.name for table in self._environment.tables],
+            alarms=self.alarms,
+        )
+
+
+def _see(runbook: str) -> str:
+    return f"Runbook: docs/runbooks/{runbook}.md"
+
+
+def _periods(minutes: int) -> int:
+    return math.ceil(minutes / PERIOD_MINUTES)

@@ -1,0 +1,186 @@
+"""EMR, and on it one streaming job per table: from what the sink has landed to the lake's Hudi tables."""
+
+from typing import Any
+
+from aws_cdk import CfnOutput, CustomResource, Stack, Tags
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from settings.environment import Environment, Table
+from spark_jobs import submit
+from stacks.lake import LakeStack
+from stacks.processing.access import EMR_TAG, EmrAccess
+from stacks.processing.cluster import CLUSTER_TAG, EmrCluster
+from stacks.processing.job_assets import JobAssets
+from stacks.processing.roles import EmrRoles
+from stacks.provider import HandlerProvider
+from stacks.retention import removal
+
+LOGS_PREFIX = "emr/"
+STOP_PREFIX = "stop/"
+# Where stacks/handlers/emr_step.py puts the address of the step's own stop file.
+STOP_FILE = "{stop_file}"
+
+
+class ProcessingStack(Stack):
+    """The cluster and its steps; `metrics_namespace` is where the jobs publish, with the dimension `table`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        environment: Environment,
+        vpc: ec2.IVpc,
+        vpn_access: ec2.ISecurityGroup,
+        lake: LakeStack,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._settings = environment.processing
+        self._lake = lake
+        # The buckets are named, not imported: what a stack imports can't be changed while it does.
+        self.add_stack_dependency(lake)
+        self.metrics_namespace = environment.prefix
+        self._subnet = self._tagged_subnet(vpc)
+        self._volume_key = self._key()
+        reach = vpn_access if environment.vpn.emr_access else None
+        self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
+        self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
+        self._assets = JobAssets(self, "Job")
+        emr_cluster = self._cluster()
+        self.cluster = emr_cluster.cluster
+        self.cluster_id = self.cluster.ref
+        self._steps()
+        self._grants()
+        CfnOutput(self, "ClusterId", value=self.cluster_id)
+        CfnOutput(self, "PrimaryNode", value=self.cluster.attr_master_public_dns)
+        CfnOutput(self, "KeyParameter", value=emr_cluster.ssh_key.private_key.parameter_name)
+
+    def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
+        """The first private subnet: a cluster lies in one zone. EMR's policy acts only on tagged ones."""
+        subnet = vpc.private_subnets[0]
+        Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
+        return subnet
+
+    def _key(self) -> kms.Key:
+        return kms.Key(
+            self,
+            "VolumeKey",
+            description=f"Disks of EMR's nodes in {self._environment.prefix}",
+            enable_key_rotation=True,
+            removal_policy=removal(self._environment),
+        )
+
+    def _cluster(self) -> EmrCluster:
+        return EmrCluster(
+            self,
+            "Emr",
+            environment=self._environment,
+            subnet=self._subnet,
+            access=self._access,
+            roles=self._roles,
+            volume_key_arn=self._volume_key.key_arn,
+            log_uri=self._url("logs", LOGS_PREFIX),
+        )
+
+    def _url(self, bucket: str, key: str) -> str:
+        return f"s3://{self._environment.bucket_name(bucket)}/{key}"
+
+    def _steps(self) -> None:
+        provider = self._step_provider()
+        for table in self._environment.tables:
+            step = CustomResource(
+                self,
+                f"Step-{table.name}",
+                service_token=provider.service_token,
+                resource_type="Custom::EmrStep",
+                properties={
+                    "Request": self.to_json_string(
+                        {
+                            "clusterId": self.cluster_id,
+                            "name": f"{self._environment.prefix}-{table.name}",
+                            "arguments": self._command(table),
+                            "stopBucket": self._environment.bucket_name("artefacts"),
+                            "stopPrefix": STOP_PREFIX,
+                        }
+                    )
+                },
+            )
+            step.node.add_dependency(self._roles)
+
+    def _command(self, table: Table) -> list[str]:
+        job = submit.TableJob(
+            landing=self._url("landing", self._lake.landing_prefix),
+            table_path=self._url("lake", table.path),
+            database=self._environment.lake.database,
+            table=table.name,
+            schema_file=self._assets.schema(table.schema_file),
+            properties_file=self._assets.properties(table.properties),
+            table_type=table.table_type,
+            operation=table.operation,
+            ordering_field=table.source_ordering_field,
+            sync_interval_seconds=table.sync_interval_seconds,
+            configuration=table.configuration
+            | {
+                "hoodie.streamer.metrics.namespace": self.metrics_namespace,
+                "hoodie.streamer.stop.file": STOP_FILE,
+            },
+        )
+        submission = submit.YarnSubmission(
+            application=self._assets.application,
+            archive=self._assets.archive,
+            driver_memory=table.driver_memory,
+            executor_memory=table.executor_memory,
+            executors=table.executors,
+        )
+        return submit.yarn_command(submission, submit.job_arguments(job))
+
+    def _step_provider(self) -> HandlerProvider:
+        clusters = f"arn:{self.partition}:elasticmapreduce:{self.region}:{self.account}:cluster/*"
+        actions = ("AddJobFlowSteps", "CancelSteps", "DescribeCluster", "ListSteps")
+        artefacts = f"arn:{self.partition}:s3:::{self._environment.bucket_name('artefacts')}"
+        steps = iam.PolicyStatement(
+            actions=[f"elasticmapreduce:{action}" for action in actions],
+            resources=[clusters],
+            conditions={"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER_TAG}": self._environment.prefix}},
+        )
+        stop = iam.PolicyStatement(actions=["s3:PutObject", "s3:GetObject"], resources=[f"{artefacts}/{STOP_PREFIX}*"])
+        leave = iam.PolicyStatement(actions=["s3:DeleteObject"], resources=[f"{artefacts}/{STOP_PREFIX}owners/*"])
+        look = iam.PolicyStatement(
+            actions=["s3:ListBucket"],
+            resources=[artefacts],
+            conditions={"StringLike": {"s3:prefix": f"{STOP_PREFIX}*"}},
+        )
+        provider = HandlerProvider(
+            self,
+            "StepHandler",
+            module="emr_step",
+            packages=(),
+            waits=True,
+            statements=[steps, stop, leave, look],
+            journal=self._environment.bucket_name("artefacts"),
+        )
+        provider.acknowledge_wildcards(
+            steps,
+            reason="Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the "
+            "handler stops the steps of the old one.",
+        )
+        provider.acknowledge_wildcards(
+            stop, leave, reason="Stop files, claims and owners alone: their names are those of the steps."
+        )
+        return provider
+
+    def _grants(self) -> None:
+        """What the jobs may do: read what has landed, keep their tables, say how they are."""
+        buckets, roles = self._environment.bucket_name, self._roles
+        roles.may_read(buckets("landing"), self._lake.landing_prefix)
+        roles.may_read(buckets("artefacts"), STOP_PREFIX)
+        roles.may_write(buckets("lake"))
+        roles.may_add(buckets("logs"), LOGS_PREFIX)
+        roles.may_keep_tables(self._environment.lake.database)
+        roles.may_publish_metrics(self.metrics_namespace)
+        self._assets.grant_read(roles.nodes)

@@ -1,0 +1,537 @@
+"""One platform for all tests here, without the streaming job (tests/e2e has it): the tests run in their order."""
+
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import psycopg2
+import pytest
+from confluent_kafka import KafkaException
+from psycopg2 import sql
+
+from contract.sizes import LARGEST_EVENT_BYTES
+from local.errors import PlatformError
+from local.look.status import read_status
+from local.look.topic import Topic
+from local.platform.pipeline import Flow
+from local.platform.platform import SUPERVISOR, Platform
+from local.platform.processes import Processes
+from local.platform.restarts import read_restarts
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, TOPIC, PlatformOptions
+from local.platform.startup import StepState
+from local.platform.state import passwords
+from local.services.kafka.roles import ROLES, SINK
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters
+from local.sink.values import line
+from tests.conftest import execute
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).resolve().parents[3]
+EVENTS = ROOT / "tests" / "events"
+ORDERS = 829
+SERVICES = {"postgres", "kafka", "connect", "s3", "moto", "sink"}
+OPTIONS = PlatformOptions(job=False)
+SUPERVISED = PlatformOptions(job=False, supervised=True)
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    result = Platform(tmp_path_factory.mktemp("platform") / "state", OPTIONS)
+    try:
+        result.up()
+        yield result
+    finally:
+        result.remove()
+
+
+def pids(platform: Platform) -> dict[str, int | None]:
+    return {name: platform.pid(name) for name in SERVICES}
+
+
+def ship(platform: Platform, order: int) -> None:
+    """Change an order; the outbox gets one event."""
+    execute(platform.endpoints.source, f"UPDATE datalake.orders SET shipped_date = now() WHERE order_id = {order}")
+
+
+def tries(platform: Platform, name: str) -> int:
+    entry = read_restarts(platform.restarts_file).get(name)
+    return entry.tries if entry else 0
+
+
+def line_about(platform: Platform, beginning: str) -> str | None:
+    """The line of `status` that begins so."""
+    return next((line for line in read_status(platform).problems if line.startswith(beginning)), None)
+
+
+def eventually(question: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not question():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def landed(platform: Platform) -> list[dict[str, object]]:
+    """All events in the landing bucket."""
+    client = platform.s3_client()
+    objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
+    # S3Proxy lists what isn't finished yet, too (docs/decisions/0032).
+    keys = [entry["Key"] for entry in objects if entry["Key"].endswith(".json")]
+    bodies = (client.get_object(Bucket=LANDING_BUCKET, Key=key)["Body"].read() for key in keys)
+    return [json.loads(line) for body in bodies for line in body.splitlines()]
+
+
+def landed_changes(platform: Platform) -> list[object]:
+    """The orders whose events have landed since the snapshot; object names sort by offset."""
+    return [event["order_id"] for event in landed(platform)[ORDERS:]]
+
+
+def test_up_returns_when_the_snapshot_has_landed(platform: Platform) -> None:
+    assert platform.running() == SERVICES
+    assert platform.topic.count() == ORDERS
+    assert len({event["order_id"] for event in landed(platform)}) == ORDERS
+
+
+def test_the_captured_events_are_what_debezium_sends_today(platform: Platform) -> None:
+    captured = [json.loads(line) for line in (EVENTS / "snapshot.jsonl").read_text().splitlines()]
+    sent = {event.value["order_id"]: event.value for event in platform.topic.events(0) if event.value}
+    assert len(captured) == 3
+    for event in captured:
+        now = sent[event["order_id"]]
+        assert list(now) == list(event)
+        assert {name for name in now if now[name] != event[name]} <= {"updated_at", "__lsn", "__source_ts_ms"}
+
+
+def test_status_shows_every_service_and_the_datas_progress(platform: Platform) -> None:
+    status = read_status(platform)
+    assert {service.name for service in status.services} == SERVICES
+    assert all(service.running and service.pid and service.rss_bytes for service in status.services)
+    assert status.problems == []
+    assert (status.data.outbox_rows, status.data.topic_end, status.data.sink_offset) == (ORDERS, ORDERS, ORDERS)
+    assert status.data.landing_objects
+    assert status.data.lake_rows is None
+
+
+def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Platform) -> None:
+    aws = platform.services.aws
+    assert [entry["Name"] for entry in aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
+    secret = json.loads(aws.secrets().get_secret_value(SecretId=SECRET)["SecretString"])
+    assert secret["engine"] == "postgres"
+    connection = psycopg2.connect(
+        host=secret["host"],
+        port=secret["port"],
+        dbname=secret["dbname"],
+        user=secret["username"],
+        password=secret["password"],
+    )
+    connection.close()
+
+
+def test_everything_listens_on_loopback_only(platform: Platform) -> None:
+    processes = [psutil.Process(pid) for pid in pids(platform).values() if pid]
+    listening = [
+        entry.laddr.ip
+        for process in processes
+        for entry in process.net_connections()
+        if entry.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= len(platform.services.ports)
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+
+
+def acting_as_admin(platform: Platform) -> dict[str, str]:
+    """What lets a test's own connector write topics that aren't the pipeline's."""
+    return platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
+
+
+def configurations(folder: Path) -> list[Path]:
+    """What we write for the services, without what they write themselves."""
+    found = [*(folder / "secrets").rglob("*"), *(folder / "connect" / "secrets").iterdir(), *folder.glob("*/*.*")]
+    return [path for path in found if path.is_file()]
+
+
+def test_no_password_is_in_a_process_list_a_log_or_connects_answers(platform: Platform) -> None:
+    secret = passwords(platform.state_dir / "secrets")
+    shown = [" ".join(psutil.Process(pid).cmdline()) for pid in pids(platform).values() if pid]
+    shown += [path.read_text(errors="replace") for path in platform.processes.logs.iterdir()]
+    connect = platform.services.connect.api
+    shown.append(json.dumps(connect._request("GET", "/connectors?expand=info")))
+    shown.append(repr(platform.endpoints))
+    shown += [platform.state_dir.joinpath("connect", "worker.properties").read_text()]
+    kafka = platform.services.kafka.users.passwords
+    assert {"admin", "broker", *ROLES} == set(kafka)
+    for password in (secret.superuser, secret.connector, *kafka.values()):
+        assert not [text for text in shown if password in text]
+        holders = {path for path in configurations(platform.state_dir) if password in path.read_text(errors="replace")}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in holders} == {0o600}, holders
+
+
+def test_up_again_changes_nothing(platform: Platform) -> None:
+    before = pids(platform)
+    platform.up()
+    assert pids(platform) == before
+
+
+def test_a_second_command_at_once_is_refused_with_one_line(platform: Platform) -> None:
+    with platform.lock.held():
+        for command in ("up", "down"):
+            done = run_cli(command, platform.state_dir)
+            assert done.returncode == 1
+            expected = f"{command}: another command (pid {os.getpid()}) is at work on {platform.state_dir}"
+            assert done.stderr.splitlines() == [f"{expected}: wait for it or stop it"]
+    assert platform.running() == SERVICES
+
+
+def test_a_connector_that_fails_says_why(platform: Platform) -> None:
+    api = platform.services.connect.api
+    with pytest.raises(PlatformError, match=r"Connect refuses PUT /connectors/broken/config: .*no\.such\.Connector"):
+        api.put_connector("broken", {"connector.class": "no.such.Connector"})
+    assert api.failure("broken") is None
+    source = api._request("GET", "/connectors/orders-source")["config"]
+    changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
+    api.put_connector("broken", {**source, **changes})
+    try:
+        eventually(lambda: api.failure("broken") is not None, timeout_s=60)
+        assert (api.failure("broken") or "").startswith("the publication is gone")
+    finally:
+        api.delete_connector("broken")
+        api.delete_connector("broken")  # it may be gone already
+
+
+def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
+    # Random letters, which no compression makes small; the rest of the row fits into what is left.
+    note = secrets.token_urlsafe((LARGEST_EVENT_BYTES - 4096) * 3 // 4)
+    execute(
+        platform.endpoints.source,
+        sql.SQL("UPDATE datalake.outbox_settings SET max_event_bytes = {}").format(sql.Literal(LARGEST_EVENT_BYTES)),
+    )
+    execute(
+        platform.endpoints.source,
+        sql.SQL("INSERT INTO datalake.cdc_events (order_id, order_items) VALUES (-1, {})").format(
+            sql.Literal(json.dumps([{"note": note}]))
+        ),
+    )
+    try:
+        eventually(lambda: -1 in landed_changes(platform), timeout_s=60)
+    finally:
+        execute(platform.endpoints.source, "DELETE FROM datalake.cdc_events WHERE order_id = -1")
+    [event] = [event for event in landed(platform) if event["order_id"] == -1 and event["__op"] == "c"]
+    assert json.loads(str(event["order_items"])) == [{"note": note}]
+    assert platform.services.connect.api.failure("orders-source") is None
+    eventually(lambda: landed_changes(platform).count(-1) == 2, timeout_s=60)
+
+
+EVERY_NUMBER = {
+    "n": ("NUMERIC", "123456789012345678901234567890.1234567890"),
+    "ns": ("NUMERIC(38, 10)", "1234567890.1234567890"),
+    "na": ("NUMERIC[]", "{123456789012345678901234567890, 0.1}"),
+    "money": ("MONEY", "92233720368547758.07"),
+    "big": ("BIGINT", "-9223372036854775808"),
+    "bigs": ("BIGINT[]", "{9223372036854775807}"),
+    "float8": ("DOUBLE PRECISION", "1.7976931348623157e308"),
+    "float4": ("REAL", "3.4e38"),
+    "oid": ("OID", "4294967295"),
+    "at": ("TIMESTAMP", "294276-12-31 23:59:59.999999"),
+    "time": ("TIME", "24:00:00"),
+    "span": ("INTERVAL", "178000000 years"),
+    "range": ("NUMRANGE", "[1, 123456789012345678901234567890]"),
+    "document": ("JSONB", '{"freight": 123456789012345678901234567890.1234567890}'),
+    "point": ("POINT", "(0.1, 1e300)"),
+}
+
+
+def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platform) -> None:
+    """Each type by its largest value, through Debezium with the configuration that every environment has."""
+    api, source = platform.services.connect.api, platform.endpoints.source
+    columns = ", ".join(f'"{name}" {type_}' for name, (type_, _) in EVERY_NUMBER.items())
+    execute(source, sql.SQL(f"CREATE TABLE datalake.numbers (id INTEGER PRIMARY KEY, {columns})"))
+    values = [sql.Literal(value) for _, value in EVERY_NUMBER.values()]
+    execute(source, sql.SQL("INSERT INTO datalake.numbers VALUES (1, {})").format(sql.SQL(", ").join(values)))
+    execute(source, "GRANT SELECT ON datalake.numbers TO cdc_connector")
+    execute(source, "CREATE PUBLICATION numbers FOR TABLE datalake.numbers")
+    config = api._request("GET", "/connectors/orders-source")["config"]
+    own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
+    # The pipeline's own role may not write this topic.
+    api.put_connector(
+        "numbers", {**config, **own, **acting_as_admin(platform), "table.include.list": "datalake.numbers"}
+    )
+    topic = Topic(connection=platform.endpoints.kafka, name="numbers.datalake.numbers")
+    try:
+        eventually(lambda: there(topic), timeout_s=60)
+        execute(source, "UPDATE datalake.numbers SET id = id")
+        eventually(lambda: topic.count() == 2, timeout_s=60)
+        events = [event.value or b"" for event in topic.raw_events(0)]
+    finally:
+        api.delete_connector("numbers")
+        eventually(lambda: drop_slot("numbers", source), timeout_s=60)
+        execute(source, "DROP PUBLICATION numbers")
+        execute(source, "DROP TABLE datalake.numbers")
+    for event in events:
+        assert line(event) == event + b"\n"
+        sent = json.loads(event)
+        assert (sent["n"], sent["ns"]) == (EVERY_NUMBER["n"][1], EVERY_NUMBER["ns"][1])
+        assert sent["na"] == ["123456789012345678901234567890", "0.1"]
+        assert (sent["money"], sent["big"]) == (EVERY_NUMBER["money"][1], -(2**63))
+        assert sent["document"] == EVERY_NUMBER["document"][1]
+
+
+def there(topic: Topic) -> bool:
+    try:
+        return topic.count() == 1
+    except KafkaException:
+        return False
+
+
+def drop_slot(name: str, source: ConnectionParameters) -> bool:
+    try:
+        execute(source, f"SELECT pg_drop_replication_slot('{name}')")
+    except psycopg2.errors.ObjectInUse:
+        return False
+    return True
+
+
+def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:
+    execute(platform.endpoints.source, "UPDATE datalake.outbox_settings SET inline_orders = 0")
+    before = len(landed(platform))
+    execute(platform.endpoints.source, "UPDATE datalake.customers SET phone = '1' WHERE customer_id = 'VINET'")
+    # The connector's heartbeat does what is queued.
+    eventually(lambda: len(landed(platform)) > before)
+    assert {event["customer_id"] for event in landed(platform)[before:]} == {"VINET"}
+
+
+def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill(platform, "sink")
+    execute(platform.endpoints.source, "UPDATE datalake.orders SET ship_city = ship_city || '.' WHERE order_id = 10249")
+    rights = platform.flow.rights
+    lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
+    assert len(lacking) < len(rights)
+    monkeypatch.setattr(Flow, "rights", lacking)
+    denied = f"Kafka denies {SINK} READ on topic {TOPIC} (Fetch): plugins/kafka_access.py says what each role may do"
+    with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
+        platform.up()
+    assert line_about(platform, denied)
+    monkeypatch.undo()
+    platform.up()
+    assert platform.flow.sink_offset() == platform.topic.bounds()[1]
+
+
+def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:
+    before = pids(platform)
+    kill(platform, "connect")
+    log = platform.processes.log_file("connect")
+    assert f"connect is dead, `make up` starts it again: see {log}" in read_status(platform).problems
+    ship(platform, 10248)
+    platform.up()
+    after = pids(platform)
+    assert {name for name in SERVICES if after[name] != before[name]} == {"connect"}
+    eventually(lambda: 10248 in landed_changes(platform))
+
+
+def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(platform: Platform, tmp_path: Path) -> None:
+    """Nothing would come of it: rows are loaded once."""
+    before = pids(platform)
+    dump = tmp_path / "mine.sql"
+    dump.write_text("INSERT INTO orders (order_id) VALUES (1);")
+    for options, wanted in (
+        (PlatformOptions(job=False, scale=5), r"4,145 generated orders \(--scale 5\)"),
+        (PlatformOptions(job=False, dump=dump), r"the dump mine.sql \(SHA-256 [0-9a-f]{16}…\)"),
+    ):
+        refusal = (
+            rf"^the source database has 829 generated orders \(--scale 1\), so it can't be started with {wanted}: "
+        )
+        with pytest.raises(PlatformError, match=refusal):
+            Platform(platform.state_dir, options).up()
+    assert pids(platform) == before
+    Platform(platform.state_dir, PlatformOptions(job=False, scale=1)).up()
+
+
+def test_a_later_start_switches_the_outboxs_mode(platform: Platform) -> None:
+    for mode in ("statement", "transaction"):
+        Platform(platform.state_dir, PlatformOptions(job=False, mode=mode)).up()
+        with psycopg2.connect(**platform.endpoints.source) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1")
+            assert cursor.fetchone() == (mode,)
+        connection.close()
+
+
+def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: Platform) -> None:
+    ports, before, objects = platform.services.ports, platform.topic.count(), len(landed(platform))
+    platform.down()
+    assert platform.running() == set()
+    assert platform.processes.find() == {}
+    with pytest.raises(PlatformError, match=r"the platform in .* is down: `make up` starts it"):
+        read_status(platform)
+    with socket.socket() as squatter:
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections to the broker may be closing
+        squatter.bind(("127.0.0.1", ports["kafka"]))
+        squatter.listen()
+        platform.up()
+    now = platform.services.ports
+    assert {name for name in ports if ports[name] != now[name]} == {"kafka"}
+    assert (platform.topic.count(), len(landed(platform))) == (before, objects)
+    ship(platform, 10249)
+    eventually(lambda: 10249 in landed_changes(platform))
+    assert platform.topic.count() == before + 1, "a second snapshot"
+
+
+def test_everything_killed_at_once_comes_back(platform: Platform) -> None:
+    """What a power cut leaves: no process, but a record that says there are some."""
+    before = platform.topic.count()
+    for name in SERVICES:
+        kill(platform, name)
+    status = read_status(platform)
+    assert {(service.name, service.running) for service in status.services} == {(name, False) for name in SERVICES}
+    (problem,) = status.problems
+    assert problem.startswith(f"nothing runs in {platform.state_dir}, though `make down` didn't stop it: ")
+    platform.up()
+    # Debezium may send its last events again.
+    assert platform.topic.count() >= before
+    ship(platform, 10250)
+    eventually(lambda: 10250 in landed_changes(platform))
+
+
+def test_a_service_that_hangs_is_named_and_status_still_ends(platform: Platform) -> None:
+    pid = platform.pid("s3")
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        status = read_status(platform)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert [service.name for service in status.services if service.silent] == ["s3"]
+    assert [line for line in status.problems if line.startswith(f"s3 (pid {pid}) runs but doesn't answer")]
+    assert (status.data.outbox_rows, status.data.landing_objects) == (ORDERS, None)
+
+
+def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
+    Platform(platform.state_dir, SUPERVISED).up()
+    assert platform.running() == {*SERVICES, SUPERVISOR}
+    killed, before = {"moto", "sink", "postgres"}, pids(platform)
+    for name in killed:
+        kill(platform, name)
+    eventually(lambda: read_status(platform).problems == [], timeout_s=60)
+    ship(platform, 10251)
+    eventually(lambda: 10251 in landed_changes(platform), timeout_s=60)
+    assert {service.name for service in read_status(platform).services if service.restarts} == killed
+    after = pids(platform)
+    assert {name for name in SERVICES if after[name] != before[name]} == killed
+    assert [entry["Name"] for entry in platform.services.aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
+
+
+def test_the_supervisor_restarts_a_failed_connector_until_its_cause_is_gone(platform: Platform) -> None:
+    api = platform.services.connect.api
+    source = api._request("GET", "/connectors/orders-source")["config"]
+    changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
+    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
+    api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
+    try:
+        eventually(lambda: tries(platform, "broken") >= 2, timeout_s=60)
+        eventually(lambda: bool(line_about(platform, "connector broken has failed (restarted ")), timeout_s=20)
+        execute(platform.endpoints.source, "CREATE PUBLICATION nowhere FOR TABLE datalake.cdc_events")
+        eventually(lambda: not line_about(platform, "connector broken has failed"), timeout_s=60)
+        assert line_about(platform, "connector broken keeps failing, restarted ")
+        eventually(lambda: is_read(platform, "broken"), timeout_s=60)
+    finally:
+        api.delete_connector("broken")
+        eventually(lambda: drop_slot("broken", platform.endpoints.source), timeout_s=60)
+        execute(platform.endpoints.source, "DROP PUBLICATION nowhere")
+
+
+def is_read(platform: Platform, slot: str) -> bool:
+    found = platform.services.database.slot(slot, "0/0")
+    return found is not None and found.active
+
+
+def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
+    kill(platform, SUPERVISOR)
+    assert line_about(platform, "supervisor is dead, `make up` starts it again: see ")
+    kill(platform, "sink")
+    assert line_about(platform, "sink is dead, `make up` starts it again: see ")
+    Platform(platform.state_dir, SUPERVISED).up()
+    assert platform.running() == {*SERVICES, SUPERVISOR}
+    assert read_status(platform).problems == []
+
+
+def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first(platform: Platform) -> None:
+    (platform.state_dir / "state.json").write_text("{")
+    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `make up` writes it anew"):
+        read_status(platform)
+    stopped: list[str] = []
+    platform.down(lambda step: stopped.append(step.name) if step.state is StepState.DONE else None)
+    assert stopped[0] == SUPERVISOR
+    time.sleep(2)
+    assert platform.running() == set()
+
+
+def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> None:
+    meta = platform.state_dir / "kafka" / "data" / "meta.properties"
+    meta.write_text(meta.read_text().replace("node.id=1", "node.id=2"))
+    with pytest.raises(PlatformError) as error:
+        platform.up()
+    first, *log = str(error.value).splitlines()
+    assert first == f"kafka has ended; the end of {platform.processes.log_file('kafka')}:"
+    assert any("Stored node id 2 doesn't match previous node id 1" in line for line in log)
+    assert platform.running() == set()
+    assert platform.processes.find() == {}
+
+
+def kill(platform: Platform, name: str) -> None:
+    pid = platform.pid(name)
+    assert pid is not None
+    process = psutil.Process(pid)
+    process.kill()
+    process.wait(10)  # a zombie of ours would keep PostgreSQL's lock file
+    eventually(lambda: platform.pid(name) is None)
+
+
+def run_cli(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "local", command, "--folder", str(folder)]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "state"
+    argv = [sys.executable, "-m", "local", "up", "--no-job", "--folder", str(folder)]
+    up = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    platform = Platform(folder, OPTIONS)
+    try:
+        eventually(lambda: {"postgres", "connect", "s3"} <= platform.running(), timeout_s=60)
+        up.send_signal(number)
+        _, errors = up.communicate(timeout=60)
+        if number is signal.SIGKILL:
+            assert Processes(folder, folder / "logs").find()
+            assert run_cli("down", folder).returncode == 0
+        else:
+            assert (up.returncode, errors) == (130, "up: interrupted\n")
+        assert platform.running() == set()
+        assert platform.processes.find() == {}
+    finally:
+        up.kill()
+        platform.remove()
+
+
+def test_status_and_down_of_no_platform(tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    status = run_cli("status", folder)
+    assert (status.returncode, status.stderr) == (
+        1,
+        f"status: there is no platform in {folder}: `make up` starts one\n",
+    )
+    down = run_cli("down", folder)
+    assert (down.returncode, down.stdout) == (0, f"nothing runs in {folder}\n")
+    assert not folder.exists()

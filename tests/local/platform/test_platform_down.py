@@ -1,0 +1,177 @@
+"""What commands say to a platform that doesn't run, that runs in part, or whose record is lost; nothing is started."""
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from local.cli import app
+from local.demo import command
+from local.errors import PlatformError
+from local.look import reconcile as module
+from local.look.lake import Lake, LakeError
+from local.look.reconcile import Comparison
+from local.look.status import DataStatus, Status, read_status
+from local.platform.platform import SUPERVISOR, Platform
+from local.platform.services import PORTS
+
+RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a platform that was up and is down."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "pgpass").write_text("127.0.0.1:20000:*:postgres:x\n")
+    (tmp_path / "state.json").write_text(json.dumps(RECORD))
+    return tmp_path
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The services that run, as far as Platform can see; a test adds some."""
+    names: set[str] = set()
+    monkeypatch.setattr(Platform, "running", lambda _self: set(names))
+    monkeypatch.setattr(Platform, "pid", lambda _self, name: 1 if name in names else None)
+    monkeypatch.setattr(command, "silent_services", lambda _platform, _names: set())
+    return names
+
+
+@dataclass
+class Table:
+    """A lake's table: with a commit or without."""
+
+    base_uri: str = "s3://lake/cdc_events"
+    committed: bool = False
+    looks: list[float] = field(default_factory=list)
+
+    def exists(self) -> bool:
+        self.looks.append(time.monotonic())
+        return self.committed
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Table:
+    table = Table()
+    monkeypatch.setattr(Platform, "lake", table)
+    return table
+
+
+def reconcile(folder: Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["reconcile", "--folder", str(folder)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def expect(folder: Path, *services: str) -> None:
+    """Record that these services were started."""
+    (folder / "state.json").write_text(json.dumps({**RECORD, "services": list(services)}))
+
+
+@pytest.mark.usefixtures("running")
+def test_reconcile_of_a_platform_that_is_down_is_one_line(folder: Path) -> None:
+    line = f"reconcile: the platform in {folder} is down: `make up` starts it\n"
+    assert reconcile(folder) == (1, "", line)
+
+
+def test_reconcile_names_what_it_misses_and_where_its_log_is(folder: Path, running: set[str]) -> None:
+    running |= {"kafka", "postgres", SUPERVISOR}
+    status, _, shown = reconcile(folder)
+    log = folder / "logs" / "s3.log"
+    assert (status, shown) == (
+        1,
+        f"reconcile: s3 must run for that: `make up` starts what is dead (see {log})\n",
+    )
+
+
+def test_reconcile_of_services_that_hang_is_one_line(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running |= {"postgres", "s3"}
+    monkeypatch.setattr(command, "silent_services", lambda _platform, names: names & {"s3"})
+    line = f"reconcile: s3 can't answer, stopped by a signal or hanging: see {folder / 'logs' / 's3.log'}\n"
+    assert reconcile(folder) == (1, "", line)
+
+
+def test_a_supervisor_alone_is_no_platform(folder: Path, running: set[str]) -> None:
+    running.add(SUPERVISOR)
+    assert "is down" in reconcile(folder)[2]
+
+
+def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Table) -> None:
+    running |= {"postgres", "s3"}
+    status, _, shown = reconcile(folder)
+    line = "reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: `make up` starts it\n"
+    assert (status, shown) == (1, line)
+    assert len(table.looks) == 1
+
+
+@pytest.mark.usefixtures("table")
+def test_a_job_that_the_supervisor_brings_back_is_waited_for(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expect(folder, "postgres", "s3", "job", SUPERVISOR)
+    running |= {"postgres", "s3", SUPERVISOR}
+
+    def compare(*_: Any, **__: Any) -> Comparison:
+        raise LakeError("asked")
+
+    monkeypatch.setattr(command, "compare_source_and_lake", compare)
+    assert reconcile(folder) == (1, "", "reconcile: asked\n")
+
+
+def test_a_difference_comes_with_what_may_explain_it(
+    folder: Path, running: set[str], table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expect(folder, "postgres", "s3", "sink")
+    running |= {"postgres", "s3"}
+    table.committed = True
+    differs = Comparison(lsn="0/1", columns=1, source_rows=2, lake_rows=1, missing=["1"], extra=[], different={})
+    monkeypatch.setattr(command, "compare_source_and_lake", lambda *_, **__: differs)
+    data = DataStatus(
+        outbox_rows=None, topic_end=None, sink_offset=None, landing_objects=None, lake_rows=None, last_commit=None
+    )
+    monkeypatch.setattr(command, "read_status", lambda _platform: Status(services=[], data=data, problems=["sink is"]))
+    status, shown, _ = reconcile(folder)
+    assert status == 1
+    assert shown.splitlines()[-2:] == [
+        "sink is",
+        "the job doesn't run, so nothing reaches the lake: `make up` starts it",
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "{", "\0\0", '{"ports": {"kafka": 99999999}, "services": []}', "[" * 100_000])
+def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -> None:
+    (folder / "state.json").write_text(content)
+    message = (
+        f"{folder / 'state.json'} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
+        " everything at new ports; the data stays"
+    )
+    for question in (read_status, lambda platform: platform.endpoints):
+        with pytest.raises(PlatformError) as said:
+            question(Platform(folder))
+        assert str(said.value) == message
+
+
+def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: Path) -> None:
+    (folder / "state.json").write_text("{")
+    Platform(folder).down()
+    with pytest.raises(PlatformError, match="has no ports any more: `make up` gives it new ones"):
+        read_status(Platform(folder))
+
+
+def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:
+    with pytest.raises(PlatformError, match=f"there is no platform in {tmp_path}: `make up` starts one"):
+        read_status(Platform(tmp_path))
+
+
+def test_a_table_without_commit_is_one_line_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = module.Source(lsn="0/1", types={"order_id": "integer"}, rows={})
+    monkeypatch.setattr(module, "read_source", lambda _parameters: source)
+    lake = Lake(base_uri="file:///nowhere/lake/cdc_events")
+    with pytest.raises(LakeError) as said:
+        module.reconcile({}, lake, timeout_s=0)
+    assert str(said.value) == f"{lake.base_uri} has no commit yet: `make status` says how far the data has come"

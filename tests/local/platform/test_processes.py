@@ -1,0 +1,150 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from local.errors import CancelledError, PlatformError
+from local.platform import processes as module
+from local.platform.processes import Command, Processes
+
+SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
+# A parent with a child, both of the service.
+FAMILY = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); {SLEEP}"
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    result = Processes(tmp_path, tmp_path / "logs")
+    yield result
+    for name in result.find():
+        result.stop(name, grace_s=0)
+
+
+def start(processes: Processes, program: str, name: str = "kafka", lines: int = 1) -> psutil.Process:
+    """Start a Python program and wait until it has written so many lines."""
+    processes.start(name, Command(argv=[sys.executable, "-c", program], folder=processes.folder))
+    processes.wait_until(name, lambda: processes.log_file(name).read_text().count("ready") >= lines, timeout_s=10)
+    main = processes.main(name)
+    assert main is not None
+    return main
+
+
+def gone(process: psutil.Process) -> bool:
+    """A container's first process may not reap what it adopts: a zombie is gone, too."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_another_object_finds_the_process_and_stops_it(processes: Processes) -> None:
+    started = start(processes, SLEEP)
+    later = Processes(processes.folder, processes.logs)
+    assert later.main("kafka") == started
+    later.stop("kafka", grace_s=5)
+    assert gone(started)
+    assert later.main("kafka") is None
+    later.stop("kafka", grace_s=5)  # nothing to do
+
+
+def test_processes_of_another_folder_are_not_ours(processes: Processes, tmp_path: Path) -> None:
+    started = start(processes, SLEEP)
+    other = Processes(tmp_path / "other", tmp_path / "logs")
+    other.stop("kafka", grace_s=0)
+    assert other.find() == {}
+    assert started.is_running()
+
+
+def test_ctrl_c_does_not_reach_the_service(processes: Processes) -> None:
+    started = start(processes, SLEEP)
+    assert os.getsid(started.pid) == started.pid != os.getsid(0)
+
+
+def test_what_ignores_sigterm_is_killed(processes: Processes) -> None:
+    started = start(processes, STUBBORN)
+    processes.stop("kafka", grace_s=0.2)
+    assert gone(started)
+
+
+def test_descendants_are_stopped_too(processes: Processes) -> None:
+    started = start(processes, FAMILY, lines=2)
+    (child,) = started.children()
+    processes.stop("kafka", grace_s=5)
+    assert gone(child)
+
+
+def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Processes) -> None:
+    started = start(processes, FAMILY, lines=2)
+    (child,) = started.children()
+    started.kill()
+    while processes.main("kafka") is not None:
+        time.sleep(0.01)
+    assert child.is_running()
+    start(processes, SLEEP, lines=3)
+    assert gone(child)
+
+
+def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:
+    processes.logs.mkdir()
+    processes.log_file("kafka").write_text("an earlier run's words\n")
+    program = "raise SystemExit('first\\nno data folder\\n\\tat java.lang.Thread.run(Thread.java)')"
+    processes.start("kafka", Command(argv=[sys.executable, "-c", program], folder=processes.folder))
+    with pytest.raises(PlatformError) as error:
+        processes.wait_until("kafka", lambda: False, timeout_s=10)
+    line, *log = str(error.value).splitlines()
+    assert line == f"kafka has ended; the end of {processes.log_file('kafka')}:"
+    assert log == ["    first", "    no data folder"]
+
+
+def test_what_never_gets_ready_is_given_up(processes: Processes) -> None:
+    start(processes, SLEEP)
+    with pytest.raises(PlatformError, match=r"kafka isn't ready after 0 s: see .*kafka\.log"):
+        processes.wait_until("kafka", lambda: False, timeout_s=0.1)
+
+
+def test_a_cancelled_start_starts_and_awaits_nothing(processes: Processes) -> None:
+    start(processes, SLEEP)
+    processes.cancelled.set()
+    with pytest.raises(CancelledError):
+        processes.wait_until("kafka", lambda: False, timeout_s=10)
+    with pytest.raises(CancelledError):
+        processes.start("moto", Command(argv=["true"], folder=processes.folder))
+
+
+def test_a_program_that_is_not_there_is_one_line(processes: Processes) -> None:
+    with pytest.raises(PlatformError, match=r"kafka can't be started: .*no-such-java"):
+        processes.start("kafka", Command(argv=["/no-such-java"], folder=processes.folder))
+
+
+def test_the_callers_environment_stays_out(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "theirs")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1t")
+    started = start(processes, SLEEP)
+    assert {"AWS_SECRET_ACCESS_KEY", "JAVA_TOOL_OPTIONS"}.isdisjoint(started.environ())
+
+
+def test_a_log_that_has_grown_large_is_rotated(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROTATE_BYTES", 10)
+    processes.logs.mkdir()
+    processes.log_file("kafka").write_text("an earlier run's words\n")
+    start(processes, SLEEP)
+    assert processes.log_file("kafka").read_text() == "ready\n"
+    assert (processes.logs / "kafka.log.1").read_text() == "an earlier run's words\n"
+
+
+def test_a_process_outlives_who_started_it_by_kill(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from local.platform.processes import *\n"
+        "p = Processes(Path(sys.argv[1]), Path(sys.argv[1]) / 'logs')\n"
+        "p.start('kafka', Command(argv=['sleep', '60'], folder=p.folder)); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    later = Processes(tmp_path, tmp_path / "logs")
+    assert later.main("kafka") is not None
+    later.stop("kafka", grace_s=5)
+    assert later.find() == {}

@@ -1,0 +1,124 @@
+"""The supervisor on a platform that only remembers what was asked of it; test_platform.py has a real one."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from local.errors import CancelledError, LockedError, PlatformError
+from local.platform.platform import SUPERVISOR, Platform
+from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, Ledger, read_restarts
+from local.platform.supervisor import Supervisor
+
+
+class FakePlatform:
+    """Stands in for Platform: services that die when told, and can be made to die at each start."""
+
+    def __init__(self) -> None:
+        self.wanted = {SUPERVISOR, "moto", "job", "sink"}
+        self.dead: set[str] = set()
+        self.broken: dict[str, Exception] = {}
+        self.revived: list[str] = []
+        self.locked = False
+        self.forgotten = False
+        # The parts that the supervisor reaches through it.
+        self.lock = self.processes = self
+
+    def expected(self) -> frozenset[str]:
+        return frozenset(self.wanted)
+
+    def pid(self, name: str) -> int | None:
+        return None if name in self.dead or name == "connect" else 1
+
+    def tail(self, name: str) -> str:
+        return f"    started\n    {name}'s last words"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        if self.locked:
+            raise LockedError("another command is at work", 7)
+        yield
+
+    def revive(self, name: str) -> None:
+        self.revived.append(name)
+        if name in self.broken:
+            raise self.broken[name]
+        self.dead.discard(name)
+
+
+class Scene:
+    def __init__(self, folder: Path) -> None:
+        self.now = 1_000_000.0
+        self.path = folder / "restarts.json"
+        self.platform = FakePlatform()
+        self.lines: list[str] = []
+        ledger = Ledger(self.path, lambda: self.now)
+        self.supervisor = Supervisor(cast(Any, self.platform), ledger, threading.Event(), self.lines.append)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def test_the_fake_has_what_the_supervisor_asks_a_platform_for() -> None:
+    assert {"expected", "pid", "revive"} <= set(dir(Platform))
+
+
+def test_a_dead_service_is_started_again_at_once_and_counted(scene: Scene) -> None:
+    scene.platform.dead = {"sink"}
+    scene.supervisor.look()
+    assert scene.platform.revived == ["sink"]
+    assert scene.lines == ["sink has ended: starting it again; the end of its log: sink's last words"]
+    assert read_restarts(scene.path)["sink"].total == 1
+    scene.supervisor.look()
+    assert scene.platform.revived == ["sink"]
+
+
+def test_nothing_is_started_while_another_command_is_at_work_nor_after_a_down(scene: Scene) -> None:
+    scene.platform.dead, scene.platform.locked = {"sink"}, True
+    with pytest.raises(LockedError):
+        scene.supervisor.look()
+    scene.platform.locked, scene.platform.wanted = False, set()
+    scene.supervisor.look()
+    assert scene.platform.revived == []
+    assert read_restarts(scene.path) == {}
+
+
+def test_a_service_that_dies_at_every_start_is_given_up_and_keeps_nobody_else(scene: Scene) -> None:
+    scene.platform.broken["sink"] = PlatformError("sink has ended")
+    scene.platform.dead = {"sink"}
+    for _ in range(3 * LIMIT):
+        scene.supervisor.look()
+        scene.now += LONGEST_PAUSE_S
+    assert scene.platform.revived == ["sink"] * LIMIT
+    assert read_restarts(scene.path)["sink"].given_up
+    assert scene.lines[-1] == "sink has ended: given up; the end of its log: sink's last words"
+    scene.platform.dead = {"sink", "job"}
+    scene.supervisor.look()
+    assert scene.platform.revived == ["sink"] * LIMIT + ["job"]
+
+
+def test_an_unforeseen_error_of_one_service_is_logged_and_the_others_are_started(scene: Scene) -> None:
+    scene.platform.broken["sink"] = ZeroDivisionError("unforeseen")
+    scene.platform.dead = {"sink", "job"}
+    scene.supervisor.look()
+    assert sorted(scene.platform.revived) == ["job", "sink"]
+    assert scene.platform.dead == {"sink"}
+    assert "sink: unforeseen" in scene.lines
+
+
+def test_the_job_is_left_to_the_catalogue_that_starts_it(scene: Scene) -> None:
+    scene.platform.dead = {"moto", "job"}
+    scene.supervisor.look()
+    assert scene.platform.revived == ["moto"]
+
+
+def test_a_start_that_is_given_up_ends_the_supervisor(scene: Scene) -> None:
+    scene.platform.broken["sink"] = CancelledError("given up")
+    scene.platform.dead = {"sink"}
+    scene.supervisor.run()
+    assert scene.platform.revived == ["sink"]

@@ -1,0 +1,245 @@
+"""The real broker with its authorizer: who gets in, and who may do what, as the roles' statements say."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
+
+from local.look.topic import Topic
+from local.platform.processes import Processes
+from local.services.connect import OFFSET_TOPIC
+from local.services.kafka.acls import Acl
+from local.services.kafka.broker import Kafka
+from local.services.kafka.denials import denials
+from local.services.kafka.roles import ROLES, SINK, SOURCE, TOPICS, platform_acls
+from local.services.kafka.users import ADMIN, KafkaUsers
+from local.setup.jars import jar_folder
+from local.setup.java import java_binary
+from local.setup.ports import choose
+from plugins.connectors import SinkSettings, SourceSettings, sink_group
+from plugins.first_offsets import set_first_offsets
+from plugins.topics import PlannedTopic, planned_topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+
+START_S, STOP_S, ANSWER_S, POLLS = 60, 10, 10.0, 3
+TOPIC = "the topic"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The rights of one pipeline, under names of its own."""
+
+    source: SourceSettings
+    sink: SinkSettings
+
+    @property
+    def acls(self) -> frozenset[Acl]:
+        return platform_acls(self.source, self.sink, self.planned)
+
+    @property
+    def planned(self) -> tuple[PlannedTopic, ...]:
+        return planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
+
+
+@dataclass(frozen=True)
+class Broker:
+    kafka: Kafka
+    log: Path
+
+    def create(self, topic: str) -> None:
+        admin = AdminClient({**self.kafka.client()})  # its results are lost when it goes away first
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(ANSWER_S)
+
+
+def new_pipeline() -> Pipeline:
+    prefix = f"shop{next(_numbers)}"
+    reference = "${file:/run/secret:password}"
+    source = SourceSettings(database_hostname="db", database_password=reference, topic_prefix=prefix)
+    return Pipeline(source, SinkSettings(topic=source.topic, bucket="landing", region="eu-west-1"))
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker that makes topics for whoever asks for one, as MSK did: the worst case for a role that may not."""
+    folder = tmp_path_factory.mktemp("authorizer")
+    kafka = kafka_in(folder, settings={"auto.create.topics.enable": "true"})
+    processes = Processes(folder, folder / "logs")
+    try:
+        started(processes, kafka)
+        yield Broker(kafka, processes.log_file("kafka"))
+    finally:
+        processes.stop("kafka", grace_s=STOP_S)
+
+
+def kafka_in(folder: Path, **how: Any) -> Kafka:
+    (folder / "kafka").mkdir(exist_ok=True)
+    ports = choose(["kafka", "controller"], earlier={})
+    users = KafkaUsers.of(folder / "secrets", ROLES)
+    return Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users, **how)
+
+
+def started(processes: Processes, kafka: Kafka) -> None:
+    processes.start("kafka", kafka.prepare())
+    processes.wait_until("kafka", kafka.ready, timeout_s=START_S)
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[Any]:
+    """A JVM with Kafka's own clients, which Connect's sinks use."""
+    [py4j] = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
+    port = launch_gateway(
+        jarpath=str(py4j), classpath=f"{jar_folder('kafka')}/*", java_path=str(java_binary()), die_on_exit=True
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        yield gateway.jvm
+    finally:
+        gateway.shutdown()
+
+
+def first_record(java: Any, broker: Broker, pipeline: Pipeline, *, auto_create: bool) -> str | None:
+    """The first record that the sink's consumer gets of its topic, or the error that ends its task; None without."""
+    text = "org.apache.kafka.common.serialization.StringDeserializer"
+    settings = java.java.util.HashMap()
+    for name, value in {
+        "bootstrap.servers": broker.kafka.bootstrap_servers,
+        **broker.kafka.users.java_login(SINK),
+        "group.id": sink_group(pipeline.sink.name),
+        "auto.offset.reset": "earliest",
+        "allow.auto.create.topics": str(auto_create).lower(),
+        "key.deserializer": text,
+        "value.deserializer": text,
+    }.items():
+        settings.put(name, value)
+    consumer = java.org.apache.kafka.clients.consumer.KafkaConsumer(settings)
+    try:
+        consumer.subscribe(java.java.util.List.of(pipeline.sink.topic))
+        for _ in range(POLLS):
+            records = consumer.poll(java.java.time.Duration.ofSeconds(1)).iterator()
+            if records.hasNext():
+                return str(records.next().value())
+        return None
+    except Py4JJavaError as error:
+        return str(error.java_exception.toString())
+    finally:
+        consumer.close()
+
+
+def make_topics(broker: Broker, pipeline: Pipeline) -> None:
+    """What AWS's custom resource does before the connectors, with its rights."""
+    broker.kafka.create_topics(pipeline.planned, user=TOPICS)
+    group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
+    set_first_offsets(broker.kafka.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
+    assert broker.kafka.committed_offset(group, topic) == 0
+
+
+def sent(broker: Broker, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
+    """Send one record; the code of the error that it ended with, None when it is there."""
+    codes: list[int | None] = []
+    settings = {**broker.kafka.client(user), "log_level": 0}
+    producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000), "enable.idempotence": idempotent})
+    producer.produce(topic, value, on_delivery=lambda error, _: codes.append(error.code() if error else None))
+    assert producer.flush(ANSWER_S) == 0
+    return codes[0]
+
+
+def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_role_may_not(
+    java: Any, broker: Broker
+) -> None:
+    """Production's first start: no sample data, so no topic. It is to be made in advance, and not by the sink."""
+    pipeline = new_pipeline()
+    broker.kafka.bring_acls(pipeline.acls)
+    refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
+    assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
+    assert first_record(java, broker, pipeline, auto_create=False) is None
+    make_topics(broker, pipeline)
+    assert sent(broker, SOURCE, pipeline.source.topic, b"first") is None
+    assert first_record(java, broker, pipeline, auto_create=True) == "first"
+
+
+def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
+    pipeline, since = new_pipeline(), datetime.now(UTC)
+    broker.kafka.bring_acls(pipeline.acls)
+    broker.create(pipeline.source.topic)
+    # Idempotently, which takes a right of its own on a cluster.
+    assert sent(broker, SOURCE, pipeline.source.topic, idempotent=True) is None
+    assert sent(broker, SINK, pipeline.source.topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    names = {(denial.role, denial.operation, denial.name) for denial in denials(broker.log, since=since)}
+    assert (SINK, "WRITE", pipeline.source.topic) in names
+
+
+def test_a_right_that_was_taken_away_is_gone_and_said(java: Any, broker: Broker) -> None:
+    pipeline, since = new_pipeline(), datetime.now(UTC)
+    made, _ = broker.kafka.bring_acls(pipeline.acls)
+    assert made
+    assert broker.kafka.bring_acls(pipeline.acls) == (0, 0)
+    broker.create(pipeline.sink.topic)
+    broker.kafka.bring_acls(acl for acl in pipeline.acls if (acl.user, acl.kind) != (SINK, "group"))
+    refused = first_record(java, broker, pipeline, auto_create=False)
+    assert refused is not None
+    assert "GroupAuthorizationException" in refused
+    group = sink_group(pipeline.sink.name)
+    assert (SINK, "Group", group) in {(one.role, one.kind, one.name) for one in denials(broker.log, since=since)}
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        {"security.protocol": "PLAINTEXT"},
+        {"sasl.password": "wrong"},
+        {"sasl.username": "nobody"},
+    ],
+)
+def test_nobody_gets_in_without_a_users_password(broker: Broker, login: dict[str, str]) -> None:
+    client: dict[str, str | int | float | bool] = {**broker.kafka.client(ADMIN), **login, "log_level": 0}
+    if login.get("security.protocol") == "PLAINTEXT":
+        client = {name: value for name, value in client.items() if not name.startswith("sasl.")}
+    with pytest.raises(KafkaException):
+        AdminClient(client).list_topics(timeout=2)
+
+
+def test_the_data_of_an_earlier_release_which_had_no_users_is_read(tmp_path: Path) -> None:
+    kafka = kafka_in(tmp_path)
+    former = kafka_in(tmp_path, settings=FORMER)
+    processes = Processes(tmp_path, tmp_path / "logs")
+    try:
+        processes.start("kafka", former.prepare())
+        anybody: dict[str, str | int] = {"bootstrap.servers": former.bootstrap_servers, "log_level": 0}
+        processes.wait_until("kafka", lambda: answers(anybody), timeout_s=START_S)
+        producer = Producer(anybody)
+        producer.produce("kept", b"kept")
+        assert producer.flush(ANSWER_S) == 0
+        assert not kafka.is_current()
+        processes.stop("kafka", grace_s=STOP_S)
+        started(processes, kafka)
+        assert kafka.bring_acls(new_pipeline().acls)[0]
+        [event] = Topic(connection=kafka.client(), name="kept").raw_events(0)
+        assert event.value == b"kept"
+    finally:
+        processes.stop("kafka", grace_s=STOP_S)
+
+
+def answers(client: Mapping[str, str | int]) -> bool:
+    try:
+        return bool(AdminClient(dict(client)).list_topics(timeout=1).brokers)
+    except KafkaException:
+        return False
+
+
+# A broker as it was before it had users: both listeners open, no authorizer.
+FORMER = {
+    "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "authorizer.class.name": "",
+    "auto.create.topics.enable": "true",
+}

@@ -1,0 +1,78 @@
+"""Who may do what on the local broker: what the roles may on AWS, under this machine's names."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from local.platform.pipeline import Flow
+from local.platform.processes import Processes
+from local.platform.services import PORTS, PlatformOptions, Services
+from local.platform.state import passwords
+from local.services.kafka.acls import Acl
+from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
+from plugins.connectors import SinkSettings, SourceSettings
+from plugins.topics import planned_topics
+from settings.connectors import sink_settings, source_settings, topics
+from settings.load import load
+
+FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
+TO = SinkSettings(topic=FROM.topic, bucket="landing", region="eu-west-1", dead_letter_topic="dead")
+PLANNED = planned_topics(FROM, TO, brokers=1, retention_hours=None)
+FOUND = platform_acls(FROM, TO, PLANNED)
+
+
+def may(user: str, operation: str, kind: str = "topic") -> set[str]:
+    return {acl.name for acl in FOUND if (acl.user, acl.operation, acl.kind) == (user, operation, kind)}
+
+
+def test_each_connector_reads_and_writes_what_its_role_may() -> None:
+    assert may(SOURCE, "WRITE") == {FROM.topic, "__debezium-heartbeat.shop"}
+    assert may(SOURCE, "READ") == set()
+    assert may(SINK, "READ") == {FROM.topic}
+    assert may(SINK, "WRITE") == {"dead"}
+    assert may(SINK, "READ", "group") == {f"connect-{TO.name}"}
+
+
+def test_what_msk_connect_keeps_under_its_own_names_is_the_workers_here() -> None:
+    own = {"connect-configs", "connect-offsets", "connect-status"}
+    assert may(WORKER, "READ") == may(WORKER, "WRITE") == own
+    # The offsets' topic is made beforehand, but Connect asks for it nevertheless.
+    assert may(WORKER, "CREATE") == own
+    assert may(WORKER, "READ", "group") == {"connect-cluster"}
+    assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*own, "connect-cluster"}}
+
+
+def test_topics_are_made_by_one_who_writes_and_deletes_nothing() -> None:
+    made = {FROM.topic, "__debezium-heartbeat.shop", "dead", "connect-offsets"}
+    assert may(TOPICS, "CREATE") == may(TOPICS, "ALTER") == may(TOPICS, "ALTER_CONFIGS") == made
+    assert {acl.operation for acl in FOUND if acl.user == TOPICS} & {"WRITE", "DELETE"} == set()
+
+
+def test_a_person_reads_all_topics_and_changes_none() -> None:
+    assert may(READER, "READ") == {"*"}
+    assert {acl.operation for acl in FOUND if acl.user == READER} == {"DESCRIBE", "READ"}
+
+
+def test_every_role_has_rights_and_no_one_else() -> None:
+    assert {acl.user for acl in FOUND} == set(ROLES)
+    assert not {acl for acl in FOUND if acl.prefixed}
+    assert Acl(user=SOURCE, kind="cluster", name="kafka-cluster", operation="IDEMPOTENT_WRITE") in FOUND
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name: str, tmp_path: Path) -> None:
+    environment = load(name)
+    there = platform_acls(source_settings(environment), sink_settings(environment), topics(environment))
+    ports = {service: 20_000 + number for number, service in enumerate(PORTS)}
+    kept = passwords(tmp_path / "secrets")
+    services = Services(tmp_path, ports=ports, passwords=kept, options=PlatformOptions())
+    flow = Flow(tmp_path, services=services, passwords=kept, processes=Processes(tmp_path, tmp_path / "logs"))
+
+    def here(written: str) -> str:
+        plain = written.replace(f"{environment.prefix}-orders-", "orders-")
+        return plain.replace(f"{environment.connectors.topic_prefix}.datalake", "demo.datalake").replace(
+            f"heartbeat.{environment.connectors.topic_prefix}", "heartbeat.demo"
+        )
+
+    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == flow.rights

@@ -1,0 +1,130 @@
+"""Only the locked jars are accepted, and a damaged one is downloaded again."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from local.setup import ivy, jars
+
+CONTENT = {"a-1.0.jar": b"first", "b-2.0.jar": b"second"}
+
+
+def entry(content: bytes) -> dict[str, str | int]:
+    return {"coordinate": "g:a:1.0", "sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A registry that serves `files`; what was asked of it is counted. Ivy itself is tried by `make setup`."""
+    served: dict[str, Any] = {"files": dict(CONTENT), "downloads": 0, "errors": []}
+
+    def download(_dependencies: Any, *, into: Path, work: Path, on_wait: Callable[[Path], None]) -> None:
+        work.mkdir(parents=True, exist_ok=True)
+        on_wait(work)
+        served["downloads"] += 1
+        if served["errors"]:
+            raise served["errors"].pop()
+        for name, content in served["files"].items():
+            (into / name).write_bytes(content)
+
+    lock = tmp_path / "jars.lock"
+    lock.write_text(json.dumps({"spark": {name: entry(content) for name, content in CONTENT.items()}}))
+    monkeypatch.setattr(jars, "CACHE", tmp_path / "jars")
+    monkeypatch.setattr(jars, "JARS_LOCK", lock)
+    monkeypatch.setattr(jars, "download", download)
+    monkeypatch.setattr(jars, "wait_fixed", lambda _seconds: lambda _state: 0)
+    return served
+
+
+def fetch() -> tuple[int, str]:
+    result = CliRunner().invoke(jars.app, ["fetch"])
+    return result.exit_code, result.output
+
+
+def test_what_is_missing_is_downloaded_once(registry: dict[str, Any]) -> None:
+    assert fetch()[0] == 0
+    assert (jars.jar_folder("spark") / "a-1.0.jar").read_bytes() == b"first"
+    assert "2 jars verified" in fetch()[1]
+    assert registry["downloads"] == 1
+
+
+@pytest.mark.parametrize("damage", ["changed", "removed", "added"])
+def test_a_damaged_set_is_downloaded_again(registry: dict[str, Any], damage: str) -> None:
+    fetch()
+    folder = jars.jar_folder("spark")
+    if damage == "changed":
+        (folder / "a-1.0.jar").write_bytes(b"fir5t")
+    elif damage == "removed":
+        (folder / "a-1.0.jar").unlink()
+    else:
+        (folder / "evil.jar").write_bytes(b"evil")
+    assert fetch()[0] == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT
+    assert registry["downloads"] == 2
+
+
+def test_another_hash_stops_with_both_and_leaves_nothing(registry: dict[str, Any], tmp_path: Path) -> None:
+    registry["files"]["b-2.0.jar"] = b"not what was locked"
+    code, output = fetch()
+    assert code == 1
+    assert "jars: spark: the download isn't what jars.lock names: b-2.0.jar" in output
+    assert str(entry(b"not what was locked")["sha256"]) in output
+    assert str(entry(b"second")["sha256"]) in output
+    assert not (tmp_path / "jars" / "spark").exists()
+    assert not (tmp_path / "jars" / ".spark.partial").exists()
+
+
+def test_a_registry_that_stumbles_is_asked_again(registry: dict[str, Any]) -> None:
+    registry["errors"] = [ivy.IvyError("Ivy ended with 1: timeout")]
+    assert fetch()[0] == 0
+    assert registry["downloads"] == 2
+
+
+def test_a_registry_that_stays_away_is_one_line(registry: dict[str, Any]) -> None:
+    registry["errors"] = [ivy.IvyError("Ivy ended with 1: a:b:1 not found")] * 3
+    code, output = fetch()
+    assert code == 1
+    assert "jars: Ivy ended with 1: a:b:1 not found" in output
+    assert "Traceback" not in output
+
+
+def test_a_missing_set_says_what_to_do(registry: dict[str, Any]) -> None:
+    with pytest.raises(jars.JarsError, match="run `make setup`"):
+        jars.jar_folder("spark")
+    assert registry["downloads"] == 0
+
+
+def test_the_lock_names_every_declared_set() -> None:
+    locked = json.loads(jars.JARS_LOCK.read_text())
+    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium"}
+    for files in locked.values():
+        assert all(len(entry["sha256"]) == 64 and entry["size"] > 0 for entry in files.values())
+        assert all(entry["coordinate"].count(":") in (2, 4) for entry in files.values())
+
+
+def test_a_coordinate_is_read_off_where_ivy_put_the_file() -> None:
+    root = Path("staging")
+    plain = root / "org.slf4j/slf4j-api/1.7.36/slf4j-api-1.7.36.jar"
+    special = root / "io.debezium/connector/3.7.0.Final/plugin/connector-3.7.0.Final-plugin.tar.gz"
+    assert jars._coordinate(plain, root) == "org.slf4j:slf4j-api:1.7.36"
+    assert jars._coordinate(special, root) == "io.debezium:connector:3.7.0.Final:tar.gz:plugin"
+
+
+def test_ivy_is_told_what_comes_alone_and_what_with_its_dependencies() -> None:
+    described = ivy._ivy_xml(
+        [
+            ivy.Dependency(coordinate="g:bundle:1"),
+            ivy.Dependency(coordinate="g:library:2", transitive=True),
+            ivy.Dependency(coordinate="g:plugin:3:tar.gz:plugin"),
+        ],
+        exclude=["provided"],
+    )
+    assert 'name="bundle" rev="1" conf="default-&gt;*" transitive="false"' in described
+    assert 'name="library" rev="2" conf="default-&gt;master,compile,runtime"' in described
+    assert 'type="tar.gz" ext="tar.gz" m:classifier="plugin"' in described
+    assert '<exclude module="provided"' in described

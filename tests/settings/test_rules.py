@@ -1,0 +1,304 @@
+"""What the rules refuse: what AWS or the pipeline would find wrong later, and in production what loses data."""
+
+import copy
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.environment import Environment
+from settings.load import ENVIRONMENTS, EnvironmentFileError, load
+from settings.rules import broken
+from tests.stacks.settings import change, copied, refusal
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return copied(tmp_path)
+
+
+LINES = [
+    ("dev", "", "availability_zones = []", "availability_zones: MSK spreads its brokers over 2 or 3 zones"),
+    ("dev", "", 'availability_zones = ["ap-southeast-2a", "ap-southeast-2a"]', "availability_zones: MSK spreads"),
+    (
+        "dev",
+        "",
+        'availability_zones = ["ap-southeast-2a", "ap-southeast-2b", "ap-southeast-2c", "ap-southeast-2d"]',
+        "availability_zones: MSK spreads its brokers over 2 or 3 zones",
+    ),
+    (
+        "dev",
+        "",
+        'availability_zones = ["ap-southeast-2a", "ap-southeast-2z"]',
+        "availability_zones: ap-southeast-2 has no ap-southeast-2z, only ap-southeast-2a, ap-southeast-2b, ap-",
+    ),
+    ("dev", "network", 'interface_endpoints = ["secretmanager"]', "network.interface_endpoints: 'secretmanager' isn't"),
+    ("dev", "network", 'interface_endpoints = ["logs", "logs"]', "network.interface_endpoints: 'logs' is given twice"),
+    ("dev", "network", 'nat_instance_type = "x"', "network.nat_instance_type: 'x' isn't one of t3.nano"),
+    ("dev", "vpn", 'instance_type = "t4g.nano"', "vpn.instance_type: 't4g.nano' isn't one of t3.nano"),
+    (
+        "dev",
+        "vpn",
+        'management_cidrs = ["0.0.0.0/1", "128.0.0.0/1"]',
+        "vpn.management_cidrs: opens VPN management to 0.0.0.0/1, 128.0.0.0/1",
+    ),
+    ("dev", "tables", 'driver_memory = "900g"', "tables[0].driver_memory: 900g and its overhead don't fit on a m5.xl"),
+    ("dev", "tables", 'executor_memory = "12g"', "tables[0].executor_memory: 12g and its overhead don't fit"),
+    ("dev", "tables", 'driver_memory = "1m"', "tables[0].driver_memory: 1m is too little for Spark"),
+    (
+        "dev",
+        "tables",
+        'source_ordering_field = "updated"',
+        "tables[0].source_ordering_field: 'updated' isn't a field of cdc_events.avsc",
+    ),
+    ("dev", "tables", 'schema = "../../environments/dev.toml"', "tables[0].schema: String should match pattern"),
+    (
+        "dev",
+        "lake",
+        "landing_expiry_days = 6",
+        "lake.landing_expiry_days: objects would expire before their events do in Kafka",
+    ),
+    (
+        "prod",
+        "",
+        'availability_zones = ["ap-southeast-2a", "ap-southeast-2b"]',
+        "availability_zones: a topic has as many replicas",
+    ),
+    ("prod", "network", 'nat = "instances"', "network.nat: an instance that fails takes its zone's"),
+    ("prod", "network", "flow_log_retention_days = 1", "network.flow_log_retention_days: who asks what has happened"),
+    ("prod", "database", "backup_retention_days = 1", "database.backup_retention_days: a fault that is found after"),
+    ("prod", "database", "secret_rotation_days = 0", "database.secret_rotation_days: the master's password would"),
+    ("prod", "database", "secret_rotation_days = 365", "database.secret_rotation_days: the master's password would"),
+    ("prod", "streaming", "brokers = 2", "streaming.brokers: three replicas are on three brokers"),
+    ("prod", "streaming", "topic_retention_hours = 1", "streaming.topic_retention_hours: what the sink hasn't read"),
+    ("prod", "lake", "landing_expiry_days = 1", "lake.landing_expiry_days: what a job hasn't read when it expires"),
+    ("prod", "lake", "noncurrent_version_expiry_days = 1", "lake.noncurrent_version_expiry_days: what is deleted by"),
+    ("prod", "lake", "log_expiry_days = 1", "lake.log_expiry_days: who asks what has happened"),
+    ("prod", "tables", 'operation = "INSERT"', "tables[0].operation: INSERT writes an event that comes twice as two"),
+    (
+        "prod",
+        "tables",
+        'source_ordering_field = "__source_ts_ms"',
+        "tables[0].source_ordering_field: __source_ts_ms can be the same for two changes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "section", "line", "reason"), LINES, ids=[f"{case[0]} {case[2]}" for case in LINES])
+def test_a_setting_that_would_fail_or_lose_data_is_refused(
+    folder: Path, name: str, section: str, line: str, reason: str
+) -> None:
+    change(folder, name, section, line)
+    assert f"environments/{name}.toml: {reason}" in refusal(folder, name)
+
+
+LOSSES = {
+    "slot.drop.on.stop": "true",
+    "snapshot.mode": "no_data",
+    "heartbeat.interval.ms": "0",
+    "flush.lsn.source": "false",
+    "lsn.flush.mode": "manual",
+    "offset.mismatch.strategy": "trust_slot",
+    "publication.autocreate.mode": "filtered",
+    "skipped.operations": "d",
+    "snapshot.isolation.mode": "read_uncommitted",
+    "producer.override.acks": "1",
+    "producer.override.enable.idempotence": "false",
+    "producer.override.max.in.flight.requests.per.connection": "5",
+    "producer.override.retries": "0",
+}
+
+
+@pytest.mark.parametrize(("key", "value"), LOSSES.items(), ids=LOSSES)
+def test_a_property_of_the_source_that_loses_changes_is_refused_in_production_alone(
+    folder: Path, key: str, value: str
+) -> None:
+    for name in ("dev", "prod"):
+        change(folder, name, "connectors.source", f'configuration = {{ "{key}" = "{value}" }}')
+    assert load("dev", folder).connectors.source.configuration == {key: value}
+    assert f"environments/prod.toml: connectors.source.configuration.{key}: {value!r}: " in refusal(folder, "prod")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("snapshot.mode", "initial"),
+        ("slot.drop.on.stop", "false"),
+        ("skipped.operations", "none"),
+        ("producer.override.acks", "all"),
+        ("heartbeat.interval.ms", "5000"),
+        ("max.batch.size", "4096"),
+    ],
+)
+def test_a_property_of_the_source_that_loses_nothing_is_accepted_in_production(
+    folder: Path, key: str, value: str
+) -> None:
+    change(folder, "prod", "connectors.source", f'configuration = {{ "{key}" = "{value}" }}')
+    assert load("prod", folder).connectors.source.configuration == {key: value}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "column.exclude.list",
+        "errors.tolerance",
+        "heartbeat.action.query",
+        "message.key.columns",
+        "snapshot.select.statement.overrides",
+        "table.exclude.list",
+        "tombstones.on.delete",
+        "topic.naming.strategy",
+        "transforms.unwrap.drop.tombstones",
+        "value.converter.replace.null.with.default",
+    ],
+)
+def test_a_property_of_the_source_that_contradicts_the_job_is_refused_everywhere(folder: Path, key: str) -> None:
+    change(folder, "dev", "connectors.source", f'configuration = {{ "{key}" = "x" }}')
+    assert f"environments/dev.toml: connectors.source.configuration.{key}: " in refusal(folder, "dev")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("connect.s3.exactly.once.enable", "false"),
+        ("consumer.override.auto.offset.reset", "latest"),
+        ("errors.deadletterqueue.topic.name", "elsewhere"),
+        ("errors.tolerance", "all"),
+    ],
+)
+def test_a_property_of_the_sink_that_loses_events_is_refused_everywhere(folder: Path, key: str, value: str) -> None:
+    change(folder, "dev", "connectors.sink", f'configuration = {{ "{key}" = "{value}" }}')
+    assert f"environments/dev.toml: connectors.sink.configuration.{key}: " in refusal(folder, "dev")
+
+
+def test_two_environments_of_an_account_have_databases_of_their_own(folder: Path) -> None:
+    (folder / "staging.toml").write_text((folder / "dev.toml").read_text())
+    assert (load("dev", folder).lake.database, load("staging", folder).lake.database) == (
+        "dev_datalake",
+        "staging_datalake",
+    )
+    change(folder, "staging", "lake", 'database = "dev_datalake"')
+    assert "staging.toml: lake.database: 'dev_datalake' is that of dev.toml, too" in refusal(folder, "staging")
+    (folder / "staging.toml").write_text((folder / "staging.toml").read_text().replace("1" * 12, "3" * 12))
+    assert load("staging", folder).lake.database == "dev_datalake"
+
+
+def test_a_folder_of_an_environments_name_is_one_line(folder: Path) -> None:
+    (folder / "lab.toml").mkdir()
+    assert refusal(folder, "lab") == (
+        "environments/lab.toml: no such environment (it is a folder: an environment is a file); there are dev, prod"
+    )
+    assert load("dev", folder).name == "dev"
+
+
+def test_a_schema_that_isnt_one_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, file, text in (("conf", "cdc_events.properties", ""), ("schemas", "cdc_events.avsc", "[")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(text)
+    monkeypatch.setattr("settings.rules.tables.JOBS", tmp_path)
+    assert "tables[0].schema: spark_jobs/schemas/cdc_events.avsc isn't an Avro schema" in refusal(folder, "dev")
+
+
+WRONG: tuple[Any, ...] = (
+    "",
+    "x",
+    "\0",
+    "a\nb",
+    "é" * 300,
+    -1,
+    0,
+    10**9,
+    10**30,
+    1.5,
+    True,
+    False,
+    [],
+    ["x"],
+    [1],
+    {},
+    {"x": 1},
+    {"x": "\n"},
+)
+
+
+def keys(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every key of a file, and every element of its lists, by the way that leads to it."""
+    inner = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    for key, value in inner:
+        yield (*path, key)
+        yield from keys(value, (*path, key))
+
+
+PRODUCTION: dict[str, Any] = tomllib.loads((ENVIRONMENTS / "prod.toml").read_text())
+
+
+def checked(values: dict[str, Any], folder: Path) -> str:
+    """What is said of a file with these values, "" when it is accepted."""
+    (folder / "fuzz.toml").write_text(toml(values))
+    try:
+        load("fuzz", folder)
+    except EnvironmentFileError as error:
+        return str(error)
+    return ""
+
+
+def toml(values: dict[str, Any]) -> str:
+    """Write TOML on one level: inline tables and JSON's texts, which TOML reads the same."""
+
+    def inline(value: Any) -> str:
+        match value:
+            case dict():
+                return "{" + ", ".join(f"{json.dumps(key)} = {inline(each)}" for key, each in value.items()) + "}"
+            case list():
+                return "[" + ", ".join(map(inline, value)) + "]"
+            case _:
+                return json.dumps(value)
+
+    return "".join(f"{json.dumps(key)} = {inline(value)}\n" for key, value in values.items())
+
+
+@pytest.mark.parametrize("way", list(keys(PRODUCTION)), ids=lambda way: ".".join(map(str, way)))
+def test_whatever_a_key_says_is_answered_by_lines_that_name_file_and_key(
+    way: tuple[str | int, ...], tmp_path: Path
+) -> None:
+    for value in WRONG:
+        values = copy.deepcopy(PRODUCTION)
+        place: Any = values
+        for key in way[:-1]:
+            place = place[key]
+        place[way[-1]] = value
+        for line in checked(values, tmp_path).splitlines():
+            file, key, reason = line.split(": ", 2)
+            assert file == f"{tmp_path.name}/fuzz.toml", (value, line)
+            assert reason.isprintable(), (value, line)
+            assert key, (value, line)
+
+
+# Texts that are the reader's own: any is accepted that has the right form.
+FREE = {
+    "database.name",
+    "tables.0.name",
+    "tables.0.path",
+}
+
+
+def test_a_text_that_means_nothing_is_refused_wherever_a_text_stands(tmp_path: Path) -> None:
+    accepted = set()
+    for way in keys(PRODUCTION):
+        values = copy.deepcopy(PRODUCTION)
+        place: Any = values
+        for key in way[:-1]:
+            place = place[key]
+        if isinstance(place[way[-1]], str):
+            place[way[-1]] = "nonsense"
+            if not checked(values, tmp_path):
+                accepted.add(".".join(map(str, way)))
+    assert accepted == FREE
+
+
+def test_production_as_it_is_breaks_no_rule() -> None:
+    environment: Environment = load("prod")
+    assert broken(environment) == []

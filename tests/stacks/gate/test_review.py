@@ -1,0 +1,187 @@
+"""The rules of our own on templates: each sees what it is for, and lets the right thing pass."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from settings.addresses import too_many
+from stacks.gate import Facts, Finding, plain_text, request_of, review
+from stacks.gate.rights import is_wide
+
+# What these resources lack, since they are written down for one rule each, is the business of others.
+OTHERS = {"known-types", "data-closed", "rights-accepted", "private-network"}
+
+
+def reviewed(resource: dict[str, Any], *, production: bool = False) -> list[Finding]:
+    facts = Facts(account="1" * 12, region="ap-southeast-2", production=production, cidr="10.0.0.0/16")
+    found = review({"s": {"Resources": {"R": resource}}}, facts)
+    assert all(finding.resource == "R" for finding in found)
+    return [finding for finding in found if finding.rule not in OTHERS]
+
+
+def findings(resource: dict[str, Any], *, production: bool = False) -> list[str]:
+    return list(dict.fromkeys(finding.rule for finding in reviewed(resource, production=production)))
+
+
+def custom(request: object) -> dict[str, Any]:
+    return {"Type": "Custom::Connector", "Properties": {"ServiceToken": "t", "Request": json.dumps(request)}}
+
+
+def policy(action: object, resource: object) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    return {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+
+
+def group(**rule: object) -> dict[str, Any]:
+    return {"Type": "AWS::EC2::SecurityGroup", "Properties": {"SecurityGroupIngress": [rule]}}
+
+
+@pytest.mark.parametrize("value", ["hunter2", "${file:/x:password}", "${secretsmanager:orders}"])
+def test_a_connectors_password_must_be_a_reference(value: str) -> None:
+    assert findings(custom({"connectorConfiguration": {"database.password": value}})) == ["no-secret-values"]
+
+
+def test_a_reference_passes() -> None:
+    request = custom({"connectorConfiguration": {"database.password": "${secretsmanager:orders:password}"}})
+    assert findings(request) == []
+
+
+def test_a_reference_with_a_name_that_is_known_only_later_passes() -> None:
+    parts = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
+    resource = {"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", parts]}}}
+    assert findings(resource) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [("ssl.key.password=hunter2", True), ("ssl.key.password=${secretsmanager:x:password}", False), ("a=b", False)],
+)
+def test_a_secret_in_a_workers_file_is_seen(setting: str, found: bool) -> None:
+    content = base64.b64encode(f"key.converter=Json\n{setting}\n".encode()).decode()
+    worker = {
+        "Type": "AWS::KafkaConnect::WorkerConfiguration",
+        "Properties": {"Name": "worker", "PropertiesFileContent": content},
+    }
+    assert findings(worker) == (["no-secret-values"] if found else [])
+
+
+def test_a_secret_that_cloudformation_would_resolve_is_seen() -> None:
+    resource = custom({"x": "{{resolve:secretsmanager:orders:SecretString:password}}"})
+    assert findings(resource) == ["no-secret-values"]
+
+
+def test_names_of_secrets_and_of_the_provider_pass() -> None:
+    names = {
+        "secretArn": "arn:aws:secretsmanager:…",
+        "secretName": "orders",
+        "config.providers.secretsmanager.class": "x",
+    }
+    assert findings(custom(names)) == []
+
+
+def test_a_release_without_checksum_is_a_warning() -> None:
+    (finding,) = reviewed(custom({"releases": [{"file": "x.zip", "sha256": ""}]}))
+    assert finding.level == "warning"
+    assert "x.zip has no SHA-256" in str(finding)
+    assert findings(custom({"releases": [{"file": "x.zip", "sha256": "0" * 64}]})) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("kafka-cluster:*", "arn:aws:kafka:r:a:topic/c/u/orders"),
+        (["kafka-cluster:ReadData"], "*"),
+        ("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/*"),
+        ("kafka-cluster:AlterGroup", {"Fn::Join": ["", ["arn:aws:kafka:r:a:group/", {"Ref": "C"}, "/u/*"]]}),
+        ("kafka-cluster:AlterGroup", "arn:aws:kafka:r:a:*"),
+    ],
+)
+def test_wide_rights_on_kafka_are_seen(action: object, resource: object) -> None:
+    assert "kafka-rights-scoped" in findings(policy(action, resource))
+
+
+def test_rights_on_named_topics_pass() -> None:
+    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/orders")) == []
+    assert findings(policy("kafka-cluster:ReadData", "arn:aws:kafka:r:a:topic/c/u/__amazon_msk_connect_*")) == []
+    assert findings(policy("s3:GetObject", "arn:aws:s3:::landing/*")) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 443, "ToPort": 443},
+        {"CidrIpv6": "::/0", "IpProtocol": "-1"},
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "udp", "FromPort": 500, "ToPort": 4500},
+        {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 500, "ToPort": 500},
+    ],
+)
+def test_a_port_that_is_open_to_the_world_is_seen(rule: dict[str, object]) -> None:
+    assert findings(group(**rule)) == ["no-open-ports"]
+    assert findings({"Type": "AWS::EC2::SecurityGroupIngress", "Properties": rule}) == ["no-open-ports"]
+
+
+def test_ipsec_and_private_networks_pass() -> None:
+    assert findings(group(CidrIp="0.0.0.0/0", IpProtocol="udp", FromPort=4500, ToPort=4500)) == []
+    assert findings(group(CidrIp="10.0.0.0/16", IpProtocol="tcp", FromPort=5432, ToPort=5432)) == []
+
+
+def test_a_role_that_may_do_everything_is_seen() -> None:
+    inline = {"PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}}
+    assert findings({"Type": "AWS::IAM::Role", "Properties": {"Policies": [inline]}}) == ["no-administrators"]
+
+
+def test_production_keeps_its_data() -> None:
+    bucket = {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Retain"}
+    assert findings(bucket, production=True) == ["data-survives"]
+    assert findings(bucket) == []
+    assert findings(bucket | {"DeletionPolicy": "Retain"}, production=True) == []
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        ["0.0.0.0/1", "128.0.0.0/1"],
+        ["0.0.0.0/1"],
+        ["203.0.0.0/16", "198.51.0.0/16"],
+        [f"{first}.0.0.0/8" for first in range(1, 224)],
+        ["::/0"],
+        ["::/1", "8000::/1"],
+        ["2000::/3"],
+        ["2001:db8::/31"],
+    ],
+)
+def test_ranges_that_are_more_than_one_organisations_are_too_many_together(ranges: list[str]) -> None:
+    assert "% of all IPv" in (too_many(ranges) or "")
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [[], ["203.0.113.0/24", "198.51.100.7/32"], ["203.0.0.0/16"], ["2001:db8::/32"], ["10.0.0.0/8", "fd00::/8"]],
+)
+def test_an_organisations_ranges_and_private_ones_arent(ranges: list[str]) -> None:
+    assert too_many(ranges) is None
+
+
+@pytest.mark.parametrize(
+    ("resource", "wide"),
+    [
+        ("*", True),
+        ("arn:aws:s3:::*", True),
+        ("arn:aws:s3:::*/secret", True),
+        ("arn:aws:secretsmanager:ap-southeast-2:1:secret:*", True),
+        ("arn:aws:iam::1:role/*", True),
+        ("arn:aws:kms:*:1:key/k", True),
+        ("arn:aws:s3:::bucket/*", False),
+        ("arn:aws:iam::1:role/aws-service-role/x/AWSServiceRoleFor*", False),
+        ("<Secret>", False),
+    ],
+)
+def test_a_pattern_that_leaves_open_which_resource_it_is_is_wide(resource: str, wide: bool) -> None:
+    assert is_wide(resource) == wide
+
+
+def test_text_with_functions_is_read() -> None:
+    assert plain_text({"Fn::Join": ["-", ["a", {"Ref": "B"}, "c"]]}) == "a-\0-c"
+    assert request_of({"Type": "AWS::S3::Bucket"}) is None

@@ -1,0 +1,234 @@
+"""Alarms, events and dashboard: what is watched from which value on, who is told, and what to do then."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.load import load
+from spark_jobs import metrics
+from tests.stacks.conftest import Synthesized
+
+pytestmark = pytest.mark.synth
+RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
+NAMES = {
+    "broker-disk",
+    "commit-age-cdc_events",
+    "connector-not-running-sink",
+    "connector-not-running-source",
+    "connector-task-failed-sink",
+    "connector-task-failed-source",
+    "nothing-landed",
+    "quarantined-events-cdc_events",
+    "replication-slot-lag",
+    "wal-disk",
+}
+EVENTS = {"emr-cluster-terminated", "emr-step-failed"}
+
+
+def alarms(environment: Synthesized, name: str = "dev") -> dict[str, dict[str, Any]]:
+    found = environment.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+    return {alarm["Properties"]["AlarmName"].removeprefix(f"{name}-cdc-lake-"): alarm["Properties"] for alarm in found}
+
+
+def events(environment: Synthesized) -> list[dict[str, Any]]:
+    return [rule["Properties"] for rule in environment.resources("monitoring", "AWS::Events::Rule").values()]
+
+
+def expression(alarm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """An alarm's expression, and the metrics in it by their ids."""
+    [wanted] = [query["Expression"] for query in alarm["Metrics"] if query["ReturnData"]]
+    parts = {query["Id"]: query["MetricStat"]["Metric"] for query in alarm["Metrics"] if "MetricStat" in query}
+    return wanted, parts
+
+
+def dimensions(metric: dict[str, Any]) -> dict[str, Any]:
+    return {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
+
+
+def test_everything_that_can_stop_the_flow_has_an_alarm(dev: Synthesized, prod: Synthesized) -> None:
+    assert set(alarms(dev)) == NAMES
+    assert set(alarms(prod, "prod")) == NAMES
+    assert len(events(dev)) == len(EVENTS)
+
+
+def test_each_alarm_names_its_runbook_and_each_runbook_has_an_alarm(dev: Synthesized) -> None:
+    descriptions = [alarm["AlarmDescription"] for alarm in alarms(dev).values()]
+    descriptions += [rule["Description"] for rule in events(dev)]
+    named = {found[1] for text in descriptions if (found := re.search(r"Runbook: docs/runbooks/([\w-]+)\.md$", text))}
+    assert len(descriptions) == len(NAMES) + len(EVENTS)
+    assert all("Runbook: " in text for text in descriptions)
+    assert named == {path.stem for path in RUNBOOKS.glob("*.md")}
+
+
+def test_runbooks_say_what_it_means_and_what_to_do() -> None:
+    for path in RUNBOOKS.glob("*.md"):
+        headings = re.findall(r"^## (.+)$", path.read_text(), re.MULTILINE)
+        assert headings[:3] == ["What it means", "Look", "Do"], path.name
+
+
+@pytest.mark.parametrize("name", ["dev", "prod"])
+def test_no_data_is_as_bad_as_bad_data(dev: Synthesized, prod: Synthesized, name: str) -> None:
+    for alarm in alarms({"dev": dev, "prod": prod}[name], name).values():
+        assert alarm["TreatMissingData"] == "breaching"
+        assert alarm["AlarmActions"] == alarm["OKActions"] != []
+        assert alarm["EvaluationPeriods"] * 300 <= 86_400
+
+
+def test_thresholds_are_the_environments(dev: Synthesized, prod: Synthesized) -> None:
+    for environment, name in ((dev, "dev"), (prod, "prod")):
+        found, wanted = alarms(environment, name), load(name).monitoring
+        assert found["replication-slot-lag"]["Threshold"] == wanted.slot_lag_mb * 1024**2
+        assert found["wal-disk"]["Threshold"] > found["replication-slot-lag"]["Threshold"]
+        assert found["broker-disk"]["Threshold"] == wanted.broker_disk_percent
+        assert found["commit-age-cdc_events"]["Threshold"] == wanted.commit_age_minutes * 60
+        assert found["nothing-landed"]["EvaluationPeriods"] * 5 == wanted.landing_silence_minutes
+        assert found["quarantined-events-cdc_events"]["Threshold"] == 0
+
+
+def test_the_slot_is_watched_on_the_writer_whichever_instance_that_is(dev: Synthesized) -> None:
+    for name in ("replication-slot-lag", "wal-disk"):
+        _, parts = expression(alarms(dev)[name])
+        assert {metric["Namespace"] for metric in parts.values()} == {"AWS/RDS"}
+        assert all(dimensions(metric)["Role"] == "WRITER" for metric in parts.values())
+
+
+def test_a_connector_must_run_all_of_its_tasks(dev: Synthesized) -> None:
+    for role, tasks in (("source", 1), ("sink", load("dev").connectors.sink.tasks)):
+        alarm = alarms(dev)[f"connector-not-running-{role}"]
+        assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (tasks, "LessThanThreshold")
+        assert (alarm["MetricName"], alarm["Statistic"]) == ("RunningTaskCount", "Minimum")
+        assert dimensions(alarm) == {"ConnectorName": f"dev-cdc-lake-orders-{role}"}
+        failed = alarms(dev)[f"connector-task-failed-{role}"]
+        assert (failed["MetricName"], failed["Threshold"]) == ("ErroredTaskCount", 0)
+
+
+def test_silence_in_the_landing_is_an_alarm_only_while_events_wait(dev: Synthesized) -> None:
+    wanted, parts = expression(alarms(dev)["nothing-landed"])
+    assert wanted == "IF(FILL(waiting, 1) > 0 AND FILL(landed, 0) == 0, 1, 0)"
+    assert parts["waiting"]["MetricName"] == "SumOffsetLag"
+    assert dimensions(parts["waiting"]) == {
+        "Cluster Name": "dev-cdc-lake",
+        "Consumer Group": "connect-dev-cdc-lake-orders-sink",
+        "Topic": "msk.datalake.cdc_events",
+    }
+    landed = dimensions(parts["landed"])
+    assert landed == {"BucketName": load("dev").bucket_name("landing"), "FilterId": "landed"}
+
+
+def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool:
+    """Whether the alarm rings after these periods, each with the events waiting and the objects landed, None: no data.
+
+    Only what its expression uses of CloudWatch's user guide ("Using math expressions with CloudWatch metrics", "Missing
+    data points"): FILL(metric, value) puts the value where the metric has none, IF(condition, a, b) chooses, and the
+    alarm rings when all of the last EvaluationPeriods breach, those without a value included (`breaching`).
+    """
+    wanted, _ = expression(alarm)
+    assert re.fullmatch(r"[\w\s(),>=]+", wanted)
+    assert set(re.findall(r"[A-Z]+", wanted)) == {"IF", "FILL", "AND"}
+
+    def value(waiting: int | None, landed: int | None) -> int:
+        words = {
+            "FILL": lambda metric, instead: instead if metric is None else metric,
+            "IF": lambda condition, one, other: one if condition else other,
+            "waiting": waiting,
+            "landed": landed,
+        }
+        return int(eval(wanted.replace(" AND ", " and "), {"__builtins__": {}}, words))  # noqa: S307  (checked above)
+
+    periods = int(alarm["EvaluationPeriods"])
+    assert alarm["DatapointsToAlarm"] == periods
+    last = [value(*point) > alarm["Threshold"] for point in points[-periods:]]
+    return len(last) == periods and all(last)
+
+
+HOUR = 12
+QUIET, BUSY, STUCK, UNKNOWN = (0, None), (40, 3), (40, None), (None, None)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        # The group has its offset (stacks/handlers/topics.py), the topic no record, and S3's metric has never been.
+        pytest.param([QUIET] * HOUR, False, id="before the first order"),
+        pytest.param([QUIET] * HOUR + [STUCK] * HOUR, True, id="the first order comes, and the sink never lands it"),
+        pytest.param([BUSY] * HOUR + [QUIET] * HOUR, False, id="a quiet night"),
+        pytest.param([BUSY] * HOUR + [STUCK] * HOUR, True, id="the sink dies: its group is empty, its lag grows"),
+        pytest.param([BUSY] * HOUR + [UNKNOWN] * HOUR, True, id="the group is gone, and its lag with it"),
+        pytest.param([BUSY] * HOUR + [UNKNOWN] * 2, False, id="a rebalance: no lag while the group is unstable"),
+        pytest.param([UNKNOWN] * HOUR, True, id="a group without any offset: nobody knows what waits"),
+        pytest.param([STUCK] * HOUR + [BUSY], False, id="it lands again"),
+    ],
+)
+def test_silence_rings_when_something_waits_or_nobody_knows(
+    dev: Synthesized, points: list[tuple[int | None, int | None]], expected: bool
+) -> None:
+    assert rings(alarms(dev)["nothing-landed"], *points) is expected
+
+
+def test_the_fullest_brokers_disk_counts(prod: Synthesized) -> None:
+    wanted, parts = expression(alarms(prod, "prod")["broker-disk"])
+    brokers = {dimensions(metric)["Broker ID"] for metric in parts.values()}
+    assert brokers == {str(number) for number in range(1, load("prod").streaming.brokers + 1)}
+    assert wanted.startswith("MAX([")
+
+
+def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
+    published = {"CommitAgeSeconds", "Commits", metrics.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
+    for name in ("commit-age-cdc_events", "quarantined-events-cdc_events"):
+        alarm = alarms(dev)[name]
+        assert alarm["MetricName"] in published
+        assert (alarm["Namespace"], dimensions(alarm)) == ("dev-cdc-lake", {"table": "dev_datalake.cdc_events"})
+    shown = set(re.findall(r'"dev-cdc-lake","(\w+)","table"', dashboard(dev)))
+    assert shown
+    assert shown <= published
+
+
+def dashboard(environment: Synthesized) -> str:
+    """The dashboard's body as text; what is known only later as `\\0`."""
+    [found] = environment.resources("monitoring", "AWS::CloudWatch::Dashboard").values()
+    body = found["Properties"]["DashboardBody"]
+    parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
+    return "".join(part if isinstance(part, str) else "\\0" for part in parts)
+
+
+def test_one_dashboard_shows_every_part(dev: Synthesized) -> None:
+    text = dashboard(dev)
+    for namespace in ("AWS/RDS", "AWS/KafkaConnect", "AWS/Kafka", "AWS/S3", "dev-cdc-lake"):
+        assert f'"{namespace}"' in text
+    assert '"type":"alarm"' in text
+
+
+def test_emrs_events_go_by_names_so_that_a_cluster_can_be_replaced(dev: Synthesized) -> None:
+    details = {rule["EventPattern"]["detail-type"][0]: rule["EventPattern"]["detail"] for rule in events(dev)}
+    assert details == {
+        "EMR Step Status Change": {"state": ["FAILED"], "name": [{"prefix": "dev-cdc-lake-"}]},
+        "EMR Cluster State Change": {"state": ["TERMINATED_WITH_ERRORS"], "name": ["dev-cdc-lake"]},
+    }
+    template = json.dumps(dev["monitoring"].to_json())
+    assert "EmrCluster" not in template
+
+
+def test_the_topic_is_encrypted_takes_tls_and_mails(dev: Synthesized) -> None:
+    [topic] = dev.resources("monitoring", "AWS::SNS::Topic").values()
+    assert "KmsMasterKeyId" in topic["Properties"]
+    [subscription] = dev.resources("monitoring", "AWS::SNS::Subscription").values()
+    address = load("dev").monitoring.alarm_email
+    assert (subscription["Properties"]["Protocol"], subscription["Properties"]["Endpoint"]) == ("email", address)
+    [policy] = dev.resources("monitoring", "AWS::SNS::TopicPolicy").values()
+    statements = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert any(
+        statement["Effect"] == "Deny" and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        for statement in statements
+    )
+    allowed = {statement["Principal"]["Service"] for statement in statements if statement["Effect"] == "Allow"}
+    assert allowed == {"cloudwatch.amazonaws.com", "events.amazonaws.com"}
+
+
+def test_alarms_and_events_may_use_the_topics_key(dev: Synthesized) -> None:
+    [key] = dev.resources("monitoring", "AWS::KMS::Key").values()
+    statements = key["Properties"]["KeyPolicy"]["Statement"]
+    services = {statement["Principal"].get("Service") for statement in statements}
+    assert {"cloudwatch.amazonaws.com", "events.amazonaws.com"} <= services
