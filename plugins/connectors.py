@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from plugins import captured
+from plugins.captured import CapturedTable
 from plugins.kcql import Kcql, build
 from plugins.sink_properties import CONNECTOR_CLASS, JSON_CONVERTER
 from plugins.versions import load_versions
 
 SCHEMA = "datalake"
-EVENTS_TABLE = f"{SCHEMA}.cdc_events"
+OUTBOX = CapturedTable(schema=SCHEMA, table="cdc_events")
+EVENTS_TABLE = OUTBOX.name
 HEARTBEAT_PROCEDURE = f"{SCHEMA}.outbox_beat"
 METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 
@@ -33,12 +36,15 @@ _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 _SLOT = re.compile(r"[a-z0-9_]{1,63}\Z")
 _TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d\Z")
+# A salt stands in the name of a property, where Connect resolves no reference: whoever sends the configuration does.
+SALT = "@salt@"
+_SALT = re.compile(r"@salt@\Z|[A-Za-z0-9]{16,128}\Z")
 _REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
 
 
 def events_topic(topic_prefix: str) -> str:
     """Name the topic that the outbox table's events go to."""
-    return f"{topic_prefix}.{EVENTS_TABLE}"
+    return OUTBOX.topic(topic_prefix)
 
 
 def heartbeat_topic(topic_prefix: str) -> str:
@@ -73,6 +79,11 @@ class SourceSettings:
     plugin's class path (plugins/archive.py), whose certificate verify-ca and verify-full check the server's by.
     Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
     (contract/sizes.py).
+
+    `tables` are those of one database. `signal_table` (`schema.table`, in the publication, the connector's role may
+    insert into it) is how an incremental snapshot is asked for. `heartbeat_query` is run at each heartbeat; None
+    leaves the slot to the changes of the tables alone.
+    `hash_salt` goes before each value that is hashed: whoever knows it can try values.
     """
 
     name: str = "orders-source"
@@ -91,6 +102,10 @@ class SourceSettings:
     poll_interval_ms: int = 500
     retry_wait_ms: int = 10_000
     largest_event_bytes: int = LARGEST_EVENT_BYTES
+    tables: tuple[CapturedTable, ...] = (OUTBOX,)
+    signal_table: str | None = None
+    heartbeat_query: str | None = f"CALL {HEARTBEAT_PROCEDURE}()"
+    hash_salt: str = field(default=SALT, repr=False)
 
     def __post_init__(self) -> None:
         _match(_NAME, "name", self.name)
@@ -114,11 +129,22 @@ class SourceSettings:
         _within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
         _within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
         SizeLimits(self.largest_event_bytes)
+        if not _SALT.match(self.hash_salt):
+            # The value isn't repeated: it is a secret.
+            raise ValueError("hash_salt must be 16 to 128 letters and digits")
+        if not self.tables:
+            raise ValueError("tables: none is named, and then Debezium would capture all")
+        captured.check_topics(self.tables, self.topic_prefix)
 
     @property
     def topic(self) -> str:
-        """The topic that the outbox table's events go to."""
-        return events_topic(self.topic_prefix)
+        """The topic that the first table's events go to: the outbox's, where that is captured."""
+        return self.topics[0]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that the tables' events go to, in the tables' order."""
+        return tuple(table.topic(self.topic_prefix) for table in self.tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +207,7 @@ class SinkSettings:
 
 
 def source_connector(settings: SourceSettings) -> dict[str, str]:
-    """Configure Debezium: the outbox table of one database, flattened to one JSON object per change."""
+    """Configure Debezium: tables of one database, flattened to one JSON object per change."""
     return {
         "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
         "tasks.max": "1",
@@ -193,14 +219,41 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "database.sslmode": settings.database_sslmode,
         **_root_certificate(settings),
         "topic.prefix": settings.topic_prefix,
-        "table.include.list": EVENTS_TABLE,
+        **_tables(settings),
         "snapshot.mode": settings.snapshot_mode,
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
         **source_values(),
         **_topic_creation(),
         **_large_events(settings),
+        **_signals(settings),
     }
+
+
+def _tables(settings: SourceSettings) -> dict[str, str]:
+    """Say which tables and columns are captured; the outbox alone as ever, since connectors that run have it so."""
+    if settings.tables == (OUTBOX,):
+        return {"table.include.list": EVENTS_TABLE}
+    optional = {
+        "column.exclude.list": captured.columns(settings.tables, "leave_out"),
+        f"column.mask.hash.v2.SHA-256.with.salt.{settings.hash_salt}": captured.columns(settings.tables, "hashed"),
+        "message.key.columns": captured.keys(settings.tables),
+    }
+    return {
+        "table.include.list": ",".join(table.pattern for table in settings.tables),
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
+    """Return a source connector's configuration with the salt in its place."""
+    return {name.replace(SALT, salt): value for name, value in configuration.items()}
+
+
+def _signals(settings: SourceSettings) -> dict[str, str]:
+    if settings.signal_table is None:
+        return {}
+    return {"signal.enabled.channels": "source", "signal.data.collection": settings.signal_table}
 
 
 def _root_certificate(settings: SourceSettings) -> dict[str, str]:
@@ -242,7 +295,7 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
         # Without a change of our own the slot would hold back WAL that other tables fill. The procedure also does what
         # the outbox has queued (docs/decisions/0011).
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
-        "heartbeat.action.query": f"CALL {HEARTBEAT_PROCEDURE}()",
+        **({"heartbeat.action.query": settings.heartbeat_query} if settings.heartbeat_query else {}),
         # Whoever may log in may write messages to the log: they would be events of a topic that isn't planned.
         "message.prefix.exclude.list": ".*",
         # A database that is away is waited for, as long as it takes.

@@ -100,7 +100,10 @@ def planned_topics(
     topics = tuple(
         PlannedTopic(name=name, partitions=partitions, replicas=replicas, config=config)
         for name, partitions, config in (
-            (source.topic, EVENT_PARTITIONS, _events(source.largest_event_bytes, retention_hours)),
+            *(
+                (topic, EVENT_PARTITIONS, _events(source.largest_event_bytes, retention_hours))
+                for topic in source.topics
+            ),
             (heartbeat_topic(source.topic_prefix), 1, _deleting(HEARTBEAT_RETENTION_HOURS)),
             (offsets or offset_topic(source.name), OFFSET_PARTITIONS, {"cleanup.policy": COMPACT}),
             *_dead_letters(sink, retention_hours),
