@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from spark_jobs import tombstones
+from spark_jobs import deletes_register
 
 PREFIX = "deltastreamer.checkpoint"
 SOURCE_KEY = f"{PREFIX}.key"
 RESET_KEY = f"{PREFIX}.reset_key"
 IGNORE_KEY = f"{PREFIX}.ignore_key"
-# The whole register of deletes, or a commit's own deletes, to be added to what the commits before it say.
-TOMBSTONES_KEY = f"{PREFIX}.tombstones"
-ADDED_KEY = f"{PREFIX}.tombstones.added"
+# The whole register of deletes, or a commit's own deletes, to be added to what the commits before it say; tables have
+# them under these names since the first version.
+DELETES_KEY = f"{PREFIX}.tombstones"
+ADDED_DELETES_KEY = f"{PREFIX}.tombstones.added"
 # Commits between two that carry the whole register: fewer than Hudi's active timeline keeps (20 at least).
 FULL_EVERY = 10
 
@@ -37,13 +38,13 @@ class Checkpoint:
     @cached_property
     def newest_delete(self) -> str | None:
         """The highest ordering value of the remembered deletes; None without any."""
-        return max(self.deleted.values(), key=tombstones.rank, default=None)
+        return max(self.deleted.values(), key=deletes_register.rank, default=None)
 
     def following(self, source: str, deletes: Mapping[str, str], *, limit: int) -> tuple["Checkpoint", int]:
         """Return the next commit's checkpoint, and how many deletes are no longer remembered for lack of room."""
         deleted, dropped = self.deleted, 0
         if deletes:
-            deleted, dropped = tombstones.merge(self.deleted, deletes, limit=limit)
+            deleted, dropped = deletes_register.merge(self.deleted, deletes, limit=limit)
         since_full = (self.since_full + 1) % FULL_EVERY if self.deleted else 0
         return replace(self, source=source, deleted=deleted, added=deletes, since_full=since_full), dropped
 
@@ -51,9 +52,9 @@ class Checkpoint:
         """Return the metadata entries of a commit; empty values are left out, as Hudi doesn't store them."""
         entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, IGNORE_KEY: self.ignored}
         if self.since_full:
-            entries[ADDED_KEY] = tombstones.encode(self.added)
+            entries[ADDED_DELETES_KEY] = deletes_register.encode(self.added)
         elif self.deleted:
-            entries[TOMBSTONES_KEY] = tombstones.encode(self.deleted)
+            entries[DELETES_KEY] = deletes_register.encode(self.deleted)
         return {key: value for key, value in entries.items() if value}
 
 
@@ -68,14 +69,14 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
     complete = False
     for metadata in commits:
         newest = newest or metadata
-        if ADDED_KEY not in metadata:
-            register, complete = tombstones.decode(metadata.get(TOMBSTONES_KEY)), True
+        if ADDED_DELETES_KEY not in metadata:
+            register, complete = deletes_register.decode(metadata.get(DELETES_KEY)), True
             break
-        added.append(tombstones.decode(metadata[ADDED_KEY]))
+        added.append(deletes_register.decode(metadata[ADDED_DELETES_KEY]))
     if newest is None:
         return Checkpoint()
     for deletes in reversed(added):
-        register, _ = tombstones.merge(register, deletes, limit=sys.maxsize)
+        register, _ = deletes_register.merge(register, deletes, limit=sys.maxsize)
     return Checkpoint(
         source=newest.get(SOURCE_KEY),
         reset=newest.get(RESET_KEY),

@@ -2,38 +2,28 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 
-from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import checkpoint, fold, keys, partitions
+from spark_jobs import changes, checkpoint, keys
+from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
-from spark_jobs.decode import Decoder
-from spark_jobs.errors import ConcurrentWriterError, JobError, QuarantineLimitError, SettingsError
-from spark_jobs.evolution import infer_columns, new_names
+from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError
 from spark_jobs.known import remembered_deletes, stored_rows
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.report import CommitReport
-from spark_jobs.schema import Column, extend, with_decimal_ordering
-from spark_jobs.settings import KafkaSettings, Settings
+from spark_jobs.schema import Column
+from spark_jobs.settings import Settings
+from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
-from spark_jobs.summary import Summary, summarise
+from spark_jobs.summary import Summary
 from spark_jobs.table import Commit, HudiTable
 
 Log = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class _Decoded:
-    """A decoded batch, cached, with the counts of its first pass."""
-
-    events: DataFrame
-    summary: Summary
 
 
 class Ingest:
@@ -54,9 +44,8 @@ class Ingest:
         """`claim` makes this job the table's only writer; without one whoever calls sees to that."""
         self._spark = spark
         self._settings = settings
-        self._given = tuple(columns)
-        self._declared = with_decimal_ordering(columns, settings.table.ordering_field)
         self._table = table
+        self._decoder = BatchDecoder(spark, settings, columns, encoded=table.url_encodes, log=log)
         self._source = source
         self._quarantine = quarantine
         self._log = log
@@ -66,15 +55,13 @@ class Ingest:
         self._last_instant: str | None = None
         self._stored_source: str | None = None
         self.last_commit: Commit | None = None
-        self._check_fields()
-        self._use_columns(self._declared)
 
     def load(self) -> None:
         """Read the table's progress and columns: at the start, and after a failure, when a commit may be there."""
         self._source.reset()
         if self._claim:
             self._claim.acquire()
-        columns = self._declared
+        schema = None
         for path in self._table.repair():
             self._log(f"removed {path}, which a crash had left half written")
         stored = Checkpoint()
@@ -83,12 +70,10 @@ class Ingest:
             for line in self._table.repair_buckets():
                 self._log(line)
             stored = checkpoint.from_commits(self._table.commits_with_progress())
-            if (schema := self._table.schema()) is not None:
-                columns = extend(self._declare(schema), schema)
+            schema = self._table.schema()
         if not stored.complete:
             self._log("the commits that carried the older deletes are gone: only those since are remembered")
-        if columns != self._columns or self._table.url_encodes != self._encoded:
-            self._use_columns(columns)
+        self._decoder.use_table(schema, encoded=self._table.url_encodes)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
@@ -107,85 +92,13 @@ class Ingest:
             batch = self._source.next_batch(self._checkpoint.source)
         if batch is None:
             return None
-        batch, decoded = self._decode_readable(batch)
+        batch, decoded = self._decoder.decode(batch)
         try:
             return self._commit(batch, decoded, started)
         finally:
             decoded.events.unpersist()
 
-    def _check_fields(self) -> None:
-        known = {column.name for column in self._declared}
-        table = self._settings.table
-        for name in (*table.key_fields, table.ordering_field, *table.partition_fields):
-            if name not in known:
-                raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
-
-    def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
-        """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
-        ordering = self._settings.table.ordering_field
-        if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
-            self._declared = self._given
-        return self._declared
-
-    def _required(self) -> tuple[str, ...]:
-        table = self._settings.table
-        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
-
-    def _decode_readable(self, batch: Batch) -> tuple[Batch, _Decoded]:
-        """Decode a batch, without what turns out to be unreadable in itself."""
-        while True:
-            try:
-                return batch, self._decode(batch)
-            except (JobError, Py4JNetworkError):
-                raise
-            except Exception:
-                readable = batch.without_unreadable()
-                if readable is None:
-                    raise
-                batch = readable
-
-    def _decode(self, batch: Batch) -> _Decoded:
-        """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
-        lines = batch.lines()
-        decoded = self._decoded(lines, self._decoder)
-        unknown = decoded.summary.unknown
-        if not unknown:
-            return decoded
-        names = new_names([column.name for column in self._columns], unknown, room=self._room())
-        if names:
-            added = infer_columns(self._spark, decoded.events, names)
-            self._use_columns(extend(self._columns, added))
-            for field in added.fields:
-                kind = field.dataType.simpleString()
-                self._log(f"new column {field.name} {kind}, from the events; older rows have null")
-        decoded.events.unpersist()
-        return self._decoded(lines, self._new_decoder(growing=False))
-
-    def _decoded(self, lines: DataFrame, decoder: Decoder) -> _Decoded:
-        events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
-        has_source_time = any(column.name == "__source_ts_ms" for column in self._columns)
-        return _Decoded(events, summarise(events, ordering=ordering, has_source_time=has_source_time))
-
-    def _use_columns(self, columns: tuple[Column, ...]) -> None:
-        self._columns = columns
-        self._encoded = self._table.url_encodes
-        self._decoder = self._new_decoder(growing=self._room() > 0)
-
-    def _new_decoder(self, *, growing: bool) -> Decoder:
-        table = self._settings.table
-        unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
-        return Decoder(
-            self._columns,
-            required=self._required(),
-            unplaceable=unplaceable if table.partition_fields else None,
-            refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
-        )
-
-    def _room(self) -> int:
-        """Return how many columns may be added to those that the schema file declares."""
-        return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
-
-    def _commit(self, batch: Batch, decoded: _Decoded, started: float) -> CommitReport:
+    def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport:
         summary = decoded.summary
         events, unrestored = self._restore(decoded)
         bad = decoded.events.filter("reason IS NOT NULL").select(*COLUMNS)
@@ -214,17 +127,17 @@ class Ingest:
             late_files=findings.late_files,
         )
 
-    def _restore(self, decoded: _Decoded) -> tuple[DataFrame, DataFrame | None]:
+    def _restore(self, decoded: DecodedBatch) -> tuple[DataFrame, DataFrame | None]:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
         summary, ordering = decoded.summary, self._settings.table.ordering_field
-        events = fold.with_key(decoded.events, self._settings.table.key_fields)
+        events = changes.with_key(decoded.events, self._settings.table.key_fields)
         remembered = remembered_deletes(self._spark, events, self._checkpoint, ordering=ordering, lowest=summary.lowest)
         if remembered is not None:
-            events = fold.without_deleted_before(events, remembered, ordering=ordering)
+            events = changes.without_deleted_before(events, remembered, ordering=ordering)
         if not summary.placeholders:
             return events, None
-        types = {column.name: column.stored for column in self._columns if column.name in summary.placeholders}
-        restored, lacking = fold.restore_placeholders(events, self._stored(types), list(types), ordering=ordering)
+        types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
+        restored, lacking = changes.restore_placeholders(events, self._stored(types), list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
         return restored, lacking.withColumn("reason", reason).select(*COLUMNS)
 
@@ -252,17 +165,17 @@ class Ingest:
 
     def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
         ordering = self._settings.table.ordering_field
-        newest, deleted = fold.keep_newest(events, ordering=ordering), {}
+        newest, deleted = changes.keep_newest(events, ordering=ordering), {}
         if summary.deletes:
             newest = newest.persist()
-            deleted = {row[fold.KEY]: row["deleted_at"] for row in fold.deletes(newest, ordering=ordering).collect()}
-        following, dropped = self._checkpoint.following(
-            batch.checkpoint, deleted, limit=self._settings.tombstones_limit
-        )
+            deleted = {
+                row[changes.KEY]: row["deleted_at"] for row in changes.deletes(newest, ordering=ordering).collect()
+            }
+        following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=self._settings.deletes_limit)
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_other_writers()
-        rows = fold.table_rows(self._without_idle_deletes(newest) if deleted else newest)
+        rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         try:
             commit = self._table.write(rows, following.to_metadata(), operation=self._operation(summary))
         finally:
@@ -278,9 +191,9 @@ class Ingest:
         stored = self._stored({})
         if stored is None:
             return newest.filter("NOT deleted")
-        keys_of_deletes = F.broadcast(newest.filter("deleted").select(fold.KEY))
-        stored = stored.join(keys_of_deletes, fold.KEY, "left_semi")
-        return fold.without_idle_deletes(newest, stored, ordering=self._settings.table.ordering_field)
+        keys_of_deletes = F.broadcast(newest.filter("deleted").select(changes.KEY))
+        stored = stored.join(keys_of_deletes, changes.KEY, "left_semi")
+        return changes.without_idle_deletes(newest, stored, ordering=self._settings.table.ordering_field)
 
     def _operation(self, summary: Summary) -> str:
         """Return the settings' operation, or another one where Hudi's would lose deletes or break the table."""

@@ -29,7 +29,7 @@ SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
 TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
 QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
 QUARANTINE_LIMIT = "hoodie.streamer.quarantine.max.records"
-TOMBSTONES_LIMIT = "hoodie.streamer.tombstones.max.keys"
+DELETES_LIMIT = "hoodie.streamer.deletes.max.keys"
 NEW_COLUMNS_LIMIT = "hoodie.streamer.schema.max.new.columns"
 POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
 SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
@@ -68,7 +68,7 @@ STREAMER_PROPERTIES = {
     QUARANTINE_LIMIT: Property(
         default="1000", own=True, meaning="events one batch may put into quarantine; one more stops the job"
     ),
-    TOMBSTONES_LIMIT: Property(
+    DELETES_LIMIT: Property(
         default="20000", own=True, meaning="deleted keys the table's commits remember against older events"
     ),
     NEW_COLUMNS_LIMIT: Property(

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import tombstones
+from spark_jobs import deletes_register
+from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.fold import KEY, STORED_AT
 from spark_jobs.table import HudiTable
 
 # Keys that one look-up brings to the driver; of more, Spark looks for them.
@@ -24,16 +24,16 @@ def remembered_deletes(
     has to be looked up: otherwise those that aren't are few, being late or repeated.
     """
     newest = progress.newest_delete
-    if newest is None or lowest is None or tombstones.rank(lowest) > tombstones.rank(newest):
+    if newest is None or lowest is None or deletes_register.rank(lowest) > deletes_register.rank(newest):
         return None
     value = F.col(f"row.{ordering}")
     ordering_type = events.select(value.alias("value")).schema["value"].dataType
     late = events.filter(value <= F.lit(newest).cast(ordering_type)).select(KEY).distinct()
     keys = [row[KEY] for row in late.limit(_COLLECTED + 1).collect()]
     if len(keys) > _COLLECTED:
-        return tombstones.as_frame(spark, progress.deleted)
+        return deletes_register.as_frame(spark, progress.deleted)
     found = {key: progress.deleted[key] for key in keys if key in progress.deleted}
-    return tombstones.as_frame(spark, found) if found else None
+    return deletes_register.as_frame(spark, found) if found else None
 
 
 def stored_rows(

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from py4j.protocol import Py4JNetworkError
 
+from spark_jobs.backoff import Backoff
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.outages import Patience, is_outage
+from spark_jobs.outages import is_outage
 from spark_jobs.report import CommitReport
 
 Log = Callable[[str], None]
@@ -54,7 +55,7 @@ class Loop:
         self._max_retries = max_retries
         self._min_interval_seconds = min_interval_seconds
         self._clock = clock
-        self._patience = Patience(stop=stop, longest_seconds=retry_seconds, log=log, clock=clock)
+        self._backoff = Backoff(stop=stop, longest_seconds=retry_seconds, log=log, clock=clock)
         self._counted = 0
         self._loaded = False
 
@@ -89,7 +90,7 @@ class Loop:
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
             self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
-        self._patience.over()
+        self._backoff.over()
         self._counted = 0
         return True, report
 
@@ -100,4 +101,4 @@ class Loop:
         if self._counted > self._max_retries:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
         self._failed()
-        self._patience.wait(error)
+        self._backoff.wait(error)

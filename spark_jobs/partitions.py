@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.schema import Column
-from spark_jobs.settings import TableSettings
+from spark_jobs.table_settings import TableSettings
 
 # Hive's, and so Hudi's, Spark's and Trino's, folder for null: read back, this text is null.
 DEFAULT = "__HIVE_DEFAULT_PARTITION__"

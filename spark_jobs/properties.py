@@ -8,6 +8,8 @@ from spark_jobs.errors import SettingsError
 
 OLD_PREFIX = "hoodie.deltastreamer."
 PREFIX = "hoodie.streamer."
+# This job's own keys that had another name.
+_RENAMED = {"hoodie.streamer.tombstones.max.keys": "hoodie.streamer.deletes.max.keys"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 
@@ -54,7 +56,7 @@ def parse_overrides(overrides: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def combine(file_pairs: Iterable[tuple[str, str]], override_pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merge the pairs, later ones winning and overrides last, `hoodie.deltastreamer.*` under its newer name.
+    """Merge the pairs, later ones winning and overrides last; older names of keys become the newer ones.
 
     Raises SettingsError when one level gives a key under both of its names with different values.
     """
@@ -68,6 +70,7 @@ def _by_newer_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     renamed: dict[str, str] = {}
     for key, value in given.items():
         name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
+        name = _RENAMED.get(name, name)
         if renamed.get(name, value) != value:
             raise SettingsError(f"{name}: given twice, as {renamed[name]!r} and under its older name as {value!r}")
         renamed[name] = value

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
-from spark_jobs.tombstones import rank
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.settings import FileSettings
+from spark_jobs.source_settings import FileSettings
 from spark_jobs.sources import Findings
+from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
-from spark_jobs.sources.progress import FileProgress, SourceFile, read_progress
 
 Log = Callable[[str], None]
 # One listing request returns this many objects: below it a full listing is cheaper than one by partition.
@@ -48,8 +48,8 @@ class FileBatch:
 
     spark: SparkSession
     consumed: Sequence[SourceFile]
-    before: FileProgress
-    progress: FileProgress
+    before: FileCheckpoint
+    progress: FileCheckpoint
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -157,7 +157,7 @@ class JsonFiles:
 
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
         """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
-        progress = read_progress(checkpoint, self._root)
+        progress = read_file_checkpoint(checkpoint, self._root)
         if not self._waiting:
             self._waiting = in_order(file for file in self._list(progress) if progress.is_new(file))
         if not self._waiting:
@@ -177,7 +177,7 @@ class JsonFiles:
         self._waiting = []
         self._swept_at = None
 
-    def _list(self, progress: FileProgress) -> list[SourceFile]:
+    def _list(self, progress: FileCheckpoint) -> list[SourceFile]:
         now = self._clock()
         remembered = self._settings.remembered_files
         due = self._swept_at is None or now - self._swept_at >= self._settings.sweep_seconds
@@ -195,7 +195,7 @@ class JsonFiles:
         self._can_list_after = len(files) > _PAGE and all(file.folder is not None for file in files)
         return files
 
-    def _notice_missing(self, progress: FileProgress) -> None:
+    def _notice_missing(self, progress: FileCheckpoint) -> None:
         """Say once that the root isn't there; raise SettingsError where waiting for it makes no sense."""
         if self._said_missing:
             return

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from contract.sizes import SizeLimits
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.settings import KafkaSettings
+from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Findings
 
 Offsets = dict[int, int]

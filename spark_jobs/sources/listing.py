@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from spark_jobs.hadoop import Hadoop, local_path
-from spark_jobs.sources.progress import SourceFile
+from spark_jobs.sources.file_checkpoint import SourceFile
 
 
 class Lister(Protocol):

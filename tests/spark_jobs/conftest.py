@@ -16,15 +16,13 @@ from pyspark.sql import SparkSession
 from local.services.spark import spark_flags
 from local.setup.jars import jar_folder
 from local.setup.java import java_home
-from spark_jobs import options, properties, schema, session, settings, streamer
-from spark_jobs.file_memory import remembering
-from spark_jobs.hadoop import Hadoop
+from spark_jobs import options, properties, schema, session, settings
 from spark_jobs.ingest import Ingest
-from spark_jobs.quarantine import Quarantine
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.table import HudiTable
+from spark_jobs.table_job import build_ingest
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -215,17 +213,8 @@ class Lake:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         text = Path(decided.schema_file).read_text()
-        stores = [decided.table.base_path, self.extra.get("hoodie.streamer.source.dfs.root", "")]
-        look_anew = remembering(Hadoop(self.spark), stores, self.log.append)
-        job = Ingest(
-            self.spark,
-            decided,
-            schema.parse(text, decided.schema_file),
-            table=HudiTable(self.spark, decided.table, look_anew=look_anew),
-            source=streamer.open_source(self.spark, decided, self.log.append),
-            quarantine=Quarantine(Hadoop(self.spark), decided.quarantine_path),
-            log=self.log.append,
-        )
+        columns = schema.parse(text, decided.schema_file)
+        job = build_ingest(self.spark, decided, columns, log=self.log.append)
         job.load()
         return job
 

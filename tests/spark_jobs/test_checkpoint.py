@@ -1,6 +1,8 @@
 """What a commit carries: progress, applied options, remembered deletes."""
 
-from spark_jobs import checkpoint, tombstones
+import pytest
+
+from spark_jobs import checkpoint, deletes_register
 from spark_jobs.checkpoint import Checkpoint
 
 
@@ -16,40 +18,51 @@ def test_a_checkpoint_survives_a_commits_metadata() -> None:
     assert checkpoint.from_commits([]) == Checkpoint()
 
 
-def test_commits_carry_their_own_deletes_and_now_and_then_all() -> None:
-    progress = Checkpoint()
-    commits: list[dict[str, str]] = []
+@pytest.fixture
+def history() -> list[tuple[Checkpoint, dict[str, str]]]:
+    """Forty commits' checkpoints and their metadata, oldest first, with at most five deletes remembered."""
+    progress, commits = Checkpoint(), []
     for number in range(1, 40):
         deletes = {f"k{number % 7}": str(number)} if number > 2 and number % 3 else {}
         progress, _ = progress.following(f"topic,0:{number}", deletes, limit=5)
-        commits.insert(0, progress.to_metadata())
-        # Wherever a job starts again, it knows what the one before knew.
-        assert checkpoint.from_commits(commits).source == progress.source
-        known = checkpoint.from_commits(commits).deleted
-        assert known.items() >= progress.deleted.items()  # the limit counts from the next commit on
-    whole = [checkpoint.TOMBSTONES_KEY in metadata for metadata in commits]
-    assert 3 <= sum(whole) <= 5
-    assert all(
-        checkpoint.ADDED_KEY in metadata for metadata, full in zip(commits[:36], whole, strict=False) if not full
-    )
-    # No more of them are read than it takes.
-    read = iter(commits)
-    checkpoint.from_commits(read)
-    assert len(list(read)) >= len(commits) - checkpoint.FULL_EVERY
+        commits.append((progress, progress.to_metadata()))
+    return commits
+
+
+def test_wherever_a_job_starts_again_it_knows_what_the_one_before_knew(
+    history: list[tuple[Checkpoint, dict[str, str]]],
+) -> None:
+    for number, (progress, _) in enumerate(history, 1):
+        found = checkpoint.from_commits([metadata for _, metadata in reversed(history[:number])])
+        assert found.source == progress.source
+        assert found.deleted.items() >= progress.deleted.items()  # the limit counts from the next commit on
+
+
+def test_now_and_then_a_commit_carries_the_whole_register(history: list[tuple[Checkpoint, dict[str, str]]]) -> None:
+    since_the_first_delete = [metadata for _, metadata in history[3:]]
+    whole = [metadata for metadata in since_the_first_delete if checkpoint.DELETES_KEY in metadata]
+    assert 3 <= len(whole) <= 5
+    assert all(checkpoint.ADDED_DELETES_KEY in metadata for metadata in since_the_first_delete if metadata not in whole)
+
+
+def test_no_more_commits_are_read_than_it_takes(history: list[tuple[Checkpoint, dict[str, str]]]) -> None:
+    newest_first = iter([metadata for _, metadata in reversed(history)])
+    checkpoint.from_commits(newest_first)
+    assert len(list(newest_first)) >= len(history) - checkpoint.FULL_EVERY
 
 
 def test_a_table_of_an_earlier_version_keeps_its_deletes() -> None:
-    old = {checkpoint.SOURCE_KEY: "1", checkpoint.TOMBSTONES_KEY: tombstones.encode({"a": "5", "b": "6"})}
+    old = {checkpoint.SOURCE_KEY: "1", checkpoint.DELETES_KEY: deletes_register.encode({"a": "5", "b": "6"})}
     stored = checkpoint.from_commits([old, {checkpoint.SOURCE_KEY: "0"}])
     following, _ = stored.following("2", {"a": "7"}, limit=10)
     assert checkpoint.from_commits([following.to_metadata(), old]).deleted == {"a": "7", "b": "6"}
 
 
 def test_a_register_without_its_beginning_says_so_and_is_written_whole() -> None:
-    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_KEY: tombstones.encode({"a": "5"})}
+    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_DELETES_KEY: deletes_register.encode({"a": "5"})}
     stored = checkpoint.from_commits([added])
     assert (stored.deleted, stored.complete) == ({"a": "5"}, False)
-    assert checkpoint.TOMBSTONES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
+    assert checkpoint.DELETES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
 
 
 def test_a_commits_own_deletes_are_short_beside_a_full_register() -> None:
@@ -71,27 +84,27 @@ def test_checkpoint_options_count_once_per_value() -> None:
 
 
 def test_the_register_keeps_the_highest_delete_of_a_key() -> None:
-    merged, dropped = tombstones.merge({"a": "9", "b": "100"}, {"a": "10", "b": "99"}, limit=10)
+    merged, dropped = deletes_register.merge({"a": "9", "b": "100"}, {"a": "10", "b": "99"}, limit=10)
     assert (merged, dropped) == ({"a": "10", "b": "100"}, 0)
 
 
 def test_the_register_drops_the_lowest_first() -> None:
-    merged, dropped = tombstones.merge({"a": "9", "b": "100"}, {"c": "20"}, limit=2)
+    merged, dropped = deletes_register.merge({"a": "9", "b": "100"}, {"c": "20"}, limit=2)
     assert (merged, dropped) == ({"b": "100", "c": "20"}, 1)
-    assert tombstones.merge({}, {"a": "1"}, limit=0) == ({}, 1)
+    assert deletes_register.merge({}, {"a": "1"}, limit=0) == ({}, 1)
 
 
 def test_ordering_values_compare_as_numbers_beyond_what_a_float_holds() -> None:
-    assert tombstones.merge({"a": str(2**60)}, {"a": str(2**60 + 1)}, limit=1)[0] == {"a": str(2**60 + 1)}
-    assert tombstones.merge({"a": "10.5"}, {"a": "9.75"}, limit=1)[0] == {"a": "10.5"}
-    assert tombstones.merge({"a": "1.0E10"}, {"a": "9"}, limit=1)[0] == {"a": "1.0E10"}
-    dates = tombstones.merge({"a": "2026-01-01"}, {"a": "2025-12-31"}, limit=1)[0]
+    assert deletes_register.merge({"a": str(2**60)}, {"a": str(2**60 + 1)}, limit=1)[0] == {"a": str(2**60 + 1)}
+    assert deletes_register.merge({"a": "10.5"}, {"a": "9.75"}, limit=1)[0] == {"a": "10.5"}
+    assert deletes_register.merge({"a": "1.0E10"}, {"a": "9"}, limit=1)[0] == {"a": "1.0E10"}
+    dates = deletes_register.merge({"a": "2026-01-01"}, {"a": "2025-12-31"}, limit=1)[0]
     assert dates == {"a": "2026-01-01"}
 
 
 def test_a_full_register_stays_small() -> None:
     register = {f'["{number}"]': str(26_694_864 + number * 512) for number in range(20_000)}
-    encoded = tombstones.encode(register)
-    assert tombstones.decode(encoded) == register
+    encoded = deletes_register.encode(register)
+    assert deletes_register.decode(encoded) == register
     assert len(encoded) < 200_000
-    assert tombstones.decode(None) == {}
+    assert deletes_register.decode(None) == {}

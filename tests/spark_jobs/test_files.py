@@ -12,10 +12,10 @@ import pytest
 from botocore.stub import Stubber
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.settings import FileSettings
+from spark_jobs.source_settings import FileSettings
+from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.json_files import FileBatch, JsonFiles, in_order, normalised_root
 from spark_jobs.sources.listing import LocalLister, S3Lister, is_bookkeeping
-from spark_jobs.sources.progress import FileProgress, SourceFile, read_progress
 
 TOPIC = "demo.datalake.cdc_events"
 
@@ -86,8 +86,8 @@ class Reader:
         batch = self.batch()
         return [] if batch is None else [f.name for f in batch.consumed]
 
-    def progress(self) -> FileProgress:
-        return read_progress(self.checkpoint, normalised_root("s3a://landing"))
+    def progress(self) -> FileCheckpoint:
+        return read_file_checkpoint(self.checkpoint, normalised_root("s3a://landing"))
 
 
 def test_files_of_the_checkpoints_time_are_not_skipped() -> None:
@@ -227,10 +227,10 @@ def test_one_page_or_another_layout_is_always_listed_whole() -> None:
 
 
 def test_another_root_starts_over_and_a_hoodie_streamer_checkpoint_is_a_time() -> None:
-    progress = FileProgress("landing").after([file("a")], [], remembered=10, ceiling_ms=0)
-    assert read_progress(progress.to_text(), "landing") == progress
-    assert read_progress(progress.to_text(), "elsewhere") == FileProgress("elsewhere")
-    by_time = read_progress("1000", "landing")
+    progress = FileCheckpoint("landing").after([file("a")], [], remembered=10, ceiling_ms=0)
+    assert read_file_checkpoint(progress.to_text(), "landing") == progress
+    assert read_file_checkpoint(progress.to_text(), "elsewhere") == FileCheckpoint("elsewhere")
+    by_time = read_file_checkpoint("1000", "landing")
     assert [by_time.is_new(file("x", changed)) for changed in (999, 1000, 1001)] == [False, True, True]
 
 
@@ -253,12 +253,12 @@ def test_a_missing_root_is_said_once_by_a_job_that_waits_and_ends_one_that_does_
 @pytest.mark.parametrize("text", ["topic,0:5", "{}", '{"version": 1}', "", '{"version": 9}'])
 def test_another_sources_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="checkpoint"):
-        read_progress(text, "landing")
+        read_file_checkpoint(text, "landing")
 
 
 def test_progress_of_many_files_stays_small() -> None:
     files = [ordered(number, 1_795_216_992_726 + number * 977) for number in range(5000)]
-    text = FileProgress("landing").after(files, [], remembered=5000, ceiling_ms=0).to_text()
+    text = FileCheckpoint("landing").after(files, [], remembered=5000, ceiling_ms=0).to_text()
     assert len(text) < 90_000
 
 

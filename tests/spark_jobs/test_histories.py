@@ -124,7 +124,7 @@ def _job(lake: Lake, job: Ingest | None, history: History, batch: int) -> Ingest
 def _run(spark: SparkSession, history: History, table_type: str, extra: dict[str, str], folder: Path) -> None:
     arguments = ["--table-type", table_type, *(["--source-limit", "1"] if history.file_by_file else [])]
     limits = {
-        "hoodie.streamer.tombstones.max.keys": str(REMEMBERED),
+        "hoodie.streamer.deletes.max.keys": str(REMEMBERED),
         "hoodie.streamer.schema.max.new.columns": str(NEW_COLUMNS),
         "hoodie.compact.inline.max.delta.commits": "3",
         "hoodie.streamer.source.dfs.sweep.interval.seconds": "0",

@@ -15,8 +15,8 @@ from tests.spark_jobs.conftest import Lake, captured, event
 pytestmark = pytest.mark.integration
 
 
-def test_order_and_deletes_in_one_batch_and_across_batches(lake: Lake) -> None:
-    first = lake.run(
+def test_of_a_batchs_events_the_newest_of_each_key_wins(lake: Lake) -> None:
+    report = lake.run(
         event(1, 10, "c", customer_id="FIRST"),
         event(1, 40, customer_id="NEWEST"),
         event(1, 20, customer_id="OLDER"),
@@ -26,24 +26,26 @@ def test_order_and_deletes_in_one_batch_and_across_batches(lake: Lake) -> None:
         event(4, 60, "c"),
         event(4, 61, "d"),
     )
-    assert (first.files, first.events, first.quarantined, first.missing_offsets) == (1, 8, 0, 0)
-    assert first.upserts == 3
-    rows = lake.rows()
-    assert {key: row["customer_id"] for key, row in rows.items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
+    assert (report.files, report.events, report.quarantined, report.missing_offsets) == (1, 8, 0, 0)
+    assert report.upserts == 3
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL", 3: "VINET"}
 
+
+def test_an_older_event_of_a_later_batch_changes_nothing(lake: Lake) -> None:
+    lake.run(event(1, 40, customer_id="NEWEST"), event(2, 30, "c", customer_id="A"), event(3, 50, "c"))
     # Debezium sends again what it had sent; an older event comes late; a row is deleted.
-    second = lake.run(
-        event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(3, 70, "d"), event(4, 60, "c")
-    )
-    assert second.deletes == 1
-    assert (second.upserts, second.folded) == (0, 3)  # two older than their row, one than its remembered delete
-    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "EQUAL"}
+    report = lake.run(event(1, 10, "c", customer_id="FIRST"), event(2, 29, customer_id="OLD"), event(3, 70, "d"))
+    assert (report.upserts, report.deletes, report.folded) == (0, 1, 2)
+    assert {key: row["customer_id"] for key, row in lake.rows().items()} == {1: "NEWEST", 2: "A"}
 
-    # After the delete is committed, an older event must not bring the row back; a newer insert must.
-    lake.run(event(3, 50, "c"), event(4, 59), event(1, 40, customer_id="NEWEST"))
-    assert lake.lsns() == {1: 40, 2: 30}
+
+def test_a_deleted_row_comes_back_by_a_newer_event_only(lake: Lake) -> None:
+    lake.run(event(3, 50, "c"), event(4, 60, "c"), event(4, 61, "d"))
+    assert lake.run(event(3, 70, "d"), event(4, 60, "c")).folded == 1  # older than its remembered delete
+    assert lake.run(event(3, 50, "c"), event(4, 59), event(1, 40)).upserts == 1
+    assert lake.lsns() == {1: 40}
     lake.run(event(3, 80, "c"))
-    assert lake.lsns() == {1: 40, 2: 30, 3: 80}
+    assert lake.lsns() == {1: 40, 3: 80}
 
 
 def test_real_events_end_as_the_newest_row(lake: Lake) -> None:
@@ -164,7 +166,7 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
 @pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
 def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
     lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
-    lake.extra = {"hoodie.streamer.tombstones.max.keys": "1"}
+    lake.extra = {"hoodie.streamer.deletes.max.keys": "1"}
     lake.run(event(1, 15, "c"), event(2, 10, "c"), event(2, 20, "d"), event(3, 40, "c"))
     lake.run(event(2, 30, "c"), event(4, 60, "d"))  # and the register has forgotten the delete of 2
     late = lake.run(event(1, 3, "d"), event(2, 20, "d"), event(3, 50, "d"), event(5, 1, "d"))
@@ -345,48 +347,71 @@ def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lak
     assert existing.lsns() == {1: 10}
 
 
-def test_both_layouts_and_odd_names_are_read_and_bookkeeping_is_not(lake: Lake) -> None:
+def test_names_that_are_patterns_or_encoded_are_names(lake: Lake) -> None:
     lake.land(event(1, 10, "c"), name="customer_id=[missing]/order_id=1/demo(0_000000000001).json")
     lake.land(event(2, 10, "c"), name="customer_id=a b%41é{x}/order_id=2/demo(0_000000000002).json")
     lake.land(event(3, 10, "c"), "{", name="what*?/z.json")
+    report = lake.run()
+    assert sorted(lake.rows()) == [1, 2, 3]
+    assert (report.files, report.quarantined) == (3, 1)
+    assert lake.quarantined()[0]["origin"] == "what*?/z.json"
+
+
+def test_bookkeeping_in_the_landing_folder_is_no_event(lake: Lake) -> None:
     lake.land(event(4, 10, "c"), name=".indexes/topic/0/lock.json")
     lake.land(event(5, 10, "c"), name="topic/.temp-upload/x.json")
     lake.land(event(6, 10, "c"), name="topic/_SUCCESS")
     lake.land(name="topic/empty.json")
-    # Of equal events the one of the later offset wins, wherever its folder sorts.
+    lake.land(event(7, 10, "c"), name="topic/0/000000000001_1_2.json")
+    assert lake.run().files == 2
+    assert sorted(lake.rows()) == [7]
+
+
+def test_of_equal_events_the_one_of_the_later_offset_wins_wherever_its_folder_sorts(lake: Lake) -> None:
     lake.land(event(7, 10, customer_id="LATER"), name="customer_id=A/order_id=7/demo(0_000000000009).json")
     lake.land(event(7, 10, customer_id="EARLIER"), name="customer_id=Z/order_id=7/demo(0_000000000005).json")
-    report = lake.run()
-    assert sorted(lake.rows()) == [1, 2, 3, 7]
+    assert lake.run().files == 2
     assert lake.rows()[7]["customer_id"] == "LATER"
-    assert (report.files, report.quarantined) == (6, 1)
-    assert lake.quarantined()[0]["origin"] == "what*?/z.json"
 
 
-def test_progress_late_files_gaps_and_limits(lake: Lake) -> None:
-    lake.extra = {"hoodie.streamer.source.dfs.sweep.interval.seconds": "0"}
-    job = lake.job()
+def test_offsets_that_no_file_has_are_counted(lake: Lake) -> None:
     first = lake.land(event(1, 10, "c"))
+    job = lake.job()
     assert job.run_batch() is not None
-    assert job.run_batch() is None
     lake.next_offset += 3  # three offsets that never land
     lake.land(event(2, 20, "c"))
     gap = job.run_batch()
     assert gap is not None
     assert gap.missing_offsets == 3
     assert f"3 offsets of {first.parent.relative_to(lake.landing)} are in no file" in lake.log
-    late = lake.land(event(3, 30, "c"), name=f"{first.parent.relative_to(lake.landing)}/000000000002_1_2.json")
+
+
+def test_a_file_that_comes_late_or_again_is_read(lake: Lake) -> None:
+    lake.extra = {"hoodie.streamer.source.dfs.sweep.interval.seconds": "0"}
+    first = lake.land(event(1, 10, "c"), event(2, 20, "c"), event(2, 21))
+    job = lake.job()
+    assert job.run_batch() is not None
+    assert job.run_batch() is None
+    late = lake.land(event(3, 30, "c"), name=f"{first.parent.relative_to(lake.landing)}/000000000001_1_2.json")
     report = job.run_batch()
     assert report is not None
     assert (report.late_files, report.missing_offsets) == (1, 0)
     late.write_text(json.dumps(event(3, 31, "c")) + "\n" + json.dumps(event(4, 31, "c")) + "\n")
     assert job.run_batch() is not None
-    assert lake.lsns() == {1: 10, 2: 20, 3: 31, 4: 31}
-    lake.land(name="empty.json")  # an object without a byte makes no commit, and is never in the way
+    assert lake.lsns() == {1: 10, 2: 21, 3: 31, 4: 31}
+
+
+def test_an_object_without_a_byte_makes_no_commit(lake: Lake) -> None:
+    lake.land(event(1, 10, "c"))
+    job = lake.job()
+    assert job.run_batch() is not None
+    lake.land(name="empty.json")
     before = lake.commits()
     assert job.run_batch() is None
     assert lake.commits() == before
-    # One file at a time, since each is larger than the limit.
+
+
+def test_a_commit_takes_one_file_where_each_is_larger_than_the_limit(lake: Lake) -> None:
     lake.arguments = ("--source-limit", "10")
     lake.land(event(5, 40, "c"))
     lake.land(event(5, 50))

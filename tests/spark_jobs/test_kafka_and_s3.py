@@ -22,7 +22,7 @@ from plugins.topics import PlannedTopic
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.settings import KafkaSettings
+from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources.json_kafka import JsonKafka, limited, read_offsets, write_offsets
 from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
 from tests.spark_jobs.conftest import Lake, as_lines, event

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,9 +16,8 @@ from pyspark.sql import SparkSession
 from local.platform.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
-from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.outages import LINE_S, Patience, is_outage, patiently
+from spark_jobs.outages import is_outage
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.test_streamer import Job
 
@@ -109,50 +107,6 @@ def test_the_jvms_clients_without_a_server_are_outages(spark: SparkSession, clos
         with pytest.raises(Exception, match=r".") as raised:
             do()
         assert is_outage(raised.value) == outage, number
-
-
-def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
-    stop, log, now = threading.Event(), list[str](), 0.0
-    pauses: list[float] = []
-
-    def wait(seconds: float | None = None) -> bool:
-        nonlocal now
-        pauses.append(seconds or 0)
-        now += seconds or 0
-        return False
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stop, "wait", wait)
-        patience = Patience(stop=stop, longest_seconds=30, log=log.append, clock=lambda: now)
-        while now < 3 * LINE_S:
-            patience.wait(ConnectionRefusedError("refused"))
-        patience.over()
-    assert pauses[:7] == [1, 2, 4, 8, 16, 30, 30]
-    assert len(log) == 5 + 2 + 1
-    assert log[4] == "attempt 5 failed for 15 s, again in 16 s: ConnectionRefusedError: refused"
-    assert log[-1].startswith("works again, after ")
-    patience.over()
-    assert len(log) == 8
-
-
-def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> None:
-    stop, log = threading.Event(), list[str]()
-    patience = Patience(stop=stop, longest_seconds=0.001, log=log.append)
-    outcomes: list[Exception | str] = [ConnectionRefusedError("refused"), TimeoutError(), "read"]
-
-    def do() -> str:
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    assert patiently(do, patience=patience, stop=stop) == "read"
-    for mistake in (JobError("no such file"), ValueError("unexpected")):
-        outcomes.append(mistake)
-        with pytest.raises(type(mistake)):
-            patiently(do, patience=patience, stop=stop)
-    stop.set()
-    assert patiently(do, patience=patience, stop=stop) is None
 
 
 class Storage:

@@ -28,12 +28,27 @@ def test_parse(text: str, pairs: list[tuple[str, str]]) -> None:
     assert properties.parse(text) == pairs
 
 
-def test_old_and_new_names_are_the_same_and_overrides_win() -> None:
-    combined = properties.combine(
-        [("hoodie.deltastreamer.source.dfs.root", "s3://a"), ("x", "1"), ("x", "2")],
-        [("hoodie.streamer.source.dfs.root", "s3://b")],
-    )
-    assert combined == {"hoodie.streamer.source.dfs.root": "s3://b", "x": "2"}
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("hoodie.deltastreamer.source.dfs.root", "hoodie.streamer.source.dfs.root"),
+        ("hoodie.streamer.tombstones.max.keys", "hoodie.streamer.deletes.max.keys"),
+        ("hoodie.deltastreamer.tombstones.max.keys", "hoodie.streamer.deletes.max.keys"),
+    ],
+)
+def test_an_older_name_is_the_newer_one(old: str, new: str) -> None:
+    assert properties.combine([(old, "1")], []) == {new: "1"}
+
+
+def test_overrides_win() -> None:
+    root = "hoodie.deltastreamer.source.dfs.root"
+    assert properties.combine([(root, "a")], [("hoodie.streamer.source.dfs.root", "b")]) == {
+        "hoodie.streamer.source.dfs.root": "b"
+    }
+
+
+def test_of_two_entries_in_a_file_the_later_wins() -> None:
+    assert properties.combine([("x", "1"), ("x", "2")], []) == {"x": "2"}
 
 
 def test_one_key_under_both_names_must_agree() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from spark_jobs import keys, options, properties, settings
 from spark_jobs.errors import SettingsError
-from spark_jobs.settings import FileSettings, KafkaSettings, Settings
+from spark_jobs.settings import Settings
+from spark_jobs.source_settings import FileSettings, KafkaSettings
 from tests.spark_jobs.conftest import CONF
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE, NEEDED
 
@@ -74,7 +75,7 @@ def test_defaults() -> None:
     decided, warnings = decide()
     assert warnings == []
     assert decided.quarantine_path == "s3://lake/_quarantine/t"
-    assert (decided.quarantine_limit, decided.tombstones_limit, decided.poll_seconds) == (1000, 20000, 1.0)
+    assert (decided.quarantine_limit, decided.deletes_limit, decided.poll_seconds) == (1000, 20000, 1.0)
     assert decided.table.key_generator.endswith("NonpartitionedKeyGenerator")
     assert decided.sync is None
     assert isinstance(decided.source, FileSettings)

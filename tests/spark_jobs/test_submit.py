@@ -11,6 +11,7 @@ import pytest
 
 from local.platform.pipeline import job_arguments
 from spark_jobs import archive, keys, libraries, options, properties, settings
+from spark_jobs.source_settings import FileSettings
 from spark_jobs.submit import TableJob, YarnSubmission, yarn_command
 from spark_jobs.submit import job_arguments as arguments_of
 from tests.spark_jobs.conftest import ROOT
@@ -36,7 +37,7 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     warnings: list[str] = []
     overrides = properties.parse_overrides(given.hoodie_conf)
     decided = settings.decide(given, properties.combine(file, overrides), warnings.append)
-    assert isinstance(decided.source, settings.FileSettings)
+    assert isinstance(decided.source, FileSettings)
     assert decided.source.root == "s3://landing/cdc-events"
     assert decided.table.table_type == table_type
     assert (decided.stop_file, decided.metrics_namespace) == ("s3://artefacts/stop/1", "dev")

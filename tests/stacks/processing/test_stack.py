@@ -11,6 +11,7 @@ import pytest
 
 from settings.load import load
 from spark_jobs import keys, options, properties, settings
+from spark_jobs.source_settings import FileSettings
 from stacks.gate import plain_text, request_of
 from stacks.handlers import emr_step
 from stacks.processing import job_assets
@@ -249,7 +250,7 @@ def test_each_table_has_a_step_that_its_job_understands(dev: Synthesized, prod: 
     for table in wanted.tables:
         arguments = found[f"{wanted.prefix}-{table.name}"]["arguments"]
         decided = _decided(arguments, table.properties)
-        assert isinstance(decided.source, settings.FileSettings)
+        assert isinstance(decided.source, FileSettings)
         assert decided.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
         assert decided.table.base_path == f"s3://{wanted.bucket_name('lake')}/{table.path}"
         assert (decided.table.database, decided.table.name) == (wanted.lake.database, table.name)

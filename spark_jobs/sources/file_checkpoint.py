@@ -56,7 +56,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True)
-class FileProgress:
+class FileCheckpoint:
     """What has been consumed under `root`; immutable, `after` gives the progress with more files consumed."""
 
     root: str
@@ -89,7 +89,7 @@ class FileProgress:
         *,
         remembered: int,
         ceiling_ms: int,
-    ) -> "FileProgress":
+    ) -> "FileCheckpoint":
         """Return the progress with `consumed` added while the files `waiting` are listed but not consumed.
 
         `ceiling_ms` is the last full listing's `ceiling`.
@@ -103,7 +103,7 @@ class FileProgress:
             oldest_kept = times[max(remembered, 1) - 1]
             horizon = max(horizon, min([oldest_kept, ceiling_ms, *(file.changed_ms for file in waiting)]))
             memory = {digest: changed for digest, changed in memory.items() if changed >= horizon}
-        return FileProgress(self.root, horizon, memory, self._watermarks_after(consumed, waiting))
+        return FileCheckpoint(self.root, horizon, memory, self._watermarks_after(consumed, waiting))
 
     def _watermarks_after(self, consumed: list[SourceFile], waiting: list[SourceFile]) -> dict[str, str]:
         first_waiting: dict[str, str] = {}
@@ -151,28 +151,28 @@ class FileProgress:
         return json.dumps(document, separators=(",", ":"))
 
 
-def read_progress(text: str | None, root: str) -> FileProgress:
+def read_file_checkpoint(text: str | None, root: str) -> FileCheckpoint:
     """Return the progress that a checkpoint says; all is new under another root.
 
     A plain number, HoodieStreamer's own checkpoint, is a modification time in ms: files of that time or later are new.
     Raises SettingsError for anything else.
     """
     if text is None:
-        return FileProgress(root)
+        return FileCheckpoint(root)
     if text.isdecimal():
-        return FileProgress(root, horizon_ms=int(text))
+        return FileCheckpoint(root, horizon_ms=int(text))
     try:
         document = json.loads(text)
         if document["version"] != _VERSION:
             raise SettingsError(f"checkpoint of version {document['version']}: this job knows version {_VERSION} only")
         if document["root"] != root:
-            return FileProgress(root)
+            return FileCheckpoint(root)
         packed = zlib.decompress(base64.b64decode(document["memory"]))
         count = len(packed) // (8 + _DIGEST_BYTES)
         times = struct.unpack(f">{count}Q", packed[: count * 8])
         digests = [packed[start : start + _DIGEST_BYTES] for start in range(count * 8, len(packed), _DIGEST_BYTES)]
         memory = dict(zip(digests, times, strict=True))
-        return FileProgress(root, document["horizon_ms"], memory, document["watermarks"])
+        return FileCheckpoint(root, document["horizon_ms"], memory, document["watermarks"])
     except (ValueError, KeyError, TypeError, zlib.error, struct.error) as error:
         raise SettingsError(
             f"checkpoint {text[:60]!r} isn't one of JSON files: start with --checkpoint <ms> or --ignore-checkpoint"

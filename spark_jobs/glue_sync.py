@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from spark_jobs import keys, partitions
 from spark_jobs.errors import first_line
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.settings import SyncSettings, TableSettings
 from spark_jobs.table import Commit
+from spark_jobs.table_settings import SyncSettings, TableSettings
 
 Log = Callable[[str], None]
 _RETRY_SECONDS = 30.0
@@ -23,7 +23,7 @@ _MULTI_PART = f"{_EXTRACTORS}MultiPartKeysValueExtractor"
 _ATHENA = "athena_enable_native_hudi_connector_implementation"
 
 
-class Catalogue:
+class GlueSync:
     """Decides when a sync is due and runs it in a thread of its own, so that a slow Glue holds nothing up.
 
     A sync is pending from the start (the last run may have ended before its own), after each commit with a new schema
@@ -63,7 +63,7 @@ class Catalogue:
         if not self._finished() or not self._pending or self._clock() < self._not_before:
             return
         self._pending = False
-        self._thread = threading.Thread(target=self._run, name="catalogue-sync", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="glue-sync", daemon=True)
         self._thread.start()
 
     def finish(self) -> None:

@@ -19,14 +19,14 @@ def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
     return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, F.to_json(F.array(*values)))
 
 
-def without_deleted_before(events: DataFrame, tombstones: DataFrame, *, ordering: str) -> DataFrame:
+def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:
     """Drop the events, deletes too, that aren't newer than the remembered delete of their key.
 
-    `tombstones` has KEY and `deleted_at`, the delete's ordering value as text.
+    `deletes` has KEY and `deleted_at`, the delete's ordering value as text.
     """
     value = F.col(f"row.{ordering}")
     ordering_type = events.select(value.alias("value")).schema["value"].dataType
-    joined = events.join(F.broadcast(tombstones), KEY, "left")
+    joined = events.join(F.broadcast(deletes), KEY, "left")
     older = value <= F.col("deleted_at").cast(ordering_type)
     return joined.filter(~F.coalesce(older, F.lit(False))).drop("deleted_at")
 

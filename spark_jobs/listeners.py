@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from spark_jobs.catalogue import Catalogue
+from spark_jobs.glue_sync import GlueSync
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.ingest import Ingest
 from spark_jobs.metrics import Metrics
@@ -11,12 +11,12 @@ from spark_jobs.stop_file import StopFile
 
 
 @dataclass(frozen=True, kw_only=True)
-class Companions:
+class Listeners:
     """Tells each of them, where the settings want it, what the loop has just done."""
 
     hadoop: Hadoop
     ingest: Ingest
-    catalogue: Catalogue | None
+    glue_sync: GlueSync | None
     metrics: Metrics | None
     stop_file: StopFile | None
 
@@ -32,8 +32,8 @@ class Companions:
         print(report.line(), flush=True)
         if self.metrics:
             self.metrics.committed(report)
-        if self.catalogue and self.ingest.last_commit:
-            self.catalogue.committed(self.ingest.last_commit)
+        if self.glue_sync and self.ingest.last_commit:
+            self.glue_sync.committed(self.ingest.last_commit)
         if self.stop_file:
             self.stop_file.look()
 
@@ -42,8 +42,8 @@ class Companions:
         self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
         if self.metrics:
             self.metrics.idle()
-        if self.catalogue:
-            self.catalogue.run_if_due()
+        if self.glue_sync:
+            self.glue_sync.run_if_due()
         if self.stop_file:
             self.stop_file.look()
 
@@ -56,7 +56,7 @@ class Companions:
 
     def finish(self) -> None:
         """Let each finish what it has begun."""
-        if self.catalogue:
-            self.catalogue.finish()
+        if self.glue_sync:
+            self.glue_sync.finish()
         if self.metrics:
             self.metrics.finish()

@@ -5,9 +5,9 @@ import threading
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.catalogue import Catalogue, sync_to_glue
-from spark_jobs.settings import SyncSettings
+from spark_jobs.glue_sync import GlueSync, sync_to_glue
 from spark_jobs.table import Commit
+from spark_jobs.table_settings import SyncSettings
 from tests.spark_jobs.conftest import Lake, event, glue_table
 
 SETTINGS = SyncSettings(
@@ -33,7 +33,7 @@ class Glue:
         self.log: list[str] = []
         self.release = threading.Event()
         self.release.set()
-        self.catalogue = Catalogue(SETTINGS, sync=self.sync, log=self.log.append, clock=lambda: self.now)
+        self.glue_sync = GlueSync(SETTINGS, sync=self.sync, log=self.log.append, clock=lambda: self.now)
 
     def sync(self) -> bool:
         self.release.wait(10)
@@ -45,17 +45,17 @@ class Glue:
     def at(self, now: float) -> int:
         """Syncs done when the loop has looked at this time."""
         self.now = now
-        self.catalogue.run_if_due()
+        self.glue_sync.run_if_due()
         self.settle()
         return self.syncs
 
     def settle(self) -> None:
         for thread in threading.enumerate():
-            if thread.name == "catalogue-sync":
+            if thread.name == "glue-sync":
                 thread.join(10)
-        before = self.catalogue._pending
-        self.catalogue._finished()
-        assert self.catalogue._pending or not before or self.syncs
+        before = self.glue_sync._pending
+        self.glue_sync._finished()
+        assert self.glue_sync._pending or not before or self.syncs
 
 
 def test_each_start_syncs_once() -> None:
@@ -73,7 +73,7 @@ def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
         (40, 3, commit("b", "p=1", "p=2")),
     ]:
         glue.now = now
-        glue.catalogue.committed(made)
+        glue.glue_sync.committed(made)
         glue.settle()
         assert glue.syncs == done, now
 
@@ -82,7 +82,7 @@ def test_syncs_follow_the_rounds_and_none_is_forgotten() -> None:
     glue = Glue()
     assert glue.at(0) == 1
     glue.now = 1
-    glue.catalogue.committed(commit("b"))
+    glue.glue_sync.committed(commit("b"))
     assert [glue.at(1), glue.at(2), glue.at(60)] == [2, 2, 2]
 
 
@@ -99,8 +99,8 @@ def test_a_failed_sync_is_tried_again_until_it_succeeds() -> None:
 def test_a_slow_sync_holds_nothing_up_and_a_commit_meanwhile_counts() -> None:
     glue = Glue()
     glue.release.clear()
-    glue.catalogue.run_if_due()
-    glue.catalogue.committed(commit("b"))  # returns although the first sync hangs
+    glue.glue_sync.run_if_due()
+    glue.glue_sync.committed(commit("b"))  # returns although the first sync hangs
     assert glue.syncs == 0
     glue.release.set()
     glue.settle()
@@ -111,13 +111,13 @@ def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
     glue = Glue()
     glue.at(0)
     glue.now = 1
-    glue.catalogue.committed(commit("b"))
-    glue.catalogue.finish()
+    glue.glue_sync.committed(commit("b"))
+    glue.glue_sync.finish()
     assert glue.syncs == 2
     glue.error = OSError("down")
-    glue.catalogue.committed(commit("c"))
+    glue.glue_sync.committed(commit("c"))
     glue.settle()
-    glue.catalogue.finish()
+    glue.glue_sync.finish()
     assert glue.syncs == 4
     assert [line.partition(",")[0] for line in glue.log[-2:]] == ["catalogue sync failed"] * 2
 

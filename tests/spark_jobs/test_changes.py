@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs import fold
+from spark_jobs import changes
 
 pytestmark = pytest.mark.integration
 
 UNAVAILABLE = "__debezium_unavailable_value"
-KEY = f"`{fold.KEY}` string"
-STORED = f"{KEY}, `{fold.STORED_AT}` long"
+KEY = f"`{changes.KEY}` string"
+STORED = f"{KEY}, `{changes.STORED_AT}` long"
 EVENTS = (
     f"{KEY}, row struct<lsn:long,t:string>, deleted boolean, placeholders array<string>, tie int, block int, number int"
 )
@@ -47,12 +47,12 @@ CASES: dict[
 
 
 def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: SparkSession) -> None:
-    changes = [(case, lsn, text) for case, (_, batch, _, _) in CASES.items() for lsn, text in batch]
+    made = [(case, lsn, text) for case, (_, batch, _, _) in CASES.items() for lsn, text in batch]
     stored = [(case, *row) for case, (row, _, _, _) in CASES.items() if row]
     rows = spark.createDataFrame(stored, f"{STORED}, t string")
-    restored, lacking = fold.restore_placeholders(_events(spark, *changes), rows, ["t"], ordering="lsn")
-    newest = {row[fold.KEY]: tuple(row["row"]) for row in fold.keep_newest(restored, ordering="lsn").collect()}
-    set_aside = [(row[fold.KEY], row["row"]["lsn"]) for row in lacking.collect()]
+    restored, lacking = changes.restore_placeholders(_events(spark, *made), rows, ["t"], ordering="lsn")
+    newest = {row[changes.KEY]: tuple(row["row"]) for row in changes.keep_newest(restored, ordering="lsn").collect()}
+    set_aside = [(row[changes.KEY], row["row"]["lsn"]) for row in lacking.collect()]
     # What is older than the stored row has no place in this table: Hudi drops it.
     assert newest == {case: expected for case, (_, _, expected, _) in CASES.items() if expected}
     assert sorted(set_aside) == sorted((case, lsn) for case, (*_, aside) in CASES.items() for lsn in aside)
@@ -60,13 +60,13 @@ def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: 
 
 def test_without_a_table_only_the_batch_is_asked(spark: SparkSession) -> None:
     events = _events(spark, ("a", 10, "x"), ("a", 20, UNAVAILABLE), ("b", 10, UNAVAILABLE))
-    restored, lacking = fold.restore_placeholders(events, None, ["t"], ordering="lsn")
+    restored, lacking = changes.restore_placeholders(events, None, ["t"], ordering="lsn")
     assert {tuple(row["row"]) for row in restored.collect()} == {(10, "x"), (20, "x")}
-    assert [row[fold.KEY] for row in lacking.collect()] == ["b"]
+    assert [row[changes.KEY] for row in lacking.collect()] == ["b"]
 
 
 def test_deletes_of_newer_or_absent_rows_do_nothing(spark: SparkSession) -> None:
     events = _events(spark, ("older", 5, "gone"), ("absent", 5, "gone"), ("equal", 5, "gone"), ("row", 1, "x"))
     stored = spark.createDataFrame([("older", 6), ("equal", 5), ("row", 9)], STORED)
-    found = fold.without_idle_deletes(events, stored, ordering="lsn")
-    assert {row[fold.KEY] for row in found.collect()} == {"equal", "row"}
+    found = changes.without_idle_deletes(events, stored, ordering="lsn")
+    assert {row[changes.KEY] for row in found.collect()} == {"equal", "row"}

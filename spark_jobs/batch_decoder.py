@@ -1,0 +1,130 @@
+"""Decodes batches by the table's columns, to which the fields that events bring are added."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from spark_jobs import keys, partitions
+from spark_jobs.decode import Decoder
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.evolution import infer_columns, new_names
+from spark_jobs.schema import Column, extend, with_decimal_ordering
+from spark_jobs.settings import Settings
+from spark_jobs.sources import Batch
+from spark_jobs.summary import Summary, summarise
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DecodedBatch:
+    """A decoded batch, cached, with the counts of its first pass."""
+
+    events: DataFrame
+    summary: Summary
+
+
+class BatchDecoder:
+    """Knows the table's columns: those that the schema file declares, and those that came with events."""
+
+    def __init__(
+        self, spark: SparkSession, settings: Settings, given: Sequence[Column], *, encoded: bool, log: Log
+    ) -> None:
+        """`given` are the schema file's columns, `encoded` says whether partition values are.
+
+        Raises SettingsError where the schema file lacks a field that the settings name.
+        """
+        self._spark = spark
+        self._settings = settings
+        self._given = tuple(given)
+        self._declared = with_decimal_ordering(given, settings.table.ordering_field)
+        self._log = log
+        self._check_fields()
+        self._use(self._declared, encoded=encoded)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The table's columns after the batch that was decoded last."""
+        return self._columns
+
+    def use_table(self, stored: T.StructType | None, *, encoded: bool) -> None:
+        """Decode by the columns of the table as it is stored; None when it has none yet."""
+        columns = self._declared if stored is None else extend(self._declare(stored), stored)
+        if columns != self._columns or encoded != self._encoded:
+            self._use(columns, encoded=encoded)
+
+    def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
+        """Decode a batch; returns it without what turned out to be unreadable in itself."""
+        while True:
+            try:
+                return batch, self._decode(batch)
+            except (JobError, Py4JNetworkError):
+                raise
+            except Exception:
+                readable = batch.without_unreadable()
+                if readable is None:
+                    raise
+                batch = readable
+
+    def _check_fields(self) -> None:
+        known = {column.name for column in self._declared}
+        table = self._settings.table
+        for name in (*table.key_fields, table.ordering_field, *table.partition_fields):
+            if name not in known:
+                raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
+
+    def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
+        """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
+        ordering = self._settings.table.ordering_field
+        if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
+            self._declared = self._given
+        return self._declared
+
+    def _required(self) -> tuple[str, ...]:
+        table = self._settings.table
+        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
+
+    def _decode(self, batch: Batch) -> DecodedBatch:
+        """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
+        lines = batch.lines()
+        decoded = self._decoded(lines, self._decoder)
+        unknown = decoded.summary.unknown
+        if not unknown:
+            return decoded
+        names = new_names([column.name for column in self._columns], unknown, room=self._room())
+        if names:
+            added = infer_columns(self._spark, decoded.events, names)
+            self._use(extend(self._columns, added), encoded=self._encoded)
+            for field in added.fields:
+                kind = field.dataType.simpleString()
+                self._log(f"new column {field.name} {kind}, from the events; older rows have null")
+        decoded.events.unpersist()
+        return self._decoded(lines, self._new_decoder(growing=False))
+
+    def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
+        events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
+        has_source_time = any(column.name == "__source_ts_ms" for column in self._columns)
+        return DecodedBatch(events, summarise(events, ordering=ordering, has_source_time=has_source_time))
+
+    def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
+        self._columns = columns
+        self._encoded = encoded
+        self._decoder = self._new_decoder(growing=self._room() > 0)
+
+    def _new_decoder(self, *, growing: bool) -> Decoder:
+        table = self._settings.table
+        unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
+        return Decoder(
+            self._columns,
+            required=self._required(),
+            unplaceable=unplaceable if table.partition_fields else None,
+            refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
+        )
+
+    def _room(self) -> int:
+        """Return how many columns may be added to those that the schema file declares."""
+        return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)

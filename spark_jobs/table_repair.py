@@ -1,0 +1,84 @@
+"""Mends what a crash, or two jobs at once, have left of a table that Hudi can't get over by itself."""
+
+import json
+import re
+from collections.abc import Callable, Collection
+from itertools import islice
+from typing import Any
+
+from spark_jobs import buckets, checkpoint
+from spark_jobs.errors import JobError
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.timeline import Timeline
+
+# Two jobs that cross leave one commit too many, or a few.
+_MOST_TAKEN_BACK = 5
+_COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
+
+
+def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
+    """Remove what a crash has left half written and Hudi can't get over; returns what that was.
+
+    `path` is the table's. Only a local disk shows half a file: S3 has an object whole or not at all, and HDFS renames
+    it into place.
+    """
+    timeline = f"{path}/.hoodie"
+    if "://" in path and not path.startswith("file://"):
+        return []
+    sizes = hadoop.sizes_in(timeline)
+    if sizes and not any(name[:1].isdigit() for name in sizes) and not _is_created(hadoop, timeline, sizes):
+        # No instant yet: this table has never held a row.
+        hadoop.delete(timeline)
+        return [timeline]
+    # A completed instant that can't be read isn't completed: without its last file Hudi rolls it back.
+    completed = sorted(name for name in sizes if _COMPLETED.fullmatch(name))
+    torn = [name for name in completed if not sizes[name]]
+    commits = [name for name in completed if name.endswith("commit") and name not in torn]
+    if commits and not _is_json(hadoop.read_text(f"{timeline}/{commits[-1]}")):
+        torn.append(commits[-1])
+    for name in torn:
+        hadoop.delete(f"{timeline}/{name}")
+    return [f"{timeline}/{name}" for name in torn]
+
+
+def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, roll_back: Callable[[str], None]) -> list[str]:
+    """Take back the newest commits, by `roll_back`, until no bucket of the table at `path` has two file groups.
+
+    Returns what was done, a line each. Raises JobError when taking back the newest commits doesn't help.
+    """
+    done: list[str] = []
+    while broken := _doubled_buckets(timeline, jvm):
+        newest = next(timeline.instants(timeline.meta_client().getActiveTimeline()), None)
+        if newest is None or len(done) == _MOST_TAKEN_BACK or not _is_commit(newest[1]):
+            raise JobError(
+                f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
+                "--target-base-path with --ignore-checkpoint and load the table anew"
+            )
+        roll_back(newest[0])
+        done.append(f"took back commit {newest[0]}: two jobs had written bucket {broken[0]}; its events come again")
+    return done
+
+
+def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
+    client = timeline.meta_client()
+    newest = [json.loads(details) for _, details in islice(timeline.instants(client.getActiveTimeline()), 2)]
+    written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
+    return buckets.doubled(jvm, client, sorted(written))
+
+
+def _is_created(hadoop: Hadoop, timeline: str, names: Collection[str]) -> bool:
+    properties = "hoodie.properties"
+    return properties in names and "checksum" in hadoop.read_text(f"{timeline}/{properties}")
+
+
+def _is_commit(details: bytes) -> bool:
+    """Tell whether an instant wrote events, and no compaction or clustering did."""
+    return checkpoint.SOURCE_KEY in (json.loads(details).get("extraMetadata") or {})
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

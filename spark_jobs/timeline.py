@@ -1,0 +1,102 @@
+"""What a Hudi table's timeline says. Works with Hudi 0.15 and 1.0 on table version 6."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.sql import types as T
+
+from spark_jobs import checkpoint
+from spark_jobs.errors import SettingsError
+from spark_jobs.hadoop import Hadoop
+
+# Athena reads up to this table version; Hudi 1.x would write a newer one.
+TABLE_VERSION = 6
+
+
+class Timeline:
+    """The timeline of the table at `path`, which may not exist yet; each answer is read anew."""
+
+    def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
+        """`look_anew` is called before each look at the table: what is remembered of it may be another's by now."""
+        self._hadoop = hadoop
+        self._path = path
+        self._look_anew = look_anew
+        self._newest_version = self._hudi_table_version()
+
+    def exists(self) -> bool:
+        """Tell whether the table has been created."""
+        self._look_anew()
+        return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
+
+    @property
+    def writes_newer_versions(self) -> bool:
+        """Tell whether this Hudi would write a newer table version than Athena reads."""
+        return self._newest_version > TABLE_VERSION
+
+    def last_instant(self) -> str | None:
+        """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
+        if not self.exists():
+            return None
+        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        last = timeline.lastInstant()
+        return self._time_of(last.get()) if last.isPresent() else None
+
+    def progress(self) -> dict[str, str]:
+        """Return the metadata of the newest commit that has a checkpoint; empty when none has."""
+        return next(self.commits_with_progress(), {})
+
+    def commits_with_progress(self) -> Iterator[dict[str, str]]:
+        """Yield the metadata of the commits that have a checkpoint, newest first.
+
+        Commits without (compactions, other writers) are passed over, and the archived timeline is read after the
+        active one.
+        """
+        if not self.exists():
+            return
+        for metadata in self._newest_first(self.meta_client()):
+            entries: dict[str, str] = metadata.get("extraMetadata") or {}
+            if checkpoint.SOURCE_KEY in entries:
+                yield entries
+
+    def schema(self) -> T.StructType | None:
+        """Return the table's columns without Hudi's own; None before the first commit."""
+        if self.last_instant() is None:
+            return None
+        jvm = self._hadoop.jvm
+        avro = jvm.org.apache.hudi.common.table.TableSchemaResolver(self.meta_client()).getTableAvroSchema(False)
+        struct = jvm.org.apache.hudi.AvroConversionUtils.convertAvroSchemaToStructType(avro)
+        return T.StructType.fromJson(json.loads(struct.json()))
+
+    def meta_client(self) -> Any:
+        """Return Hudi's HoodieTableMetaClient, which reads the table's files anew."""
+        jvm = self._hadoop.jvm
+        configuration = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop.configuration)
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        return builder.setConf(configuration).setBasePath(self._path).build()
+
+    def instants(self, timeline: Any) -> Iterator[tuple[str, bytes]]:
+        """Yield time and details of a timeline's completed writes, newest first."""
+        completed = timeline.getCommitsTimeline().filterCompletedInstants()
+        for instant in completed.getReverseOrderedInstants().toArray():
+            details = completed.getInstantDetails(instant)
+            if details.isPresent():
+                yield self._time_of(instant), bytes(details.get())
+
+    def _hudi_table_version(self) -> int:
+        versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion
+        try:
+            return int(versions.current().versionCode())
+        except TypeError as error:  # py4j's answer for a class that isn't there
+            raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
+
+    def _newest_first(self, client: Any) -> Iterator[dict[str, Any]]:
+        for _, details in self.instants(client.getActiveTimeline()):
+            yield json.loads(details)
+        archived = client.getArchivedTimeline()
+        archived.loadCompletedInstantDetailsInMemory()
+        for _, details in self.instants(archived):
+            yield json.loads(details)
+
+    def _time_of(self, instant: Any) -> str:
+        return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())
