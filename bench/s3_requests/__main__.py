@@ -158,7 +158,7 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
         table_path="s3a://lake/cdc_events",
         database="datalake",
         table="cdc_events",
-        schema_file=str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
+        schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
         properties_file=str(ROOT / "spark_jobs" / "conf" / properties),
         sync_interval_seconds=0,
         configuration={"hoodie.streamer.poll.interval.seconds": str(POLL_S)},

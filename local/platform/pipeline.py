@@ -365,7 +365,7 @@ def job_arguments() -> list[str]:
         table_path=f"s3a://{LAKE_BUCKET}/{LAKE_PATH}",
         database=GLUE_DATABASE,
         table=GLUE_TABLE,
-        schema_file=str(ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"),
+        schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
         properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
         # Here nobody pays for requests, and somebody waits for each change.
         sync_interval_seconds=0,

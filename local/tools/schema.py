@@ -23,7 +23,7 @@ from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import choose
 
-TARGET = Path(__file__).resolve().parents[2] / "spark_jobs" / "schemas" / "cdc_events.avsc"
+TARGET = Path(__file__).resolve().parents[2] / "pipelines" / "orders" / "cdc_events.avsc"
 TABLE = "datalake.cdc_events"
 
 AvroType = str | dict[str, str]

@@ -11,7 +11,8 @@ from settings.rules.problem import Problem, Rule
 
 # What Spark itself reserves (300 MiB), and as much again.
 SMALLEST_HEAP_MB = 600
-JOBS = Path(__file__).resolve().parents[2] / "spark_jobs"
+ROOT = Path(__file__).resolve().parents[2]
+JOBS, SCHEMAS = ROOT / "spark_jobs", ROOT / "pipelines" / "orders"
 
 
 def tables(environment: Environment) -> Iterator[Problem]:
@@ -32,16 +33,16 @@ def tables(environment: Environment) -> Iterator[Problem]:
 
 def _schema(where: str, table: Table, topic_prefix: str) -> Iterator[Problem]:
     """The schema describes what the topic carries, and has the field that orders changes."""
-    path = JOBS / "schemas" / table.schema_file
+    path = SCHEMAS / table.schema_file
     if not path.is_file():
-        yield f"{where}.schema", f"there is no spark_jobs/schemas/{table.schema_file}"
+        yield f"{where}.schema", f"there is no pipelines/orders/{table.schema_file}"
         return
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
         fields = {field["name"] for field in schema.get("fields", [])}
     except (ValueError, AttributeError, LookupError, TypeError):
-        yield f"{where}.schema", f"spark_jobs/schemas/{table.schema_file} isn't an Avro schema: run `make schema`"
+        yield f"{where}.schema", f"pipelines/orders/{table.schema_file} isn't an Avro schema: run `make schema`"
         return
     if full_name != connectors.EVENTS_TABLE:
         topic = connectors.events_topic(topic_prefix)

@@ -28,8 +28,8 @@ class JobAssets(Construct):
         self.archive = self._asset("Archive", _archive())
 
     def schema(self, name: str) -> str:
-        """Return the URL of a file of spark_jobs/schemas."""
-        return self._asset(f"Schema-{name}", JOBS / "schemas" / name)
+        """Return the URL of a file of pipelines/orders."""
+        return self._asset(f"Schema-{name}", ROOT / "pipelines" / "orders" / name)
 
     def properties(self, name: str) -> str:
         """Return the URL of a file of spark_jobs/conf, complete."""

@@ -208,7 +208,7 @@ REFUSED = [
     ("dev", "connectors.sink", "flush_count = 0", "connectors.sink: flush_count must be from 1"),
     ("dev", "connectors", 'topic_prefix = "demo"', "tables[0].topic: msk.datalake.cdc_events isn't what"),
     ("dev", "tables", 'topic = "msk.datalake.orders"', "tables[0].topic: msk.datalake.orders isn't what"),
-    ("dev", "tables", 'schema = "orders.avsc"', "tables[0].schema: there is no spark_jobs/schemas/orders.avsc"),
+    ("dev", "tables", 'schema = "orders.avsc"', "tables[0].schema: there is no pipelines/orders/orders.avsc"),
     ("dev", "tables", 'properties = "x.properties"', "tables[0].properties: there is no spark_jobs/conf/x.properties"),
     ("dev", "processing", 'release = "emr-6.4.0"', "processing.release: emr-6.4.0 isn't a release"),
     ("dev", "processing", 'core_instance_type = "m5.large"', "processing.core_instance_type: EMR has no m5.large in"),
@@ -276,6 +276,7 @@ def test_a_table_of_another_schema_is_refused(folder: Path, monkeypatch: pytest.
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "cdc_events.avsc").write_text('{"type": "record", "namespace": "x", "name": "y"}')
     monkeypatch.setattr("settings.rules.tables.JOBS", tmp_path)
+    monkeypatch.setattr("settings.rules.tables.SCHEMAS", tmp_path / "schemas")
     with pytest.raises(EnvironmentFileError, match=r"tables\[0\]\.schema: cdc_events\.avsc describes x\.y"):
         load("dev", folder)
 

@@ -199,7 +199,8 @@ def test_a_schema_that_isnt_one_is_named(folder: Path, monkeypatch: pytest.Monke
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(text)
     monkeypatch.setattr("settings.rules.tables.JOBS", tmp_path)
-    assert "tables[0].schema: spark_jobs/schemas/cdc_events.avsc isn't an Avro schema" in refusal(folder, "dev")
+    monkeypatch.setattr("settings.rules.tables.SCHEMAS", tmp_path / "schemas")
+    assert "tables[0].schema: pipelines/orders/cdc_events.avsc isn't an Avro schema" in refusal(folder, "dev")
 
 
 WRONG: tuple[Any, ...] = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = ROOT / "spark_jobs" / "conf"
-SCHEMA = ROOT / "spark_jobs" / "schemas" / "cdc_events.avsc"
+SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 EVENTS = ROOT / "tests" / "events"
 TOPIC = "demo.datalake.cdc_events"
 _offsets = itertools.count()

@@ -20,9 +20,11 @@ CHECKOUT = (
     "contract",
     "db",
     "environments",
+    "pipelines",
     "plugins",
     "requirements.txt",
     "spark_jobs",
+    "settings",
     "stacks",
 )
 STACKS = ("connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")

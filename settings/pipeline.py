@@ -1,0 +1,172 @@
+"""What one pipeline captures: `pipelines/<name>.toml`, as types.
+
+A pipeline is one database: which of its tables, how, and what becomes of them in the lake. Names of tables and columns
+are those of PostgreSQL's catalogue, without quotes. Sizes, and where the database is, are the environment's
+(settings/environment.py); settings/load_pipeline.py reads the file, settings/pipeline_rules.py refuses what a single
+value can't show to be wrong.
+"""
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from plugins.captured import CapturedTable
+from settings.environment import Identifier, Names, Section, TopicPrefix
+
+Truncate = Literal["apply", "ignore", "stop"]
+Evolution = Literal["add", "fixed"]
+How = Literal["outbox", "log"]
+PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
+LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
+# Aurora's and PostgreSQL's: anything but what a connection string would take apart.
+DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
+SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
+MOST_RETENTION_HOURS = 10 * 365 * 24
+# The words of a name: CamelCase's, and what isn't a letter or a digit ends one.
+_WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def lake_name(name: str) -> str:
+    """Return PostgreSQL's name of a table as Glue, Athena and Hudi can have it: `OrderItems (old)` → `order_items_old`.
+
+    Two names may become one: whoever makes a file says so, and whoever reads one refuses it.
+    """
+    words = re.sub(r"[^a-z0-9]+", "_", _WORD_END.sub("_", name).lower()).strip("_")
+    return words if words[:1].isalpha() else f"_{words}"
+
+
+class SourceDatabase(Section):
+    """The database: its name, and what the connector has there. `example`: the sample data of the embedded one.
+
+    `lake_prefix` begins the names of its tables in the lake, the pipeline's name and an underscore unless it is given.
+    """
+
+    database: DatabaseName
+    example: Literal["northwind", "pagila"] | None = None
+    topic_prefix: TopicPrefix
+    publication: Identifier
+    slot: SlotName
+    role: Identifier = "cdc_connector"
+    lake_prefix: Annotated[str, Field(pattern=r"^([a-z_][a-z0-9_]*)?$")]
+
+
+class CapturedTableSettings(Section):
+    """One table, from the source to the lake.
+
+    `source` is `schema.table`; a name with a dot in it is given by `schema` and `table` instead. `key`: the columns
+    that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field by which the
+    newer of two events is known. `leave_out`: columns that never leave the database; `hash`: those that travel as
+    SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
+    added to the lake's table, or its events are set aside. `truncate`: what a TRUNCATE does there.
+    """
+
+    schema_name: Annotated[str, Field(alias="schema")]
+    table_name: Annotated[str, Field(alias="table")]
+    how: How
+    key: Names = ()
+    append_only: bool = False
+    ordering: str = "__lsn"
+    lake_table: LakeName
+    table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"] = "COPY_ON_WRITE"
+    partition_by: Names = ()
+    buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
+    leave_out: Names = ()
+    hash: Names = ()
+    retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
+    evolution: Evolution = "add"
+    truncate: Truncate
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_names(cls, values: Any) -> Any:
+        """Take `source` apart, and name the lake's table after the source's."""
+        if not isinstance(values, dict):
+            return values
+        values = dict(values)
+        if isinstance(source := values.pop("source", None), str):
+            schema, dot, table = source.partition(".")
+            if {"schema", "table"} & set(values):
+                raise ValueError("source, or schema and table: not both")
+            if not (schema and dot and table) or "." in table:
+                raise ValueError(f"source: {source!r} isn't schema.table; a name with a dot: give schema and table")
+            values |= {"schema": schema, "table": table}
+        elif source is not None:
+            raise ValueError("source: Input should be a valid string")
+        if isinstance(table := values.get("table"), str):
+            values.setdefault("lake_table", lake_name(table))
+        return values
+
+    @model_validator(mode="after")
+    def _can_be_captured(self) -> Self:
+        # Raises ValueError for names that no table or column has.
+        _ = self.captured
+        return self
+
+    @property
+    def name(self) -> str:
+        """`schema.table`."""
+        return f"{self.schema_name}.{self.table_name}"
+
+    @property
+    def captured(self) -> CapturedTable:
+        """What the source connector is told of it."""
+        return CapturedTable(
+            schema=self.schema_name,
+            table=self.table_name,
+            key=self.key,
+            leave_out=self.leave_out,
+            hashed=self.hash,
+        )
+
+
+class Pipeline(Section):
+    """One pipeline, as its file says; `name` is the file's."""
+
+    name: PipelineName
+    source: SourceDatabase
+    tables: Annotated[tuple[CapturedTableSettings, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_its_own(cls, values: Any) -> Any:
+        """Begin what no two pipelines may share with the pipeline's name, and give tables what the source says of all.
+
+        A table's own `truncate` wins over the source's.
+        """
+        if not isinstance(values, dict) or not isinstance(source := values.get("source"), dict):
+            return values
+        name = values.get("name")
+        defaults = {
+            "topic_prefix": name,
+            "publication": f"cdc_{name}",
+            "slot": f"cdc_{name}",
+            "lake_prefix": f"{name}_",
+        }
+        source = dict(source)
+        truncate = source.pop("truncate", "stop")
+        tables = values.get("tables")
+        if isinstance(tables, list):
+            tables = [{"truncate": truncate} | table if isinstance(table, dict) else table for table in tables]
+        return values | {"source": defaults | source, "tables": tables}
+
+    @property
+    def outbox(self) -> CapturedTableSettings | None:
+        """The table that is this project's outbox, if it is captured."""
+        return next((table for table in self.tables if table.how == "outbox"), None)
+
+    def table(self, name: str) -> CapturedTableSettings:
+        """Return the table of that name, `schema.table` or the lake's. Raises ValueError when there is none."""
+        for table in self.tables:
+            if name in (table.name, table.lake_table, self.lake_table(table)):
+                return table
+        known = ", ".join(table.name for table in self.tables)
+        raise ValueError(f"{name!r} isn't a table of pipeline {self.name}: {known}")
+
+    def lake_table(self, table: CapturedTableSettings) -> str:
+        """Name a table in the lake: Glue's, and its folder."""
+        return f"{self.source.lake_prefix}{table.lake_table}"
+
+    def schema_file(self, table: CapturedTableSettings) -> str:
+        """Name the Avro schema of a table's events, below the folder of pipelines."""
+        return f"{self.name}/{table.lake_table}.avsc"

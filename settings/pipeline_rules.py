@@ -1,0 +1,100 @@
+"""What is wrong between the entries of a pipeline's file, or between them and the tables' Avro schemas.
+
+Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from plugins import captured
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+Problem = tuple[str, str]
+# What is longer isn't taken by Glue.
+LONGEST_LAKE_NAME = 128
+
+
+def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
+    """Yield what the rules refuse in this pipeline; `folder` is that of the pipelines, with the Avro schemas."""
+    yield from _names(pipeline)
+    for number, table in enumerate(pipeline.tables):
+        where = f"tables[{number}]"
+        yield from _rows(where, table)
+        yield from _columns(where, table)
+        yield from _schema(where, pipeline, table, folder)
+
+
+def _names(pipeline: Pipeline) -> Iterator[Problem]:
+    """No two tables share a name, in the lake or as a topic."""
+    by_lake_table: dict[str, str] = {}
+    for number, table in enumerate(pipeline.tables):
+        where, lake_table = f"tables[{number}].lake_table", pipeline.lake_table(table)
+        other = by_lake_table.setdefault(lake_table, table.name)
+        if other != table.name:
+            yield where, f"{table.name} and {other} would both be {lake_table} in the lake: give one another name"
+        if len(lake_table) > LONGEST_LAKE_NAME:
+            yield where, f"{lake_table} is longer than {LONGEST_LAKE_NAME} characters: give a shorter one"
+    try:
+        captured.check_topics([table.captured for table in pipeline.tables], pipeline.source.topic_prefix)
+    except ValueError as error:
+        key, _, reason = str(error).partition(": ")
+        yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
+    outboxes = [table.name for table in pipeline.tables if table.how == "outbox"]
+    if len(outboxes) > 1:
+        yield "tables", f"{', '.join(outboxes)}: a database has one outbox"
+
+
+def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    """A row is known by its key, or every event is a row."""
+    if table.append_only and table.key:
+        yield f"{where}.append_only", "every event is a row there, so no key decides: take key out, or append_only"
+    if table.append_only and table.how == "outbox":
+        yield f"{where}.append_only", "an outbox has a row per key: take append_only out"
+    if not table.append_only and not table.key:
+        yield (
+            f"{where}.key",
+            f"{table.name} has none: name the columns that identify a row, or set append_only = true, by which every "
+            "event becomes a row of its own",
+        )
+
+
+def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    """What identifies a row or places it is there, and is what the source has."""
+    for name in ("key", "partition_by", "leave_out", "hash"):
+        given: Sequence[str] = getattr(table, name)
+        for twice in sorted({column for column in given if given.count(column) > 1}):
+            yield f"{where}.{name}", f"{twice!r} is given twice"
+    for column in table.key:
+        if column in table.hash:
+            yield f"{where}.hash", f"{column!r} is of the key, and nobody could look its row up: take it out"
+    for column in table.partition_by:
+        if column in (*table.hash, *table.leave_out):
+            yield f"{where}.partition_by", f"{column!r} is hashed or left out: choose another column"
+
+
+def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder: Path) -> Iterator[Problem]:
+    """The Avro schema has every column that is spoken of, and none that is left out."""
+    shown = f"{folder.name}/{pipeline.schema_file(table)}"
+    path = folder / pipeline.schema_file(table)
+    if not path.is_file():
+        yield f"{where}", f"there is no {shown}: `make pipeline NAME={pipeline.name}` writes it"
+        return
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        fields = {field.get("source.name", field["name"]): field for field in schema["fields"]}
+    except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
+        yield f"{where}", f"{shown} isn't an Avro schema of a record: `make pipeline NAME={pipeline.name}` writes it"
+        return
+    for name in ("key", "partition_by", "hash"):
+        for column in getattr(table, name):
+            if column not in fields:
+                yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
+    if table.ordering not in fields:
+        yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set __lsn, the order of changes"
+    for column in table.leave_out:
+        if column in fields:
+            yield (
+                f"{where}.leave_out",
+                f"{column!r} is a field of {shown}, and no event will have it: take it out there",
+            )

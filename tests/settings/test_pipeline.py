@@ -1,0 +1,164 @@
+"""Pipelines' files: what they mean, and that whatever is wrong with one is a line that names the file and the key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.files import SettingsFileError
+from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
+from settings.pipeline import Pipeline, lake_name
+
+SHOP = """
+[source]
+database = "shop"
+
+[[tables]]
+source = "public.customers"
+how = "log"
+key = ["id"]
+hash = ["email"]
+
+[[tables]]
+schema = "Sales"
+table = "Orders 2.0"
+how = "log"
+key = ["id", "line"]
+partition_by = ["email"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of pipelines with one, `shop`, and the schemas of its tables."""
+    pipelines = tmp_path / "pipelines"
+    (pipelines / "shop").mkdir(parents=True)
+    (pipelines / "shop.toml").write_text(SHOP)
+    fields = [{"name": name, "type": "string"} for name in ("id", "line", "email", "__lsn")]
+    for lake_table in ("customers", "orders_2_0"):
+        schema = {"type": "record", "name": lake_table, "fields": fields}
+        (pipelines / "shop" / f"{lake_table}.avsc").write_text(json.dumps(schema))
+    return pipelines
+
+
+def refusal(folder: Path, old: str = "", new: str = "") -> list[str]:
+    """What is said of the pipeline with `old` replaced."""
+    assert old in SHOP
+    (folder / "shop.toml").write_text(SHOP.replace(old, new, 1) if old else new + SHOP)
+    with pytest.raises(SettingsFileError) as caught:
+        load_pipeline("shop", folder)
+    return str(caught.value).splitlines()
+
+
+@pytest.mark.parametrize("name", pipeline_names())
+def test_every_pipeline_of_the_project_is_accepted(name: str) -> None:
+    assert load_pipeline(name).name == name
+
+
+def test_the_orders_keep_the_names_that_they_have_had() -> None:
+    orders = load_pipeline("orders")
+    [table] = orders.tables
+    assert (orders.source.publication, orders.source.slot) == ("cdc_publication", "cdc_orders")
+    assert orders.lake_table(table) == "cdc_events"
+    assert (PIPELINES / orders.schema_file(table)).is_file()
+    assert table.captured.topic(orders.source.topic_prefix) == "demo.datalake.cdc_events"
+
+
+def test_what_no_two_pipelines_may_share_begins_with_the_pipelines_name(folder: Path) -> None:
+    shop = load_pipeline("shop", folder)
+    source = shop.source
+    assert (source.topic_prefix, source.publication, source.slot) == ("shop", "cdc_shop", "cdc_shop")
+    assert [shop.lake_table(table) for table in shop.tables] == ["shop_customers", "shop_orders_2_0"]
+
+
+def test_a_name_with_a_dot_is_given_in_two_parts(folder: Path) -> None:
+    table = load_pipeline("shop", folder).tables[1]
+    assert (table.schema_name, table.table_name, table.lake_table) == ("Sales", "Orders 2.0", "orders_2_0")
+
+
+def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Path) -> None:
+    changed = SHOP.replace('database = "shop"', 'database = "shop"\ntruncate = "apply"')
+    (folder / "shop.toml").write_text(changed.replace('hash = ["email"]', 'truncate = "ignore"'))
+    assert [table.truncate for table in load_pipeline("shop", folder).tables] == ["ignore", "apply"]
+
+
+def test_a_table_is_found_by_each_of_its_names(folder: Path) -> None:
+    shop = load_pipeline("shop", folder)
+    names = ("public.customers", "customers", "shop_customers")
+    assert {shop.table(name).name for name in names} == {"public.customers"}
+
+
+def test_a_table_that_isnt_captured_is_named_with_those_that_are(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"'stock' isn't a table of pipeline shop: public\.customers, Sales\.Orders"):
+        load_pipeline("shop", folder).table("stock")
+
+
+REFUSED = [
+    ("", "colour = 1\n", "colour: unknown key"),
+    ('database = "shop"', 'database = "shop"\nslot_name = "x"', "source.slot_name: unknown key"),
+    ('database = "shop"', "", "source.database: is missing"),
+    ('how = "log"', 'how = "poll"', "tables[0].how: Input should be 'outbox' or 'log'"),
+    ('key = ["id"]', 'key = "id"', "tables[0].key: Input should be a valid tuple"),
+    ('key = ["id"]', "", "tables[0].key: public.customers has none: name the columns that identify a row"),
+    ('key = ["id"]', 'key = ["name"]', "tables[0].key: 'name' isn't a field of pipelines/shop/customers.avsc"),
+    ('key = ["id"]', 'key = ["id", "id"]', "tables[0].key: 'id' is given twice"),
+    ('key = ["id"]', 'key = ["email"]', "tables[0].hash: 'email' is of the key"),
+    ('hash = ["email"]', "append_only = true", "tables[0].append_only: every event is a row there"),
+    ('hash = ["email"]', 'leave_out = ["email"]', "tables[0].leave_out: 'email' is a field of"),
+    ('hash = ["email"]', 'leave_out = ["id"]', "tables[0]: public.customers: id can't be left out: it is of the key"),
+    ('hash = ["email"]', 'ordering = "updated"', "tables[0].ordering: 'updated' isn't a field of"),
+    ('hash = ["email"]', "buckets = 0", "tables[0].buckets: Input should be greater than or equal to 1"),
+    ('hash = ["email"]', 'lake_table = "Orders"', "tables[0].lake_table: String should match pattern"),
+    ('hash = ["email"]', 'partition_by = ["email"]\nhash = ["email"]', "tables[0].partition_by: 'email' is hashed"),
+    ('source = "public.customers"', 'source = "customers"', "tables[0]: source: 'customers' isn't schema.table"),
+    ('source = "public.customers"', 'source = "a.b.c"', "tables[0]: source: 'a.b.c' isn't schema.table"),
+    ('source = "public.customers"', 'source = "Sales.Orders"', "tables[0]: there is no pipelines/shop/orders.avsc"),
+    ('table = "Orders 2.0"', 'table = "Orders"\nlake_table = "customers"', "tables[1].lake_table: Sales.Orders and"),
+    ('schema = "Sales"', 'source = "a.b"\nschema = "Sales"', "tables[1]: source, or schema and table: not both"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), REFUSED, ids=[reason for *_, reason in REFUSED])
+def test_what_is_wrong_is_one_line_with_file_and_key(folder: Path, old: str, new: str, reason: str) -> None:
+    said = refusal(folder, old, new)
+    assert any(line.startswith(f"pipelines/shop.toml: {reason}") for line in said), said
+
+
+def test_a_pipeline_that_isnt_there_is_named_with_those_that_are(folder: Path) -> None:
+    with pytest.raises(SettingsFileError, match=r"pipelines/shp\.toml: no such pipeline; there are shop"):
+        load_pipeline("shp", folder)
+
+
+def test_two_tables_of_one_topic_are_refused(folder: Path) -> None:
+    (folder / "shop" / "others.avsc").write_text((folder / "shop" / "customers.avsc").read_text())
+    clash = '[[tables]]\nsource = "public.custom rs"\nlake_table = "others"\nhow = "log"\nkey = ["id"]\n'
+    second = clash.replace("custom rs", "custom_rs").replace("others", "customers")
+    (folder / "shop.toml").write_text('[source]\ndatabase = "shop"\n' + clash + second)
+    with pytest.raises(SettingsFileError, match=r"tables: public\.custom rs and public\.custom_rs would share the top"):
+        load_pipeline("shop", folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("orders", "orders"),
+        ("OrderItems (old)", "order_items_old"),
+        ("HTTPRequests", "http_requests"),
+        ("2024 sales", "_2024_sales"),
+        ("Größe", "gr_e"),
+    ],
+)
+def test_a_table_gets_a_name_that_the_lake_can_have(name: str, expected: str) -> None:
+    assert lake_name(name) == expected
+
+
+def test_nothing_that_a_file_can_say_ends_in_a_traceback(folder: Path) -> None:
+    values: list[Any] = ["1", '"x"', "[]", "[1]", "{}", "{a = 1}", "true", "1.5", "2026-11-22", '["a", 1]', '""']
+    keys = [*Pipeline.model_fields, "tables.source", "source.truncate"]
+    for key in keys:
+        for value in values:
+            (folder / "shop.toml").write_text(f"{key} = {value}\n")
+            with pytest.raises(SettingsFileError) as caught:
+                load_pipeline("shop", folder)
+            assert "\n" not in str(caught.value).replace("\npipelines/shop.toml: ", "")
