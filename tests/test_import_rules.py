@@ -13,6 +13,7 @@ SUBMISSION = {"spark_jobs.submit", "spark_jobs.archive"}
 OURS = {
     "analytics",
     "bench",
+    "capture",
     "contract",
     "db",
     "local",
@@ -31,13 +32,14 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
     "settings": ({"contract", "plugins"}, {"pydantic"}),
+    "capture": ({"contract", "db", "plugins", "settings"}, {"psycopg2", "typer", "rich"}),
     "stacks": ({"contract", "plugins", "settings"} | SUBMISSION, None),
     "stacks/handlers": (
         {"contract", "db", "plugins"},
         {"boto3", "botocore", "psycopg2", "confluent_kafka"},
     ),
-    "local": ({"contract", "db", "plugins"} | SUBMISSION, None),
-    "operate": ({"contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
+    "local": ({"capture", "contract", "db", "plugins"} | SUBMISSION, None),
+    "operate": ({"capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
 }
 

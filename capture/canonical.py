@@ -1,0 +1,204 @@
+"""One text for each value, written by either side: what is equal has the same text, what isn't has another.
+
+Each spelling is an SQL expression for PostgreSQL, one for DuckDB over the lake's column, and a Python function for the
+lake's values. They agree to the byte, so that hashes of them can be compared. Spellings follow PostgreSQL's own output
+where the lake has it; floats are their bits, which no two programs print alike.
+"""
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from contract.times import INFINITE_DAYS, INFINITE_MICROS
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# What the source's expressions rely on: SET LOCAL name = value.
+SOURCE_SETTINGS = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "search_path": "pg_catalog",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a kind of value is written: `source` and `lake` are SQL of type text with `{c}` for the column.
+
+    `value` writes a lake's value as Arrow gives it; dates may come as days, instants as microseconds since 1970.
+    None of them is asked about nulls.
+    """
+
+    source: str
+    lake: str
+    value: Callable[[Any], str]
+
+
+def _infinities(expression: str, infinite: dict[int, str]) -> str:
+    """Write DuckDB SQL for a number, PostgreSQL's word in place of those that stand for an infinity."""
+    cases = " ".join(f"WHEN {number} THEN '{text}'" for number, text in infinite.items())
+    return f"CASE {expression} {cases} ELSE CAST({expression} AS VARCHAR) END"
+
+
+def _days(value: date | int) -> str:
+    days = value if isinstance(value, int) else (value - EPOCH.date()).days
+    return INFINITE_DAYS.get(days, str(days))
+
+
+def _micros(value: datetime | int) -> str:
+    if isinstance(value, int):
+        return INFINITE_MICROS.get(value, str(value))
+    aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+    return _micros((aware - EPOCH) // _MICROSECOND)
+
+
+def _bits(value: float, size: int) -> str:
+    number = int.from_bytes(struct.pack(">d" if size == 64 else ">f", value), "big")
+    return format(number, f"0{size}b")
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _decimal(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def _without_padding(value: str) -> str:
+    return value.rstrip(" ")
+
+
+def _hexadecimal(value: bytes) -> str:
+    return value.hex()
+
+
+def _numbers(value: str, size: int, keys: tuple[str, ...]) -> str:
+    parsed = json.loads(value)
+    found = [parsed[key] for key in keys] if keys else parsed
+    return ",".join("" if number is None else _bits(float(number), size) for number in found)
+
+
+# concat() writes a value by its type's own output function, as the log does; a cast to text may differ (inet).
+TEXT = Spelling("concat({c})", "{c}", str)
+INTEGER = Spelling("{c}::text", "CAST({c} AS VARCHAR)", str)
+BOOLEAN = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _boolean)
+DECIMAL = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _decimal)
+PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", _without_padding)
+BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", _hexadecimal)
+ONE_BIT = Spelling("({c} = B'1')::text", "CAST({c} AS VARCHAR)", _boolean)
+REAL = Spelling(
+    "('x' || encode(float4send({c}), 'hex'))::bit(32)::text",
+    "CAST(CAST({c} AS BIT) AS VARCHAR)",
+    lambda value: _bits(value, 32),
+)
+DOUBLE = Spelling(
+    "('x' || encode(float8send({c}), 'hex'))::bit(64)::text",
+    "CAST(CAST({c} AS BIT) AS VARCHAR)",
+    lambda value: _bits(value, 64),
+)
+DATE = Spelling(
+    "CASE WHEN isfinite({c}) THEN ({c} - DATE '1970-01-01')::text ELSE {c}::text END",
+    _infinities("({c} - DATE '1970-01-01')", INFINITE_DAYS),
+    _days,
+)
+# In two parts: PostgreSQL counts the microseconds of its last years in a double.
+_SECONDS = "extract(epoch FROM date_trunc('second', {c}))::bigint::numeric"
+INSTANT = Spelling(
+    f"CASE WHEN isfinite({{c}}) THEN ({_SECONDS} * 1000000 + mod(extract(microseconds FROM {{c}})::bigint, 1000000)"
+    ")::text ELSE {c}::text END",
+    _infinities("epoch_us({c})", INFINITE_MICROS),
+    _micros,
+)
+TIME_WITH_ZONE = Spelling("({c} AT TIME ZONE 'UTC')::text", "{c}", str)
+INTERVAL = Spelling(
+    "concat('P', extract(year FROM {c}), 'Y', extract(month FROM {c}), 'M', extract(day FROM {c}), 'DT',"
+    " extract(hour FROM {c}), 'H', extract(minute FROM {c}), 'M', trim_scale(extract(second FROM {c})), 'S')",
+    "{c}",
+    str,
+)
+MONEY = Spelling("{c}::numeric::text", "CAST({c} AS VARCHAR)", _decimal)
+# JSON arrays: element by element as PostgreSQL writes it, numbers and booleans without quotes.
+ARRAY = Spelling("array_to_json({c})::text", "{c}", str)
+ARRAY_OF_TEXTS = Spelling("array_to_json({c}::text[])::text", "{c}", str)
+
+
+def hstore(schema: str) -> Spelling:
+    """Spell hstore as a JSON object, keys in the order of their characters; `schema` is the extension's."""
+    pairs = "to_json(key)::text || ':' || coalesce(to_json(value)::text, 'null')"
+    quoted = schema.replace('"', '""')
+    source = f"(SELECT '{{' || coalesce(string_agg({pairs}, ',' ORDER BY key COLLATE \"C\"), '') || '}}'"
+    return Spelling(source + f' FROM "{quoted}".each({{c}}))', "{c}", str)
+
+
+def float_array(size: int, *, cast: str = "") -> Spelling:
+    """Spell an array of floats of 32 or 64 bits, which the lake has as a JSON array of numbers."""
+    kind, send = ("FLOAT", "float4send") if size == 32 else ("DOUBLE", "float8send")
+    bits = f"('x' || encode({send}(e), 'hex'))::bit({size})::text"
+    return Spelling(
+        f"(SELECT coalesce(string_agg(coalesce({bits}, ''), ',' ORDER BY n), '')"
+        f" FROM unnest({{c}}{cast}) WITH ORDINALITY AS u (e, n))",
+        f"array_to_string(list_transform(CAST(CAST({{c}} AS JSON) AS {kind}[]),"
+        " lambda e: coalesce(CAST(CAST(e AS BIT) AS VARCHAR), '')), ',')",
+        lambda value: _numbers(value, size, ()),
+    )
+
+
+def named_floats(**parts: str) -> Spelling:
+    """Spell an object of doubles, which the lake has as JSON: field → PostgreSQL's expression for it."""
+    source = [f"('x' || encode(float8send({part}), 'hex'))::bit(64)::text" for part in parts.values()]
+    lake = [f"CAST(CAST(CAST(json_extract_string({{c}}, '$.{key}') AS DOUBLE) AS BIT) AS VARCHAR)" for key in parts]
+    keys = tuple(parts)
+    return Spelling(
+        f"concat_ws(',', {', '.join(source)})",
+        f"concat_ws(',', {', '.join(lake)})",
+        lambda value: _numbers(value, 64, keys),
+    )
+
+
+def _reversed(expression: str, size: int) -> str:
+    """Write SQL for the bytes of a hexadecimal text in opposite order: WKB's are little-endian, PostgreSQL's aren't."""
+    pairs = f"substr({expression}, i, 2)"
+    return f"(SELECT string_agg({pairs}, '' ORDER BY i DESC) FROM generate_series(1, {2 * size - 1}, 2) AS s (i))"
+
+
+def _coordinate(expression: str) -> str:
+    return _reversed(f"encode(float8send({expression}), 'hex')", 8)
+
+
+def _coordinates() -> str:
+    """Write SQL for all numbers in a geometric value's text, in their order, as WKB has them."""
+    numbers = "regexp_matches({c}::text, '[^][(){}<>,]+', 'g') WITH ORDINALITY AS m (part, n)"
+    return f"(SELECT string_agg({_coordinate('part[1]::float8')}, '' ORDER BY n) FROM {numbers})"
+
+
+_POINTS = _reversed("encode(int4send(npoints({c})), 'hex')", 4)
+_CORNERS = tuple(f"({{c}})[{x}][0], ({{c}})[{y}][1]" for x, y in ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0)))
+_BOX_COORDINATES = [number for corner in _CORNERS for number in corner.split(", ")]
+
+
+def _wkb(source: str) -> Spelling:
+    return Spelling(source, BYTES.lake, BYTES.value)
+
+
+# OGC's well-known binary: byte order 1, then 1 point, 2 line or 3 polygon; counts and coordinates follow.
+POINT = _wkb(f"'0101000000' || {_coordinates()}")
+SEGMENT = _wkb(f"'010200000002000000' || {_coordinates()}")
+BOX = _wkb("concat('01030000000100000005000000', " + ", ".join(map(_coordinate, _BOX_COORDINATES)) + ")")
+POLYGON = _wkb(f"concat('010300000001000000', {_POINTS}, {_coordinates()})")
+PATH = Spelling(
+    f"concat(isclosed({{c}})::text, ' 0102000000', {_POINTS}, {_coordinates()})",
+    "json_extract_string({c}, '$.closed') || ' ' || lower(hex(from_base64(json_extract_string({c}, '$.wkb'))))",
+    lambda value: f"{(path := json.loads(value))['closed']} {base64.b64decode(path['wkb']).hex()}",
+)
+_LINE = "split_part(btrim({c}::text, '{}'), ',', %d)::float8"
+LINE = named_floats(**{name: _LINE % (index + 1) for index, name in enumerate("abc")})
+CIRCLE = named_floats(x="(point({c}))[0]", y="(point({c}))[1]", radius="radius({c})")
