@@ -8,6 +8,7 @@ import boto3
 from confluent_kafka import TopicPartition
 
 from contract import rds_ca
+from contract.events import LSN
 from local.look.lake import Lake
 from local.look.reconcile import Comparison
 from local.resnapshot.run import Wanted, resnapshot
@@ -21,7 +22,6 @@ from settings.environment import Environment
 TAIL_EVENTS = 1_000
 # Landing and commits come by the minute there, and an update of the connector takes some.
 TIMEOUT_S = 1_800
-POSITION = "__lsn"
 
 
 def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
@@ -88,7 +88,7 @@ def newest_position(messages: Reader, topic: str) -> int:
         while (message := messages.poll(reader.REQUEST_TIMEOUT_S)) is not None:
             value = message.value()
             event = json.loads(value) if value else {}
-            newest = max(newest, int(event.get(POSITION) or 0))
+            newest = max(newest, int(event.get(LSN) or 0))
             if (message.offset() or 0) >= end - 1:
                 break
     return newest

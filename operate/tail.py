@@ -8,6 +8,7 @@ from typing import Literal
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
+from contract.events import DELETED, IS_DELETED
 from operate.reader import Reader
 from operate.topics import find_partitions
 from plugins.msk_login import MS_PER_S
@@ -15,7 +16,6 @@ from plugins.msk_login import MS_PER_S
 Start = Literal["beginning", "end"]
 # Short, so that Ctrl-C counts at once.
 POLL_S = 0.5
-DELETED = "__deleted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def line(message: Message) -> Line:
     """Return a message in the way it is shown."""
     value = message.value()
     decoded = _decode(value)
-    deleted = isinstance(decoded, dict) and decoded.get(DELETED) in ("true", True)
+    deleted = isinstance(decoded, dict) and decoded.get(DELETED) in (IS_DELETED, True)
     return Line(
         place=f"{message.partition()}/{message.offset()}",
         time=_time(message),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from contract import events
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins import captured
 from plugins.captured import CapturedTable
@@ -20,7 +21,6 @@ SCHEMA = "datalake"
 OUTBOX = CapturedTable(schema=SCHEMA, table="cdc_events")
 EVENTS_TABLE = OUTBOX.name
 HEARTBEAT_PROCEDURE = f"{SCHEMA}.outbox_beat"
-METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
@@ -319,16 +319,17 @@ def _values() -> dict[str, str]:
         "interval.handling.mode": "string",
         "hstore.handling.mode": "json",
         "binary.handling.mode": "base64",
-        "unavailable.value.placeholder": "__debezium_unavailable_value",
+        "unavailable.value.placeholder": events.PLACEHOLDER,
         # By default a value that can't be converted would be logged and arrive as null.
         "event.converting.failure.handling.mode": "fail",
         "event.processing.failure.handling.mode": "fail",
-        # A delete is an event of its own here (`__deleted`); a tombstone behind it would say nothing more.
+        # A delete is an event of its own here (events.DELETED); a tombstone behind it would say nothing more.
         "tombstones.on.delete": "false",
         "transforms": "unwrap",
         "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
         "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
-        "transforms.unwrap.add.fields": ",".join(METADATA_FIELDS),
+        "transforms.unwrap.add.fields": ",".join(events.METADATA_FIELDS),
+        "transforms.unwrap.add.fields.prefix": events.PREFIX,
     }
 
 

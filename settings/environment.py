@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from contract.events import ORDERING
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
 
 LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1827, 3653]
@@ -185,7 +186,7 @@ class Table(Section):
     path: Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_/-]*[a-z0-9_]$")]
     table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"]
     operation: Literal["UPSERT", "INSERT", "BULK_INSERT"] = "UPSERT"
-    source_ordering_field: str = "__lsn"
+    source_ordering_field: str = ORDERING
     sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
     driver_memory: Annotated[str, Field(pattern=MEMORY)] = "2g"
     executor_memory: Annotated[str, Field(pattern=MEMORY)] = "4g"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from contract.events import ORDERING
 from plugins.captured import CapturedTable
 from settings.environment import Identifier, Names, Section, TopicPrefix
 
@@ -66,7 +67,7 @@ class CapturedTableSettings(Section):
     how: How
     key: Names = ()
     append_only: bool = False
-    ordering: str = "__lsn"
+    ordering: str = ORDERING
     lake_table: LakeName
     table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"] = "COPY_ON_WRITE"
     partition_by: Names = ()

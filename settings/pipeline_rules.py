@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from contract.events import ORDERING
 from plugins import captured
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -91,7 +92,7 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
     if table.ordering not in fields:
-        yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set __lsn, the order of changes"
+        yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {ORDERING}, the order of changes"
     for column in table.leave_out:
         if column in fields:
             yield (

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from contract.events import SOURCE_TIME_MS
 from spark_jobs import keys, partitions
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
@@ -107,7 +108,7 @@ class BatchDecoder:
 
     def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
         events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
-        has_source_time = any(column.name == "__source_ts_ms" for column in self._columns)
+        has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         return DecodedBatch(events, summarise(events, ordering=ordering, has_source_time=has_source_time))
 
     def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:

@@ -15,13 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from contract import events
 from contract.times import INFINITE_MICROS
 from spark_jobs.schema import Column, Encoding
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
-PLACEHOLDER = "__debezium_unavailable_value"
-OPERATIONS = ("r", "c", "u", "d")
 # No field that becomes a column can be called so.
 CORRUPT = "corrupt line"
 _STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
@@ -144,7 +143,7 @@ def _is_text(column: Column) -> bool:
 
 
 def _is_placeholder(column: Column) -> Expression:
-    return F.coalesce(F.col(f"_wire.{column.name}") == PLACEHOLDER, F.lit(False))
+    return F.coalesce(F.col(f"_wire.{column.name}") == events.PLACEHOLDER, F.lit(False))
 
 
 def _names_where(conditions: dict[str, Expression]) -> Expression:
@@ -188,10 +187,10 @@ def _wrong_types(columns: Sequence[Column]) -> Expression:
 def _not_text(columns: Sequence[Column]) -> Expression:
     """Name a text field that came as a number, as true or false, or as an object: `from_json` takes those as text.
 
-    JSON columns may come as objects, and `__deleted` as true or false: their meaning is the same.
+    JSON columns may come as objects, and events.DELETED as true or false: their meaning is the same.
     """
     open_to_all = (Encoding.JSON, Encoding.ANYTHING)
-    names = [c.name for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != "__deleted"]
+    names = [c.name for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != events.DELETED]
     if not names:
         return F.lit(None).cast("string")
     # Looking through the whole line costs as much as parsing it, and few texts look like one of those values. A quote
@@ -261,10 +260,11 @@ def _missing(required: Sequence[str]) -> Expression:
 
 
 def _bad_operation(known: Sequence[str]) -> Expression:
-    if "__op" not in known:
+    if events.OPERATION not in known:
         return F.lit(None).cast("string")
-    operation = F.col("row.__op")
-    return F.when(~operation.isin(*OPERATIONS), F.concat(F.lit("operation: __op is "), operation))
+    operation = F.col(f"row.{events.OPERATION}")
+    wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
+    return F.when(~operation.isin(*events.OPERATIONS), wrong)
 
 
 def _unusable_names(unknown: Expression, known: Sequence[str]) -> Expression:
@@ -284,6 +284,6 @@ def _refused_names(unknown: Expression, refusal: str | None) -> Expression:
 
 
 def _is_delete(known: Sequence[str]) -> Expression:
-    flags = [F.col("row.__deleted") == "true"] if "__deleted" in known else []
-    flags += [F.col("row.__op") == "d"] if "__op" in known else []
+    flags = [F.col(f"row.{events.DELETED}") == events.IS_DELETED] if events.DELETED in known else []
+    flags += [F.col(f"row.{events.OPERATION}") == events.DELETE] if events.OPERATION in known else []
     return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))

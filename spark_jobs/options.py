@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from contract.events import ORDERING
 from spark_jobs.errors import SettingsError
 
 FILE_SOURCES = ("JsonDFSSource", "org.apache.hudi.utilities.sources.JsonDFSSource")
@@ -176,7 +177,7 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
         "--source-ordering-field",
         "--source-ordering-fields",
         type=_one_field,
-        default="__lsn",
+        default=ORDERING,
         help="the field whose higher value is the newer event",
     )
     add("--schemaprovider-class", default=SCHEMA_PROVIDERS[1], choices=SCHEMA_PROVIDERS, help="only an Avro file")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from contract.events import ORDERING
 from spark_jobs import keys
 
 _HUDI = "org.apache.hudi.utilities"
@@ -23,7 +24,7 @@ class TableJob:
     properties_file: str
     table_type: str = "COPY_ON_WRITE"
     operation: str = "UPSERT"
-    ordering_field: str = "__lsn"
+    ordering_field: str = ORDERING
     sync_interval_seconds: int = 5
     configuration: Mapping[str, str] = field(default_factory=dict)
 

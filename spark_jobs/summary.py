@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from contract.events import SOURCE_TIME_MS
 from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
 
@@ -30,7 +31,7 @@ class Summary:
 
 def summarise(events: DataFrame, *, ordering: str, has_source_time: bool) -> Summary:
     """Count decoded events, per origin and block of a file."""
-    source_time = F.max("row.__source_ts_ms") if has_source_time else F.lit(None)
+    source_time = F.max(f"row.{SOURCE_TIME_MS}") if has_source_time else F.lit(None)
     counted = events.groupBy("origin", "block").agg(
         F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),

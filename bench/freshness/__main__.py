@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
+from contract.events import SOURCE_TIME_MS
 from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LAKE_PATH, LANDING_BUCKET
@@ -124,7 +125,7 @@ def _events(platform: Platform, first: int) -> list[Event]:
             value, offset = (message.value(), message.offset()) if message and not message.error() else (None, None)
             if message is None or value is None or offset is None:
                 raise PlatformError(f"the topic can't be read: {message and message.error()}")
-            source_ms = json.loads(value)["__source_ts_ms"]
+            source_ms = json.loads(value)[SOURCE_TIME_MS]
             events.append(Event(offset=offset, source_ms=source_ms, topic_ms=message.timestamp()[1]))
     return events
 

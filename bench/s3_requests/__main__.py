@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb
+from contract.events import DELETED, LSN, OPERATION, UPDATE
 from local.errors import PlatformError
 from local.platform.pipeline import ROOT
 from local.platform.processes import Processes
@@ -96,8 +97,8 @@ class Landing:
         """Land one object of the ordered layout."""
         lines = []
         for order in orders:
-            position = {"__lsn": 1000 + self._offset, "order_id": order, "customer_id": f"C{order % 5}"}
-            lines.append(json.dumps(self._event | position | {"__deleted": "false", "__op": "u"}))
+            position = {LSN: 1000 + self._offset, "order_id": order, "customer_id": f"C{order % 5}"}
+            lines.append(json.dumps(self._event | position | {DELETED: "false", OPERATION: UPDATE}))
             self._offset += 1
         key = f"cdc/demo.datalake.cdc_events/0/{self._offset - 1:012d}_1_2.json"
         self._client.put_object(Bucket="landing", Key=key, Body=("\n".join(lines) + "\n").encode())

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from contract import events
 from local.demo.arrival import Arrival
 from local.demo.changes import Change, show
 from local.look.reconcile import Comparison
@@ -68,8 +69,8 @@ class Display:
         self._place("source", f"order {arrival.orders[0]}{others}", show(arrival.source, change.shows))
         for event in arrival.events[:EVENTS_SHOWN]:
             value = event.value or {}
-            what = show(value, change.shows) if value.get("__op") != "d" else "delete"
-            self._place("event", f"op {value.get('__op')}, lsn {value.get('__lsn')}", what)
+            what = show(value, change.shows) if value.get(events.OPERATION) != events.DELETE else "delete"
+            self._place("event", f"op {value.get(events.OPERATION)}, lsn {value.get(events.LSN)}", what)
         if len(arrival.events) > EVENTS_SHOWN:
             self._place("event", f"{len(arrival.events) - EVENTS_SHOWN} more", "")
         commit = arrival.lake["_hoodie_commit_time"] if arrival.lake else "-"

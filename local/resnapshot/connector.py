@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
 
+from contract.events import LSN
 from local.look.topic import Topic
 from local.services.connect_api import ConnectApi
 from plugins.connectors import following_slot
@@ -34,7 +35,7 @@ class LocalConnector:
             first, end = self._topic.bounds()
             events = self._topic.raw_events(max(first, end - TAIL_EVENTS))
             values = (json.loads(event.value) for event in events if event.value)
-            return [int(value["__lsn"]) for value in values if value.get("__lsn") is not None]
+            return [int(value[LSN]) for value in values if value.get(LSN) is not None]
         return []
 
     def failure(self) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from db import replication, rewriting
 from db.connecting import connect
@@ -25,7 +26,6 @@ from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from local.look.reconcile import KEY, Comparison, column_types, reconcile
 
-POSITION = "__lsn"
 LOOK_S = 0.5
 # A connector that was started again may still say that it has failed.
 ASK_S = 10
@@ -179,7 +179,7 @@ def _pass_former_log(cursor: Cursor, lake: Lake, connector: Connector, wanted: W
 def newest_position(lake: Lake) -> int:
     """Return the highest log position of the lake's rows, 0 without any."""
     try:
-        positions = lake.rows([POSITION])[POSITION].to_pylist()
+        positions = lake.rows([LSN])[LSN].to_pylist()
     except LakeError:
         return 0
     return max((position for position in positions if position is not None), default=0)
@@ -249,8 +249,8 @@ def _positions(lake: Lake) -> dict[int, int]:
     """Return the lake's keys with their log positions; none while there is no table."""
     if not lake.exists():
         return {}
-    rows = lake.rows([KEY, POSITION])
-    positions = (-1 if position is None else int(position) for position in rows[POSITION].to_pylist())
+    rows = lake.rows([KEY, LSN])
+    positions = (-1 if position is None else int(position) for position in rows[LSN].to_pylist())
     return dict(zip(map(int, rows[KEY].to_pylist()), positions, strict=True))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg2
 import typer
 
+from contract.events import OPERATION
 from db.outbox import Mode
 from local.errors import PlatformError
 from local.look.topic import RawEvent, Topic
@@ -128,7 +129,7 @@ def capture(case: Case, platform: Platform) -> None:
             raise PlatformError(f"{case.name}: {len(case.operations)} events didn't come within {TIMEOUT_S} s")
         time.sleep(0.2)
     events = platform.topic.events(before)
-    operations = "".join(str((event.value or {}).get("__op")) for event in events)
+    operations = "".join(str((event.value or {}).get(OPERATION)) for event in events)
     if operations != case.operations:
         raise PlatformError(f"{case.name}: the events' operations are {operations}, not {case.operations}")
     write(case.name, platform.topic.raw_events(before))

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import psycopg2
 import typer
 
+from contract.events import ADDED_TYPES
 from db.errors import LoadError
 from db.loading import LoadOptions, load
 from local.errors import PlatformError
@@ -51,16 +52,6 @@ TYPES: dict[str, AvroType] = {
     "timestamp without time zone": _named("long", "io.debezium.time.MicroTimestamp"),
     "timestamp with time zone": _named("string", "io.debezium.time.ZonedTimestamp"),
 }
-# What the unwrap transformation adds: delete.handling rewrite, and op,db,table,schema,lsn,source.ts_ms.
-ADDED: dict[str, AvroType] = {
-    "__deleted": "string",
-    "__op": "string",
-    "__db": "string",
-    "__table": "string",
-    "__schema": "string",
-    "__lsn": "long",
-    "__source_ts_ms": "long",
-}
 
 
 class SchemaError(PlatformError):
@@ -85,7 +76,7 @@ def avro_schema(table: str, columns: list[TableColumn]) -> dict[str, Any]:
     if unsupported:
         raise SchemaError(f"{table}: no Avro type for {', '.join(unsupported)}")
     fields = [_field(column.name, TYPES[column.data_type], nullable=column.nullable) for column in columns]
-    fields += [_field(name, avro_type, nullable=True) for name, avro_type in ADDED.items()]
+    fields += [_field(name, avro_type, nullable=True) for name, avro_type in ADDED_TYPES.items()]
     namespace, _, name = table.rpartition(".")
     return {"type": "record", "name": name, "namespace": namespace, "fields": fields}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from contract.events import ORDERING
 from plugins import source_properties
 from settings import production as least
 from settings.addresses import too_many
@@ -85,10 +86,11 @@ def landed_is_kept(environment: Environment) -> Iterator[Problem]:
                 f"tables[{number}].operation",
                 f"{table.operation} writes an event that comes twice as two rows, and no delete: set UPSERT",
             )
-        if table.source_ordering_field != "__lsn":
+        if table.source_ordering_field != ORDERING:
             yield (
                 f"tables[{number}].source_ordering_field",
-                f"{table.source_ordering_field} can be the same for two changes, of which one would be lost: set __lsn",
+                f"{table.source_ordering_field} can be the same for two changes, of which one would be lost: "
+                f"set {ORDERING}",
             )
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from contract.events import ORDERING
 from plugins import connectors
 from settings import emr_offers
 from settings.environment import Environment, Table
@@ -53,7 +54,8 @@ def _schema(where: str, table: Table, topic_prefix: str) -> Iterator[Problem]:
     elif table.source_ordering_field not in fields:
         yield (
             f"{where}.source_ordering_field",
-            f"{table.source_ordering_field!r} isn't a field of {table.schema_file}: set __lsn, the order of changes",
+            f"{table.source_ordering_field!r} isn't a field of {table.schema_file}: "
+            f"set {ORDERING}, the order of changes",
         )
 
 

@@ -29,6 +29,7 @@ def test_the_source_flattens_events_with_the_property_names_of_debezium_3() -> N
     config = source_connector(SOURCE)
     assert config["transforms.unwrap.delete.tombstone.handling.mode"] == "rewrite"
     assert config["transforms.unwrap.add.fields"] == "op,db,table,schema,lsn,source.ts_ms"
+    assert config["transforms.unwrap.add.fields.prefix"] == "__"
     assert config["tombstones.on.delete"] == "false"
     assert not {"transforms.unwrap.drop.tombstones", "transforms.unwrap.delete.handling.mode"} & config.keys()
     assert config["value.converter.schemas.enable"] == "false"

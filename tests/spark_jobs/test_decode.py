@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.decode import LINE_COLUMNS, PLACEHOLDER, Decoder
+from contract.events import PLACEHOLDER
+from spark_jobs.decode import LINE_COLUMNS, Decoder
 from spark_jobs.schema import Column, parse
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
 

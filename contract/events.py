@@ -1,0 +1,39 @@
+"""Change events as they travel: what Debezium adds to a row's columns, and what those values mean.
+
+The source connector is told these names (plugins/connectors.py), the Avro schemas carry them, the job decodes by them.
+Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector's page.
+"""
+
+
+def _added(field: str) -> str:
+    return PREFIX + field.replace(".", "_")
+
+
+# Goes before each added field's name (`add.fields.prefix`).
+PREFIX = "__"
+# What is added (`add.fields`), by Debezium's names; `source.ts_ms` becomes `__source_ts_ms`.
+METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
+OPERATION, DATABASE, TABLE, SCHEMA, LSN, SOURCE_TIME_MS = map(_added, METADATA_FIELDS)
+# Text, `true` or `false`. Debezium gives this name, whatever the prefix is (`delete.tombstone.handling.mode`: rewrite).
+DELETED = "__deleted"
+IS_DELETED = "true"
+
+# Values of OPERATION: snapshot, insert, update, delete.
+READ, CREATE, UPDATE, DELETE = "r", "c", "u", "d"
+OPERATIONS = (READ, CREATE, UPDATE, DELETE)
+
+# Stands for a large value that an update left as it was and the log doesn't have (TOAST).
+PLACEHOLDER = "__debezium_unavailable_value"
+
+# Avro's types of the added fields.
+ADDED_TYPES = {
+    DELETED: "string",
+    OPERATION: "string",
+    DATABASE: "string",
+    TABLE: "string",
+    SCHEMA: "string",
+    LSN: "long",
+    SOURCE_TIME_MS: "long",
+}
+# Says which of two events of one key is the newer one.
+ORDERING = LSN
