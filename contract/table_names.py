@@ -1,0 +1,72 @@
+"""What a table or column of PostgreSQL is called where PostgreSQL's names don't fit: in the lake, and as a topic.
+
+In PostgreSQL a quoted name is anything of up to 63 bytes: mixed case, blanks, dots, any script. A lake name is what
+Glue, Athena, Hive and Avro all take: small Latin letters, digits and underscores, a letter or an underscore first
+(Athena's "Name databases, tables, and columns"; Avro's specification, "Names"). Two names may become one, which whoever
+proposes or checks a pipeline has to look for: `clashes`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+# Glue's limit for a table's or column's name; PostgreSQL's 63 bytes stay below it however they are written.
+LONGEST_LAKE_NAME = 255
+# Kafka's limit for a topic's name.
+LONGEST_TOPIC = 249
+_LAKE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,254}\Z")
+# Where a new word begins inside a name such as orderID, HTTPServer2Name: ISO|Date, order|ID.
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def is_lake_name(name: str) -> bool:
+    """Tell whether a name can stand in the lake as it is."""
+    return _LAKE_NAME.match(name) is not None
+
+
+def lake_name(name: str) -> str:
+    """Return the lake's name for a table or column: itself where it is one, else in snake_case.
+
+    Accents are dropped (`café` is `cafe`), other scripts' letters are written by their number (`ß` is `u00df`),
+    everything else becomes an underscore. The same name always gives the same result, whatever stands beside it.
+    """
+    if is_lake_name(name):
+        return name
+    plain = "".join(map(_plain, _WORDS.sub("_", unicodedata.normalize("NFC", name))))
+    tidy = re.sub(r"_+", "_", plain.lower()).strip("_")
+    return tidy if _LAKE_NAME.match(tidy) else f"_{tidy}"
+
+
+def _plain(sign: str) -> str:
+    base = unicodedata.normalize("NFD", sign)[0]
+    if base.isascii():
+        return base if base.isalnum() else "_"
+    return f"_u{ord(sign):04x}_" if sign.isalnum() else "_"
+
+
+def topic_part(name: str) -> str:
+    """Return a table's or schema's name as Debezium writes it in a topic: an underscore for each sign Kafka forbids.
+
+    Java counts UTF-16 units, so that a sign beyond the first 65,536 becomes two (seen with Debezium 3.7.0's
+    SchemaTopicNamingStrategy: `Order Details` is `Order_Details`, a dot stays one).
+    """
+    return _NOT_IN_TOPIC.sub(lambda found: "_" * (2 if ord(found[0]) > 0xFFFF else 1), name)
+
+
+def table_topic(topic_prefix: str, schema: str, table: str) -> str:
+    """Return the topic of a table's events: <topic_prefix>.<schema>.<table>, as Debezium names it."""
+    return f"{topic_prefix}.{topic_part(schema)}.{topic_part(table)}"
+
+
+def topic_identity(topic: str) -> str:
+    """Return what Kafka tells topics apart by: it refuses a second one that differs in dots and underscores alone."""
+    return topic.replace(".", "_")
+
+
+def clashes(names: Iterable[str], rule: Callable[[str], str]) -> dict[str, list[str]]:
+    """Return what several names become alike under `rule`, with those names in their order."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(rule(name), []).append(name)
+    return {result: origins for result, origins in found.items() if len(origins) > 1}

@@ -1,0 +1,38 @@
+"""Which REPLICA IDENTITY a captured table must have, so that each update and delete says which row it means.
+
+A table is published with its updates and deletes, and one without an identity then refuses them to everybody who writes
+(PostgreSQL, "Logical Replication", "Publication"): the identity comes first. What an identity of the key doesn't say,
+the old values of other columns, the streaming job doesn't need: it keeps what an event leaves out.
+"""
+
+from collections.abc import Sequence
+
+from db.source_objects import Leaf
+
+
+def identity_statements(key: tuple[str, ...], leaves: Sequence[Leaf]) -> list[str]:
+    """Return what has to be altered, partition by partition; nothing where the identity has all of the key."""
+    return [
+        f"ALTER TABLE {leaf.sql} REPLICA IDENTITY {_identity(key, leaf)}"
+        for leaf in leaves
+        if not _is_enough(key, leaf)
+    ]
+
+
+def unidentified(key: tuple[str, ...], leaves: Sequence[Leaf]) -> bool:
+    """Tell whether a partition that is made later would lack what these have: a primary key that says it all."""
+    return not all(key and set(key) <= set(leaf.primary_key) for leaf in leaves)
+
+
+def _is_enough(key: tuple[str, ...], leaf: Leaf) -> bool:
+    if leaf.identity == "n":
+        return False
+    return leaf.columns is None or (bool(leaf.columns) and set(key) <= set(leaf.columns))
+
+
+def _identity(key: tuple[str, ...], leaf: Leaf) -> str:
+    """The smallest that has the key: the primary key, a unique index, or the whole row."""
+    if leaf.primary_key and set(key) <= set(leaf.primary_key):
+        return "DEFAULT"
+    exact = [name for name, columns in leaf.indexes.items() if key and set(columns) == set(key)]
+    return f"USING INDEX {exact[0]}" if exact else "FULL"

@@ -1,0 +1,113 @@
+"""What has to be done so that a database has what a pipeline needs, as SQL, and which rights that takes.
+
+The one place that writes these statements: `make pipeline` and `make prepare` show and run them for a user's database,
+a deployment does for AWS. A plan is made from the state (db/source_objects.py), so that nothing is in it that is there
+already; running it twice does nothing the second time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from db.source_identity import identity_statements, unidentified
+from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_publication import own_schema_steps, publication_steps
+from db.source_rights import owners_agree, reading_steps, role_steps
+from db.source_steps import Step
+
+# What may be published; pg_class.relkind.
+PUBLISHABLE = {"r", "p"}
+_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The steps in their order, what stands in the way whoever runs them (`problems`), and what to know (`remarks`)."""
+
+    steps: tuple[Step, ...]
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def missing_rights(self) -> tuple[str, ...]:
+        """What the user may not, each thing once."""
+        return tuple(dict.fromkeys(step.missing for step in self.steps if step.missing))
+
+    @property
+    def script(self) -> str:
+        """All of it as a script for psql, in one transaction."""
+        lines = [
+            line for step in self.steps for line in (f"-- {step.purpose}", *(f"{s};" for s in step.statements), "")
+        ]
+        return "\n".join(["BEGIN;", "", *lines, "COMMIT;", ""]) if lines else ""
+
+
+def plan(wanted: SourceObjects, state: SourceState, *, verifier: str | None = None) -> Plan:
+    """Say what has to be done. `verifier`: the SCRAM verifier of the role's password; None leaves a password alone."""
+    problems = tuple(_problems(wanted, state))
+    steps: list[Step] = []
+    if not problems:
+        steps += role_steps(wanted, state, verifier)
+        steps += own_schema_steps(wanted, state)
+        steps += reading_steps(wanted, state)
+        steps += _identities(wanted, state)
+        steps += publication_steps(wanted, state)
+    return Plan(steps=tuple(steps), problems=problems, remarks=tuple(_remarks(wanted, state)))
+
+
+def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
+    if state.standby:
+        yield "this server is a standby, which nothing can be changed on: give the DSN of its primary"
+    if state.wal_level != "logical":
+        yield (
+            f"wal_level is {state.wal_level}, change data capture needs logical: ALTER SYSTEM SET wal_level = logical"
+            " (on Aurora and RDS: rds.logical_replication = 1 in the parameter group), then restart the server"
+        )
+    if not state.slot_exists and state.free_slots < 1:
+        yield "no replication slot is free: raise max_replication_slots and restart, or drop one that nobody reads"
+    if state.role_is_administrator:
+        yield f"the role {wanted.role} is there with an administrator's rights: rename or demote it first"
+    if state.publication_for_all:
+        yield f"the publication {wanted.publication} is FOR ALL TABLES: drop it, or name another one in the pipeline"
+    for table in wanted.tables:
+        yield from _table_problems(table, state.tables.get((table.schema, table.name)))
+
+
+def _table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[str]:
+    name = f"{table.schema}.{table.name}"
+    if found is None:
+        yield f"{name}: no such table: take it out of the pipeline, or check the database"
+    elif found.kind not in PUBLISHABLE:
+        yield f"{name} is {_KINDS[found.kind]}, whose changes PostgreSQL doesn't publish: take it out of the pipeline"
+    elif found.unlogged:
+        yield f"{name} is unlogged, its changes aren't in the log: ALTER TABLE {found.sql} SET LOGGED, or take it out"
+    else:
+        for column in (*table.key, *sorted(table.leave_out)):
+            if column not in found.quoted:
+                yield f"{name} has no column {column}, which the pipeline names"
+
+
+def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+    """See to it that updates and deletes say which row: without an identity PostgreSQL refuses them once published."""
+    statements: list[str] = []
+    touched: list[PresentTable] = []
+    for table in wanted.tables:
+        there = state.tables[table.schema, table.name]
+        if changes := identity_statements(table.key, there.leaves):
+            statements += changes
+            touched.append(there)
+    if statements:
+        yield Step(
+            purpose="Updates and deletes say which row they mean",
+            statements=tuple(statements),
+            missing=owners_agree(touched, state, "alter"),
+        )
+
+
+def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
+    for table in wanted.tables:
+        there = state.tables.get((table.schema, table.name))
+        if there is not None and there.kind == "p" and unidentified(table.key, there.leaves):
+            yield (
+                f"{table.schema}.{table.name}: a partition that is added later has no replica identity of its own, and"
+                " PostgreSQL refuses updates and deletes in it: run this again after each, or add a primary key"
+            )

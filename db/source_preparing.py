@@ -1,0 +1,65 @@
+"""Gives a database what a pipeline needs: all of it or nothing, and nothing that is there already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg2 import errors
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import encrypt_password
+
+from db import source_objects, source_plan
+from db.errors import LaterError, LoadError
+from db.loading import transaction
+from db.source_objects import SourceObjects
+from db.source_plan import Plan
+
+# Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
+LOCK_TIMEOUT_S = 3
+# Another preparation of the same server waits; a role belongs to all databases. The number says nothing.
+_TURN = 7_315_402
+
+
+class UnpreparableError(LoadError):
+    """The database isn't fit, or the user may not: `lines` says each reason. Nothing was changed."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = lines
+
+
+def plan(cursor: Cursor, wanted: SourceObjects, *, password: str | None = None) -> Plan:
+    """Say what `prepare` would do. Changes nothing; `password` is the connector's, None leaves it as it is."""
+    verifier = None if password is None else encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+    return source_plan.plan(wanted, source_objects.read(cursor, wanted), verifier=verifier)
+
+
+def prepare(
+    connection_parameters: Mapping[str, Any], wanted: SourceObjects, *, password: str | None = None
+) -> tuple[Plan, Plan]:
+    """Do what is missing, in one transaction; return what was done, and what is left to do, whose steps are none.
+
+    Raises UnpreparableError for a database that isn't fit and a user who may not, LaterError when a table is in use,
+    LoadError otherwise; the database is then as it was.
+    """
+    with transaction(connection_parameters, failing="nothing was changed") as cursor:
+        cursor.execute("SET LOCAL search_path = pg_catalog")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
+        doing = plan(cursor, wanted, password=password)
+        if lines := (*doing.problems, *(f"you may not {right}" for right in doing.missing_rights)):
+            raise UnpreparableError(lines)
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_S}s'")
+        for step in doing.steps:
+            for statement in step.statements:
+                _run(cursor, statement)
+        return doing, plan(cursor, wanted)
+
+
+def _run(cursor: Cursor, statement: str) -> None:
+    try:
+        cursor.execute(statement)
+    except errors.LockNotAvailable as error:
+        what = " ".join(statement.split())
+        raise LaterError(
+            f"a table is in use, and waiting longer than {LOCK_TIMEOUT_S} s would hold up everybody else: {what};"
+            " nothing was changed, run this again"
+        ) from error

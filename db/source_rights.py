@@ -1,0 +1,127 @@
+"""What the connector's role must be and may read: the least that capturing takes."""
+
+from collections.abc import Iterator
+
+from contract.capture_objects import quoted
+from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_steps import Step, lines
+
+
+def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:
+    """Make the role that the connector logs in as, or give the one that is there what it lacks."""
+    role = state.names[wanted.role]
+    replication = "" if state.hosted else " REPLICATION"
+    password = f" PASSWORD '{verifier}'" if verifier else ""
+    if state.role_logs_in is None:
+        then = "" if verifier else f"; then give it a password: \\password {role}"
+        yield Step(
+            purpose=f"The role that the connector logs in as{then}",
+            statements=(f"CREATE ROLE {role} LOGIN{replication}{password}",),
+            missing=_may_make_role(state),
+        )
+    else:
+        changes = "" if state.role_logs_in else " LOGIN"
+        changes += "" if state.role_replicates else replication
+        if changes or password:
+            what = "A password of its own" if password and not changes else "What the connector's role must be able to"
+            yield Step(
+                purpose=what, statements=(f"ALTER ROLE {role}{changes}{password}",), missing=_may_make_role(state)
+            )
+    if state.hosted and not state.role_replicates:
+        missing = None if state.grants_rds_replication else "grant rds_replication (be the RDS master user)"
+        yield Step(purpose="It reads the log", statements=(f"GRANT rds_replication TO {role}",), missing=missing)
+    if not state.role_connects:
+        database = state.names[state.database]
+        missing = None if state.owns_database or state.superuser else f"grant CONNECT on {database} (be its owner)"
+        yield Step(
+            purpose="It enters this database",
+            statements=(f"GRANT CONNECT ON DATABASE {database} TO {role}",),
+            missing=missing,
+        )
+
+
+def _may_make_role(state: SourceState) -> str | None:
+    """Whoever gives REPLICATION away must have it since PostgreSQL 16, and be a superuser before."""
+    if state.superuser or (state.createrole and (state.hosted or (state.replication and state.version >= 160000))):
+        return None
+    if state.hosted:
+        return "make roles (CREATEROLE)"
+    return "make a role with REPLICATION (a superuser" + (
+        ", or CREATEROLE and REPLICATION)" if state.version >= 160000 else ")"
+    )
+
+
+def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+    """Let the role read the tables, without columns left out, and all rows where row security is on."""
+    role = state.names[wanted.role]
+    found = [(table, state.tables[table.schema, table.name]) for table in wanted.tables]
+    schemas = {table.schema_sql: table for _, table in found if not table.schema_usable}
+    if schemas:
+        foreign = [
+            f"{sql}, which belongs to {table.schema_owner}"
+            for sql, table in schemas.items()
+            if not (table.schema_grantable or state.superuser)
+        ]
+        yield Step(
+            purpose="It finds the tables",
+            statements=(f"GRANT USAGE ON SCHEMA {', '.join(schemas)} TO {role}",),
+            missing=f"grant USAGE on the schema {'; '.join(foreign)}" if foreign else None,
+        )
+    statements: list[str] = []
+    for table, there in found:
+        statements += _grants(table, there, role)
+    whole = [there.sql for table, there in found if not table.leave_out and not there.whole]
+    if whole:
+        statements.insert(0, f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}")
+    touched = [
+        there for table, there in found if (not table.leave_out and not there.whole) or _grants(table, there, role)
+    ]
+    if statements:
+        yield Step(
+            purpose="It reads these tables, and no other",
+            statements=tuple(statements),
+            missing=owners_agree(touched, state, "grant SELECT on"),
+        )
+    yield from _policies([there for _, there in found if there.row_security and not there.has_policy], wanted, state)
+
+
+def _policies(secured: list[PresentTable], wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+    role, policy = state.names[wanted.role], f"{wanted.publication}_reads"
+    if secured:
+        yield Step(
+            purpose="Row security hides no row from its snapshots",
+            statements=tuple(
+                f"CREATE POLICY {quoted(policy)} ON {there.sql} FOR SELECT TO {role} USING (TRUE)" for there in secured
+            ),
+            missing=owners_agree(secured, state, "make policies on"),
+        )
+
+
+def _grants(table: WantedTable, there: PresentTable, role: str) -> list[str]:
+    """What a table with columns left out takes: each other column by name, and no right on the whole."""
+    if not table.leave_out:
+        return []
+    taken = f"REVOKE SELECT ON {there.sql} FROM {role}"  # noqa: S608 - quoted by the server
+    statements = [taken] if there.readable & table.leave_out else []
+    wanted = [column for column in there.quoted if column not in table.leave_out]
+    if statements or not there.readable.issuperset(wanted):
+        columns = ", ".join(there.quoted[column] for column in wanted)
+        statements.append(f"GRANT SELECT ({columns}) ON {there.sql} TO {role}")
+    return statements
+
+
+def owners_agree(tables: list[PresentTable], state: SourceState, action: str) -> str | None:
+    """Name the owners whose member the user isn't, with as many of their tables as one line can hold."""
+    foreign: dict[str, list[str]] = {}
+    for table in tables:
+        if not (table.ours or state.superuser):
+            foreign.setdefault(table.owner, []).append(table.sql)
+    if not foreign:
+        return None
+    texts = []
+    for owner, names in foreign.items():
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        texts.append(
+            f"{shown}, which {'belongs' if len(names) == 1 else 'belong'} to {owner} (GRANT {owner} TO {state.user})"
+        )
+    return f"{action} {'; '.join(texts)}"

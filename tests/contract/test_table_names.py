@@ -1,0 +1,65 @@
+import pytest
+
+from contract.table_names import clashes, is_lake_name, lake_name, table_topic, topic_identity, topic_part
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("orders", "orders"),
+        ("order", "order"),
+        ("_private__x_", "_private__x_"),
+        ("Order Details", "order_details"),
+        ("OrderDetails", "order_details"),
+        ("orderID", "order_id"),
+        ("HTTPServer2Name", "http_server2_name"),
+        ("ORDER_ID", "order_id"),
+        ("2024 sales", "_2024_sales"),
+        ("café", "cafe"),
+        ("Größe", "gro_u00df_e"),
+        ("łódź", "u0142_odz"),
+        ("名前", "u540d_u524d"),
+        ("a.b", "a_b"),
+        ('say "hi"', "say_hi"),
+        ("--", "_"),
+        ("😀", "_"),
+    ],
+)
+def test_a_name_of_the_lake_is_in_snake_case(name: str, expected: str) -> None:
+    assert lake_name(name) == expected
+    assert is_lake_name(expected)
+
+
+@pytest.mark.parametrize("name", ["名" * 21, "😀" * 15, "각" * 21, "x" * 63])
+def test_the_longest_name_of_postgresql_is_one_of_the_lake(name: str) -> None:
+    assert len(name.encode()) <= 63
+    assert is_lake_name(lake_name(name))
+
+
+def test_names_that_become_one_are_found() -> None:
+    assert clashes(["a", "Order Id", "orderId", "b"], lake_name) == {"order_id": ["Order Id", "orderId"]}
+
+
+# What Debezium 3.7.0's SchemaTopicNamingStrategy made of them.
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Order Details", "Order_Details"),
+        ("größe", "gr__e"),
+        ("a.b", "a.b"),
+        ("x$y", "x_y"),
+        ("名前", "__"),
+        ("a-b", "a-b"),
+        ("a:b", "a_b"),
+        ("A", "A"),
+        ("😀x", "__x"),
+    ],
+)
+def test_a_topic_is_named_as_debezium_does(name: str, expected: str) -> None:
+    assert topic_part(name) == expected
+    assert table_topic("mine", "Sch ema", name) == f"mine.Sch_ema.{expected}"
+
+
+def test_topics_that_kafka_takes_for_one_are_found() -> None:
+    topics = [table_topic("p", "public", "a_b"), table_topic("p", "public.a", "b"), table_topic("p", "x", "a")]
+    assert clashes(topics, topic_identity) == {"p_public_a_b": topics[:2]}
