@@ -1,7 +1,6 @@
 """What the catalogue of a real PostgreSQL says is read as it is."""
 
 import contextlib
-from collections.abc import Iterator
 
 import psycopg2
 import pytest
@@ -121,7 +120,7 @@ def test_columns_that_the_role_may_not_read_are_told(postgres: Postgres, nasty: 
 
 
 @pytest.fixture
-def wide(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+def wide(database: ConnectionParameters) -> ConnectionParameters:
     columns = ", ".join(f"c{number} INT" for number in range(1_599))
     execute(database, f"CREATE TABLE wide (id INT PRIMARY KEY, {columns})")
     execute(
