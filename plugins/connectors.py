@@ -13,8 +13,8 @@ from contract import events
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins import captured
 from plugins.captured import CapturedTable
-from plugins.kcql import Kcql, build
-from plugins.sink_properties import CONNECTOR_CLASS, JSON_CONVERTER
+from plugins.kcql import Kcql, build_all
+from plugins.sink_properties import ASSIGNMENT, CONNECTOR_CLASS, JSON_CONVERTER, ROUND_ROBIN
 from plugins.versions import load_versions
 
 SCHEMA = "datalake"
@@ -152,6 +152,8 @@ class SinkSettings:
     """What an environment decides about the S3 sink. Raises ValueError naming the field that is wrong.
 
     Never change `name` of a sink that has run: its progress in the bucket and its consumer group are kept under it.
+    `topics` are landed each by a statement of its own, under `<prefix>/<topic>/`; with `partition_by` there can be but
+    one, since its folders don't tell the topic.
     `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
     `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
     Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
@@ -159,7 +161,7 @@ class SinkSettings:
     """
 
     name: str = "orders-sink"
-    topic: str
+    topics: tuple[str, ...]
     bucket: str
     prefix: str = "cdc-events"
     region: str
@@ -184,26 +186,38 @@ class SinkSettings:
         if self.dead_letter_topic is not None:
             _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
         SizeLimits(self.largest_event_bytes)
+        if not self.topics or len(set(self.topics)) < len(self.topics):
+            raise ValueError("topics must be named, at least one and each once")
+        if self.partition_by and len(self.topics) > 1:
+            raise ValueError("partition_by goes with one topic alone: objects of several would share folders")
         # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
-        build(self.kcql, version=self.connector_version)
+        build_all(self.statements, version=self.connector_version)
 
     @property
-    def kcql(self) -> Kcql:
-        """The statement that these settings make."""
-        return Kcql(
-            bucket=self.bucket,
-            prefix=self.prefix,
-            topic=self.topic,
-            flush_interval_seconds=self.flush_interval_seconds,
-            flush_count=self.flush_count,
-            flush_bytes=self.flush_bytes,
-            partition_by=self.partition_by,
+    def topic(self) -> str:
+        """The first topic: the only one of the outbox's sink."""
+        return self.topics[0]
+
+    @property
+    def statements(self) -> tuple[Kcql, ...]:
+        """The statements that these settings make, one per topic."""
+        return tuple(
+            Kcql(
+                bucket=self.bucket,
+                prefix=self.prefix,
+                topic=topic,
+                flush_interval_seconds=self.flush_interval_seconds,
+                flush_count=self.flush_count,
+                flush_bytes=self.flush_bytes,
+                partition_by=self.partition_by,
+            )
+            for topic in self.topics
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before deploying these settings, one sentence each."""
-        return self.kcql.warnings
+        return self.statements[0].warnings
 
 
 def source_connector(settings: SourceSettings) -> dict[str, str]:
@@ -355,12 +369,12 @@ def _override(client: str, properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def sink_connector(settings: SinkSettings) -> dict[str, str]:
-    """Configure the Lenses S3 sink: the topic's values as JSON lines. Exactly-once stays on, which is its default."""
+    """Configure the Lenses S3 sink: the topics' values as JSON lines. Exactly-once stays on, which is its default."""
     return {
         "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
-        "topics": settings.topic,
-        "connect.s3.kcql": build(settings.kcql, version=settings.connector_version),
+        "topics": ",".join(settings.topics),
+        "connect.s3.kcql": build_all(settings.statements, version=settings.connector_version),
         "connect.s3.aws.region": settings.region,
         "connect.s3.aws.auth.mode": "Default",
         # A tombstone kills the task when there are partition folders.
@@ -377,8 +391,14 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         # A dead consumer holds its partitions for the session timeout.
         "consumer.override.session.timeout.ms": str(settings.session_timeout_ms),
         "consumer.override.heartbeat.interval.ms": str(settings.session_timeout_ms // 3),
+        **_assignment(settings),
         **_converters(),
     }
+
+
+def _assignment(settings: SinkSettings) -> dict[str, str]:
+    """Spread topics of one partition over the tasks: by default (ranges per topic) the first task would get all."""
+    return {ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}
 
 
 def _endpoint(endpoint: str | None) -> dict[str, str]:

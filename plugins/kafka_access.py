@@ -58,7 +58,7 @@ def source_access(settings: SourceSettings) -> tuple[Grant, ...]:
     """What Debezium and its worker do: write events and heartbeats, and keep offsets."""
     return (
         *worker_access(settings.name, offset_topic(settings.name, "*")),
-        *_write_topics(settings.topic, heartbeat_topic(settings.topic_prefix)),
+        *_write_topics(*settings.topics, heartbeat_topic(settings.topic_prefix)),
     )
 
 
@@ -67,7 +67,7 @@ def sink_access(settings: SinkSettings) -> tuple[Grant, ...]:
     dead_letters = settings.dead_letter_topic
     return (
         *worker_access(settings.name),
-        _topics(*_DESCRIBE, "ReadData", names=[settings.topic]),
+        _topics(*_DESCRIBE, "ReadData", names=settings.topics),
         *(_write_topics(dead_letters) if dead_letters is not None else ()),
         Grant(kind="group", names=(sink_group(settings.name),), actions=_GROUP),
     )
@@ -104,12 +104,12 @@ def reader_access() -> tuple[Grant, ...]:
 def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[Grant, ...]:
     """What makes the topics does: create and configure these, and set the first offset of the sink's group.
 
-    To set an offset Kafka wants the right to read the topic. Nothing here deletes, and nothing writes.
+    To set an offset Kafka wants the right to read its topic. Nothing here deletes, and nothing writes.
     """
     manage = ("CreateTopic", "AlterTopic", "AlterTopicDynamicConfiguration")
     return (
         _topics(*_DESCRIBE, *manage, names=[topic.name for topic in planned]),
-        _topics("ReadData", names=[sink.topic]),
+        _topics("ReadData", names=sink.topics),
         Grant(kind="group", names=(sink_group(sink.name),), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect",)),
     )

@@ -1,16 +1,19 @@
 """KCQL, the query language of the Lenses S3 sink: what goes where, in which folders, and when it is flushed.
 
-One statement is built here for the connector and parsed here for the local stand-in, so both read the same. The grammar
-is that of Lenses' kafka-connect-query-language; we write and accept the part of it that the pipeline uses.
+A statement per topic is built here for the connector and parsed here for the local stand-in, so both read the same. The
+grammar is that of Lenses' kafka-connect-query-language; we write and accept the part of it that the pipeline uses.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from plugins.versions import parse_version
 
 # From 7.0.0 on the flush clauses are gone: REST accepts them with 201, then the task fails.
 PROPERTIES_SINCE = (7, 0, 0)
+# Kcql.parseMultiple splits at each one, wherever it stands: no name of ours can have it.
+SEPARATOR = ";"
 MAXIMUM_INTERVAL_SECONDS = 86_400
 MAXIMUM_COUNT = 1_000_000
 MAXIMUM_BYTES = 5_000_000_000
@@ -142,6 +145,24 @@ def parse(statement: str, *, version: str) -> Kcql:
         flush_count=_required(flush, "flush.count"),
         flush_bytes=flush.get("flush.size"),
     )
+
+
+def build_all(statements: Iterable[Kcql], *, version: str) -> str:
+    """Write the statements of one connector, one topic each."""
+    return f"{SEPARATOR} ".join(build(statement, version=version) for statement in statements)
+
+
+def parse_all(text: str, *, version: str) -> tuple[Kcql, ...]:
+    """Read a connector's statements. Raises ValueError as `parse` does, and for two of one topic.
+
+    The connector would go by one of the two, in silence.
+    """
+    parts = text.rstrip().removesuffix(SEPARATOR).split(SEPARATOR)
+    statements = tuple(parse(part.strip(), version=version) for part in parts)
+    topics = [statement.topic for statement in statements]
+    if twice := sorted({topic for topic in topics if topics.count(topic) > 1}):
+        raise ValueError(f"KCQL: two statements read {', '.join(twice)}: the connector would go by one of them")
+    return statements
 
 
 def _flush_values(clauses: str, properties: str | None, version: tuple[int, ...]) -> dict[str, int]:

@@ -6,12 +6,14 @@ dead-letter topic. Here each is refused by name; docs/decisions/0041 has what th
 
 from collections.abc import Iterator, Mapping
 
-from plugins.kcql import parse
+from plugins.kcql import parse_all
 from plugins.versions import load_versions
 
 CONNECTOR_CLASS = "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 KCQL = "connect.s3.kcql"
+ASSIGNMENT = "consumer.override.partition.assignment.strategy"
+ROUND_ROBIN = "org.apache.kafka.clients.consumer.RoundRobinAssignor"
 
 # Property → the value that it must have when it is there.
 FIXED = {
@@ -25,6 +27,7 @@ FIXED = {
     "connect.s3.skip.null.values": "true",
     "errors.log.include.messages": "false",
     "consumer.override.allow.auto.create.topics": "false",
+    ASSIGNMENT: ROUND_ROBIN,
 }
 # Properties that change where, or nothing of what, is landed. The stand-in tries S3 again for ever by itself.
 KNOWN = frozenset(
@@ -88,7 +91,7 @@ def problems(config: Mapping[str, str], *, version: str | None = None) -> Iterat
             yield name, "is missing"
     yield from _error_handling(config)
     if KCQL in config:
-        yield from _statement(config, version or load_versions().lenses_s3.version)
+        yield from _statements(config, version or load_versions().lenses_s3.version)
 
 
 def _is_known(name: str) -> bool:
@@ -109,11 +112,24 @@ def _error_handling(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "errors.tolerance", "all without errors.deadletterqueue.topic.name would lose values in silence"
 
 
-def _statement(config: Mapping[str, str], version: str) -> Iterator[tuple[str, str]]:
+def _statements(config: Mapping[str, str], version: str) -> Iterator[tuple[str, str]]:
     try:
-        topic = parse(config[KCQL], version=version).topic
+        statements = parse_all(config[KCQL], version=version)
     except ValueError as error:
         yield KCQL, str(error)
         return
-    if "topics" in config and config["topics"] != topic:
-        yield "topics", f"{config['topics']!r} isn't the KCQL's topic {topic!r}"
+    if "topics" not in config:
+        return
+    read, landed = config["topics"].split(","), [statement.topic for statement in statements]
+    if len(read) == 1 and len(landed) == 1 and read != landed:
+        yield "topics", f"{read[0]!r} isn't the KCQL's topic {landed[0]!r}"
+        return
+    for topic in read:
+        # The task would fail at the first record of such a topic.
+        if topic not in landed:
+            yield "topics", f"no KCQL statement says where {topic!r} goes"
+    for topic in landed:
+        if topic not in read:
+            yield "topics", f"lacks {topic!r}, which a KCQL statement lands: nothing would be read of it"
+    if any(statement.partition_by for statement in statements[1:]) or (statements[0].partition_by and landed[1:]):
+        yield KCQL, "PARTITIONBY goes with one topic alone: objects of several would share folders"

@@ -45,7 +45,7 @@ def sink_settings(environment: Environment) -> SinkSettings:
         statement = kcql.parse(sink.kcql.replace("{landing}", bucket), version=version)
     return SinkSettings(
         name=f"{environment.prefix}-orders-sink",
-        topic=statement.topic,
+        topics=(statement.topic,),
         bucket=statement.bucket,
         prefix=statement.prefix,
         region=environment.region,

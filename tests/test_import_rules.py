@@ -38,10 +38,15 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         {"contract", "db", "plugins"},
         {"boto3", "botocore", "psycopg2", "confluent_kafka"},
     ),
-    "local": ({"capture", "contract", "db", "plugins"} | SUBMISSION, None),
+    "local": ({"capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
+    # In the place of a connector: tied to nothing that the platform has.
+    "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),
     "operate": ({"capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
 }
+
+# Folders within a folder that have rules of their own.
+WITHIN = {folder for folder in RULES if "/" in folder}
 
 
 def imports_of(path: Path) -> set[str]:
@@ -66,8 +71,9 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _top_level(name: str) -> str:
-    if name.startswith("stacks.handlers"):
-        return "stacks/handlers"
+    for folder in WITHIN:
+        if f"{name}.".startswith(folder.replace("/", ".") + "."):
+            return folder
     module = ".".join(name.split(".")[:2])
     return module if module in SUBMISSION else name.split(".")[0]
 
@@ -75,9 +81,9 @@ def _top_level(name: str) -> str:
 def violations(folder: str, imported: set[str]) -> set[str]:
     """The imports that the rules forbid for a module in `folder`."""
     ours, packages = RULES[folder]
-    wrong = (imported & {*OURS, "stacks/handlers"}) - ours - {folder}
+    wrong = (imported & {*OURS, *WITHIN}) - ours - {folder}
     if packages is not None:
-        wrong |= imported - OURS - {"stacks/handlers"} - packages - set(sys.stdlib_module_names)
+        wrong |= imported - OURS - WITHIN - packages - set(sys.stdlib_module_names)
     return wrong
 
 

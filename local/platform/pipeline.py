@@ -77,7 +77,7 @@ class Flow:
             retry_wait_ms=1_000,
         )
         self._sink = SinkSettings(
-            topic=TOPIC,
+            topics=(TOPIC,),
             bucket=LANDING_BUCKET,
             prefix=LANDING_PREFIX,
             region=REGION,

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from local.services.kafka.users import read_client_file
+from local.sink.consumer import GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import SinkError
-from local.sink.member import Member
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
@@ -28,13 +27,13 @@ def main(
         bool, typer.Option("--fail-like-the-connector", help="End with an outage of S3 as the connector's task does.")
     ] = False,
 ) -> None:
-    """Land a topic's records in a bucket as the Lenses S3 sink connector of that configuration would."""
+    """Land topics' records in a bucket as the Lenses S3 sink connector of that configuration would."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         settings = TaskSettings.read(config)
-        for warning in settings.kcql.warnings:
+        for warning in settings.statements[0].warnings:
             LOG.warning("%s", warning)
-        task = _task(settings, _connection(kafka), fragile=fail_like_the_connector)
+        task = _task(settings, read_connection(kafka), fragile=fail_like_the_connector)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: task.stop())
         task.run()
@@ -43,19 +42,21 @@ def main(
         sys.exit(1)
 
 
-def _connection(path: Path) -> dict[str, str]:
+def read_connection(path: Path) -> dict[str, str]:
+    """Return librdkafka's properties from a file. Raises SinkError."""
     try:
-        return read_client_file(path)
+        lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise SinkError(f"{path}: no properties of a Kafka client: {error.strerror}") from error
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
 
 def _task(settings: TaskSettings, connection: Mapping[str, str], *, fragile: bool) -> SinkTask:
     client = s3_client(region=settings.region, endpoint=settings.endpoint)
-    store = LandingStore(client, settings.kcql.bucket, settings.name)
+    store = LandingStore(client, settings.bucket, settings.name)
     letters = settings.dead_letters
     queue = None if letters is None else DeadLetterQueue(connection, letters)
-    return SinkTask(settings, Member(connection, settings), store, queue, fragile=fragile)
+    return SinkTask(settings, GroupConsumer(connection, settings), store, queue, fragile=fragile)
 
 
 if __name__ == "__main__":

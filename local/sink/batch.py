@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from local.sink.layout import Layout, Span
+from local.sink.partition import Partition
 from local.sink.values import line
 
 
@@ -43,9 +44,9 @@ class Batch:
     """
 
     def __init__(
-        self, layout: Layout, partition: int, start: int, *, until: int | None = None, landed: str | None = None
+        self, layout: Layout, number: int, start: int, *, until: int | None = None, landed: str | None = None
     ) -> None:
-        self.partition = partition
+        self.partition = Partition(layout.kcql.topic, number)
         self.start = start
         self.end = start
         self.until = until
@@ -65,7 +66,7 @@ class Batch:
         """
         text = line(value)
         if value is not None and text is not None:
-            part = self._objects.setdefault(self._layout.folder(self.partition, value), OpenObject())
+            part = self._objects.setdefault(self._layout.folder(self.partition.number, value), OpenObject())
             part.add(text, offset=offset, timestamp_ms=timestamp_ms)
             self.records += 1
             self.size_bytes += len(text)
@@ -105,8 +106,8 @@ class Batch:
     def objects(self) -> Iterator[tuple[str, bytes]]:
         """Give each object's key and content: the same for the same records, whenever they are read."""
         for folder, part in self._objects.items():
-            yield self._layout.key(folder, self.partition, part.span), b"".join(part.lines)
+            yield self._layout.key(folder, self.partition.number, part.span), b"".join(part.lines)
 
     def next(self, landed: str | None) -> Self:
         """Open the batch behind this one."""
-        return type(self)(self._layout, self.partition, self.end, landed=landed)
+        return type(self)(self._layout, self.partition.number, self.end, landed=landed)

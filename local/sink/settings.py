@@ -11,8 +11,9 @@ from typing import Self
 
 from local.sink.errors import SinkError
 from plugins.connectors import sink_group
-from plugins.kcql import Kcql, parse
+from plugins.kcql import Kcql, parse_all
 from plugins.sink_properties import (
+    ASSIGNMENT,
     CONSUMER_PREFIX,
     CONSUMER_PROPERTIES,
     KCQL,
@@ -33,14 +34,25 @@ class DeadLetters:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """A sink connector's configuration as the stand-in uses it. `endpoint` is None for AWS."""
+    """A sink connector's configuration as the stand-in uses it: a statement per topic. `endpoint` is None for AWS."""
 
     name: str
-    kcql: Kcql
+    statements: tuple[Kcql, ...]
     region: str
     endpoint: str | None
     consumer: Mapping[str, int]
     dead_letters: DeadLetters | None
+    assignment: str = "range"
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that are landed."""
+        return tuple(statement.topic for statement in self.statements)
+
+    @property
+    def bucket(self) -> str:
+        """The bucket that they are landed in."""
+        return self.statements[0].bucket
 
     @property
     def group(self) -> str:
@@ -62,13 +74,17 @@ class TaskSettings:
         """Take the connector `name` with its configuration. Raises SinkError naming the property that is wrong."""
         for key, reason in problems(config):
             raise SinkError(f"the configuration of {name}: {key}: {reason}")
+        statements = parse_all(config[KCQL], version=load_versions().lenses_s3.version)
+        if len({statement.bucket for statement in statements}) > 1:
+            raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in lands in one bucket alone")
         return cls(
             name=name,
-            kcql=parse(config[KCQL], version=load_versions().lenses_s3.version),
+            statements=statements,
             region=config["connect.s3.aws.region"],
             endpoint=config.get("connect.s3.custom.endpoint"),
             consumer=_consumer(config),
             dead_letters=_dead_letters(config),
+            assignment="roundrobin" if ASSIGNMENT in config else "range",
         )
 
 

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from local.sink.errors import SinkError, StoreUnavailableError
 from local.sink.layout import last_offset
-from local.sink.progress import Gap
+from local.sink.offsets import Gap
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -14,12 +14,14 @@ from functools import partial
 from confluent_kafka import KafkaError, Message
 
 from local.sink.batch import Batch
+from local.sink.batches import OpenBatches
+from local.sink.consumer import DENIED, GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import MalformedValueError, RevokedError, SinkError, StoreUnavailableError, UnavailableError
 from local.sink.layout import Layout
-from local.sink.member import DENIED, Member
-from local.sink.patience import Patience
-from local.sink.progress import Gap, Progress
+from local.sink.offsets import CommittedOffset, Gap
+from local.sink.partition import Partition
+from local.sink.retry import Retry
 from local.sink.settings import TaskSettings
 from local.sink.start import Starter
 from local.sink.store import LandingStore
@@ -37,7 +39,7 @@ HOLE = "not in the log: transaction markers, or records that compaction removed"
 
 
 class SinkTask:
-    """Lands one topic's records until it is told to stop.
+    """Lands the records of its topics until it is told to stop.
 
     With `fragile` an outage of S3 ends it, as it ends the real connector's task.
     """
@@ -45,23 +47,23 @@ class SinkTask:
     def __init__(
         self,
         settings: TaskSettings,
-        member: Member,
+        consumer: GroupConsumer,
         store: LandingStore,
         dead_letters: DeadLetterQueue | None,
         *,
         fragile: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._topic = settings.kcql.topic
-        self._layout = Layout(settings.kcql)
-        self._member = member
+        self._topics = ", ".join(settings.topics)
+        self._consumer = consumer
         self._store = store
         self._dead_letters = dead_letters
         self._clock = clock
-        self._patience = Patience(pause=self._pause, gave_up=self._has_given_up, works_again=self._works_again)
-        self._starter = Starter(self._layout, member, store, self._patience)
-        self._pending: set[int] = set()
-        self._batches: dict[int, Batch] = {}
+        self._retry = Retry(pause=self._pause, gave_up=self._has_given_up, works_again=self._works_again)
+        layouts = {statement.topic: Layout(statement) for statement in settings.statements}
+        self._starter = Starter(layouts, consumer, store, self._retry)
+        self._pending: set[Partition] = set()
+        self._batches = OpenBatches()
         self._generation = 0
         self._stop_at: float | None = None
         self._fragile = fragile
@@ -74,34 +76,34 @@ class SinkTask:
 
     def run(self) -> None:
         """Read and land until `stop`. Raises SinkError when a person must decide, or records stay open."""
-        self._member.subscribe(assigned=self._on_assigned, revoked=self._on_revoked)
-        LOG.info("waiting for partitions of %s", self._topic)
+        self._consumer.subscribe(assigned=self._on_assigned, revoked=self._on_revoked)
+        LOG.info("waiting for partitions of %s", self._topics)
         try:
             while self._stop_at is None:
                 self._start_pending()
-                self._take(self._member.poll(self._seconds_to_next_flush()))
+                self._take(self._consumer.poll(self._seconds_to_next_flush()))
                 self._land_due()
-            for batch in list(self._batches.values()):
+            for batch in self._batches:
                 self._land(batch)
         except UnavailableError as error:
             if self._stop_at is None:
                 raise SinkError(f"failed as the connector would, start it again: {error}") from error
             raise SinkError(f"stopped with records not landed (the next start reads them again): {error}") from error
         finally:
-            self._member.close()
+            self._consumer.close()
         LOG.info("stopped")
 
-    def _on_assigned(self, partitions: set[int]) -> None:
+    def _on_assigned(self, partitions: set[Partition]) -> None:
         self._generation += 1
         self._pending = partitions
-        self._batches = {}
-        LOG.info("assigned: partitions %s of %s", sorted(partitions), self._topic)
+        self._batches.clear()
+        LOG.info("assigned: %s", ", ".join(map(str, sorted(partitions))) or "nothing")
 
     def _on_revoked(self) -> None:
         # Nothing is landed in a hurry: what is open isn't committed, so the next owner reads it again.
         self._generation += 1
         self._pending = set()
-        self._batches = {}
+        self._batches.clear()
 
     def _start_pending(self) -> None:
         """Find out where to read each new partition, then read them all."""
@@ -113,9 +115,10 @@ class SinkTask:
             LOG.info("not started: %s", error)
             return
         self._pending = set()
-        self._batches.update(first)
-        self._member.read_from({number: batch.end for number, batch in self._batches.items()})
-        self._member.resume()
+        for batch in first:
+            self._batches.put(batch, self._clock())
+        self._consumer.read_from({batch.partition: batch.end for batch in self._batches})
+        self._consumer.resume()
 
     def _take(self, message: Message | None) -> None:
         """Put a record into its partition's batch."""
@@ -123,9 +126,9 @@ class SinkTask:
             return
         error = message.error()
         if error is not None:
-            self._take_error(message.partition(), error)
+            self._take_error(_place(message), error)
             return
-        partition, offset = message.partition(), message.offset()
+        partition, offset = _place(message), message.offset()
         batch = None if partition is None else self._batches.get(partition)
         if batch is None or offset is None:
             return
@@ -139,11 +142,13 @@ class SinkTask:
 
     def _add(self, batch: Batch, offset: int, message: Message) -> None:
         timestamp_ms = message.timestamp()[1]
+        before, now = batch.size_bytes, self._clock()
         try:
             check_key(message.key())
-            batch.add(message.value(), offset=offset, timestamp_ms=timestamp_ms, now=self._clock())
+            batch.add(message.value(), offset=offset, timestamp_ms=timestamp_ms, now=now)
+            self._batches.changed(batch, batch.size_bytes - before, now)
         except MalformedValueError as error:
-            reason = f"{self._topic}[{batch.partition}] offset {offset}: {error}"
+            reason = f"{batch.partition} offset {offset}: {error}"
             if self._dead_letters is None:
                 raise SinkError(f"{reason}; errors.tolerance is none, so nothing behind it is landed") from None
             self._set_aside(batch, offset, partial(self._dead_letters.send, message, reason))
@@ -151,14 +156,15 @@ class SinkTask:
 
     def _set_aside(self, batch: Batch, offset: int, send: Callable[[], None]) -> None:
         try:
-            self._patience(send)
+            self._retry(send)
         except RevokedError:
             return
         batch.skip(offset, now=self._clock())
+        self._batches.changed(batch, 0, self._clock())
 
-    def _take_error(self, partition: int | None, error: KafkaError) -> None:
+    def _take_error(self, partition: Partition | None, error: KafkaError) -> None:
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) and partition is not None:
-            LOG.warning("%s[%d]: the log doesn't hold the next offset any more", self._topic, partition)
+            LOG.warning("%s: the log doesn't hold the next offset any more", partition)
             self._restart(partition)
         elif error.fatal() or error.code() in DENIED:
             # As the connector's task: waiting gives nobody a right.
@@ -166,22 +172,20 @@ class SinkTask:
         else:
             LOG.warning("Kafka: %s", error.str())
 
-    def _restart(self, partition: int) -> None:
+    def _restart(self, partition: Partition) -> None:
         """Drop what is open and begin with what is committed."""
-        self._batches.pop(partition, None)
+        self._batches.drop(partition)
         self._pending.add(partition)
 
     def _seconds_to_next_flush(self) -> float:
-        now = self._clock()
-        waits = [wait for batch in self._batches.values() if (wait := batch.due_in(now)) is not None]
-        return min([POLL_S, *waits])
+        wait = self._batches.next_in(self._clock())
+        return POLL_S if wait is None else min(POLL_S, wait)
 
     def _land_due(self) -> None:
-        now = self._clock()
-        for batch in [batch for batch in self._batches.values() if batch.due_in(now) == 0]:
+        for batch in self._batches.due(self._clock()):
             self._land(batch)
-        if sum(batch.size_bytes for batch in self._batches.values()) > OPEN_BYTES:
-            self._land(max(self._batches.values(), key=lambda batch: batch.size_bytes))
+        if self._batches.size_bytes > OPEN_BYTES:
+            self._land(self._batches.largest())
 
     def _land(self, batch: Batch) -> None:
         """Write a partition's batch and commit behind it; the next batch begins there."""
@@ -191,33 +195,33 @@ class SinkTask:
         try:
             keys = self._write(batch)
         except RevokedError as error:
-            LOG.info("%s[%d]: not landed: %s", self._topic, batch.partition, error)
+            LOG.info("%s: not landed: %s", batch.partition, error)
             if self._batches.get(batch.partition) is batch:
                 self._restart(batch.partition)
             return
         if batch.partition in self._batches:
-            self._batches[batch.partition] = batch.next(keys[-1] if keys else batch.landed)
+            self._batches.put(batch.next(keys[-1] if keys else batch.landed), self._clock())
         LOG.info(
-            "%s[%d]: offsets %d to %d, %d records, %d bytes, %d objects, %.3f s",
-            *(self._topic, batch.partition, batch.start, batch.end - 1),
+            "%s: offsets %d to %d, %d records, %d bytes, %d objects, %.3f s",
+            *(batch.partition, batch.start, batch.end - 1),
             *(batch.records, batch.size_bytes, len(keys), self._clock() - began),
         )
 
     def _write(self, batch: Batch) -> list[str]:
         """Land a batch in three steps. Returns the objects' keys; RevokedError when someone else is to do it."""
-        number = batch.partition
+        partition = batch.partition
         if batch.records and batch.until is None:
-            intent = Progress(offset=batch.start, until=batch.end, landed=batch.landed)
-            self._patience(partial(self._member.commit, number, intent))
+            intent = CommittedOffset(offset=batch.start, until=batch.end, landed=batch.landed)
+            self._retry(partial(self._consumer.commit, partition, intent))
         keys = []
         for key, body in batch.objects():
-            self._patience(partial(self._store.put, key, body))
+            self._retry(partial(self._store.put, key, body))
             keys.append(key)
         if batch.holes:
             hole = Gap(first=batch.holes[0][0], end=batch.holes[-1][1], reason=HOLE)
-            self._patience(partial(self._starter.report_gap, number, hole))
-        done = Progress(offset=batch.end, landed=keys[-1] if keys else batch.landed)
-        self._patience(partial(self._member.commit, number, done))
+            self._retry(partial(self._starter.report_gap, partition, hole))
+        done = CommittedOffset(offset=batch.end, landed=keys[-1] if keys else batch.landed)
+        self._retry(partial(self._consumer.commit, partition, done))
         return keys
 
     def _has_given_up(self, error: BaseException) -> bool:
@@ -230,7 +234,7 @@ class SinkTask:
 
     def _works_again(self) -> None:
         self._s3_away_since = None
-        self._member.resume()
+        self._consumer.resume()
 
     def _pause(self, seconds: float) -> None:
         """Let time pass: the group must see this member poll, and memory must not fill.
@@ -240,10 +244,16 @@ class SinkTask:
         generation = self._generation
         until = self._clock() + seconds
         while (left := until - self._clock()) > 0:
-            self._member.pause()
-            message = self._member.poll(min(left, POLL_S))
+            self._consumer.pause()
+            message = self._consumer.poll(min(left, POLL_S))
             if self._generation != generation:
                 raise RevokedError("the group's members changed meanwhile")
-            if message is not None and message.error() is None and (partition := message.partition()) is not None:
+            if message is not None and message.error() is None and (partition := _place(message)) is not None:
                 # Fetched before the pause: it is read again in its turn.
                 self._restart(partition)
+
+
+def _place(message: Message) -> Partition | None:
+    """Return the partition that a record, or an error, came from; None for an error of none."""
+    topic, number = message.topic(), message.partition()
+    return None if topic is None or number is None or number < 0 else Partition(topic, number)

@@ -4,14 +4,14 @@ import pytest
 
 from contract.sizes import MIB, SizeLimits
 from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
-from plugins.kcql import parse
+from plugins.kcql import parse, parse_all
 
 SOURCE = SourceSettings(
     database_hostname="127.0.0.1",
     database_password="${file:/run/platform/connect.secrets:password}",
     topic_prefix="demo",
 )
-SINK = SinkSettings(topic="demo.datalake.cdc_events", bucket="landing", region="us-east-1")
+SINK = SinkSettings(topics=("demo.datalake.cdc_events",), bucket="landing", region="us-east-1")
 
 
 def test_the_source_reads_the_outbox_through_what_the_database_prepared() -> None:
@@ -139,7 +139,7 @@ def test_each_field_of_the_source_is_checked_and_named(field: str, values: list[
 def test_the_sink_lands_json_without_partition_folders_and_leaves_exactly_once_on() -> None:
     config = sink_connector(SINK)
     kcql = parse(config["connect.s3.kcql"], version=SINK.connector_version)
-    assert kcql == SINK.kcql
+    assert (kcql,) == SINK.statements
     assert kcql.partition_by == ()
     assert config["topics"] == "demo.datalake.cdc_events"
     assert config["connect.s3.skip.null.values"] == "true"
@@ -169,6 +169,35 @@ def test_an_unreadable_value_stops_the_sink_unless_there_is_a_dead_letter_topic(
     assert config["errors.log.include.messages"] == "false"
 
 
+def test_several_topics_get_a_statement_each_with_the_same_settings() -> None:
+    settings = replace(SINK, topics=("demo.public.orders", "demo.public.update"), flush_bytes=9)
+    config = sink_connector(settings)
+    assert config["topics"] == "demo.public.orders,demo.public.update"
+    first, second = config["connect.s3.kcql"].split("; ")
+    assert first == (
+        "INSERT INTO landing:cdc-events SELECT * FROM demo.public.orders STOREAS `JSON`"
+        " PROPERTIES('flush.interval'=60,'flush.count'=5000,'flush.size'=9)"
+    )
+    assert second == first.replace("demo.public.orders", "`demo.public.update`")
+    assert parse_all(config["connect.s3.kcql"], version=SINK.connector_version) == settings.statements
+
+
+def test_tasks_share_topics_by_turns_only_where_there_are_several() -> None:
+    assert not [name for name in sink_connector(SINK) if "assignment" in name]
+    config = sink_connector(replace(SINK, topics=("a", "b")))
+    assert config["consumer.override.partition.assignment.strategy"].endswith(".RoundRobinAssignor")
+
+
+def test_folders_by_field_are_for_one_topic() -> None:
+    with pytest.raises(ValueError, match=r"^partition_by goes with one topic alone"):
+        replace(SINK, topics=("a", "b"), partition_by=("k",))
+
+
+def test_a_topics_name_is_checked() -> None:
+    with pytest.raises(ValueError, match=r"^topic must be"):
+        replace(SINK, topics=("a", "b c"))
+
+
 def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
     config = sink_connector(replace(SINK, session_timeout_ms=9_000))
     assert config["consumer.override.session.timeout.ms"] == "9000"
@@ -179,7 +208,7 @@ def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
     ("field", "values"),
     [
         ("name", ["", "a b"]),
-        ("topic", ["", "a b"]),
+        ("topics", [(), ("a", "a")]),
         ("bucket", ["ab", "Bucket"]),
         ("prefix", ["/a", ""]),
         ("region", ["", "us_east_1", "us-east"]),

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+from plugins.captured import CapturedTable
 from plugins.connectors import SinkSettings, SourceSettings
 from plugins.kafka_access import (
     READER_GROUP,
@@ -23,7 +24,7 @@ SOURCE = SourceSettings(
     database_password="${file:/run/secret:password}",
     topic_prefix="shop",
 )
-SINK = SinkSettings(name="orders-sink", topic=SOURCE.topic, bucket="landing", region="eu-west-1")
+SINK = SinkSettings(name="orders-sink", topics=(SOURCE.topic,), bucket="landing", region="eu-west-1")
 WITH_DEAD_LETTERS = dataclasses.replace(SINK, dead_letter_topic="orders-dead")
 
 
@@ -73,6 +74,17 @@ def test_what_makes_the_topics_touches_exactly_those() -> None:
     assert rights(access, "group", "AlterGroup") == {"connect-orders-sink"}
     granted = {action for grant in access for action in grant.actions}
     assert not granted & {"WriteData", "DeleteTopic", "DeleteGroup", "AlterCluster", "*"}
+
+
+def test_a_pipelines_roles_reach_all_of_its_topics_and_no_other() -> None:
+    tables = (CapturedTable(schema="public", table="a"), CapturedTable(schema="public", table="b"))
+    source = dataclasses.replace(SOURCE, tables=tables)
+    sink = dataclasses.replace(SINK, topics=source.topics)
+    assert rights(source_access(source), "topic", "WriteData") >= {*source.topics}
+    assert rights(sink_access(sink), "topic", "ReadData") >= {*source.topics}
+    assert SOURCE.topic not in rights(sink_access(sink), "topic", "ReadData")
+    planned = planned_topics(source, sink, brokers=2, retention_hours=1)
+    assert rights(topics_access(planned, sink), "topic", "ReadData") == {*source.topics}
 
 
 def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from plugins.kcql import Kcql, build, parse
+from plugins.kcql import Kcql, build, build_all, parse, parse_all
 
 CURRENT, OLD = "11.7.2", "6.3.0"
 PLAIN = Kcql(
@@ -151,3 +151,27 @@ def test_partition_folders_come_with_a_warning_that_tells_the_measured_loss() ->
     [warning] = FOLDERS.warnings
     assert "46 and 25 of 1,802 records" in warning
     assert "customer_id,order_id" in warning
+
+
+@pytest.mark.parametrize("between", [";", "; ", " ;\n  "])
+def test_several_statements_are_read_one_by_one(between: str) -> None:
+    statements = (PLAIN, replace(PLAIN, topic="into", flush_count=7))
+    text = between.join(build(statement, version=CURRENT) for statement in statements)
+    assert parse_all(text, version=CURRENT) == parse_all(f"{text};", version=CURRENT) == statements
+
+
+def test_one_statement_is_written_as_ever() -> None:
+    assert build_all([PLAIN], version=CURRENT) == build(PLAIN, version=CURRENT)
+
+
+@pytest.mark.parametrize("text", ["", ";", "{0};;{1}", "{0} {1}"])
+def test_what_isnt_a_list_of_statements_is_refused(text: str) -> None:
+    given = text.format(build(PLAIN, version=CURRENT), build(replace(PLAIN, topic="b"), version=CURRENT))
+    with pytest.raises(ValueError, match="not of the form"):
+        parse_all(given, version=CURRENT)
+
+
+def test_a_topic_has_one_statement() -> None:
+    twice = build_all([PLAIN, replace(PLAIN, prefix="elsewhere")], version=CURRENT)
+    with pytest.raises(ValueError, match=f"two statements read {PLAIN.topic}"):
+        parse_all(twice, version=CURRENT)

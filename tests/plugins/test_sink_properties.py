@@ -7,7 +7,7 @@ import pytest
 from plugins.connectors import SinkSettings, sink_connector
 from plugins.sink_properties import problems
 
-SINK = SinkSettings(topic="orders", bucket="landing", region="us-east-1")
+SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ SOURCE = SourceSettings(
     database_password="${file:/run/secret:password}",
     topic_prefix="shop",
 )
-SINK = SinkSettings(name="orders-sink", topic=SOURCE.topic, bucket="landing", region="eu-west-1")
+SINK = SinkSettings(name="orders-sink", topics=(SOURCE.topic,), bucket="landing", region="eu-west-1")
 WITH_DEAD_LETTERS = dataclasses.replace(SINK, dead_letter_topic="orders-dead")
 EVENTS = "shop.datalake.cdc_events"
 HEARTBEAT = "__debezium-heartbeat.shop"

@@ -79,9 +79,3 @@ class KafkaUsers:
             "allow.everyone.if.no.acl.found": "false",
             "super.users": f"User:{BROKER};User:{ADMIN}",
         }
-
-
-def read_client_file(path: Path) -> dict[str, str]:
-    """Return the properties of a client's file. Raises OSError."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {name: value for name, _, value in (line.partition("=") for line in lines)}

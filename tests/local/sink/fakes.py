@@ -1,15 +1,16 @@
 """A topic, a group member and a bucket in memory, which can be made to die before or after any of their steps."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 from confluent_kafka import KafkaError, Message
 
+from local.sink.consumer import GroupConsumer
 from local.sink.errors import RevokedError, UnavailableError
-from local.sink.member import Member
-from local.sink.progress import Progress
+from local.sink.offsets import CommittedOffset
+from local.sink.partition import Partition
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore
 from local.sink.task import SinkTask
@@ -59,14 +60,17 @@ class Clock:
 class FakeMessage:
     """A record, as confluent_kafka gives it."""
 
-    def __init__(self, partition: int, offset: int, value: Value, error: KafkaError | None = None) -> None:
+    def __init__(self, partition: Partition, offset: int, value: Value, error: KafkaError | None = None) -> None:
         self._partition, self._offset, self._value, self._error = partition, offset, value, error
 
     def error(self) -> KafkaError | None:
         return self._error
 
+    def topic(self) -> str:
+        return self._partition.topic
+
     def partition(self) -> int:
-        return self._partition
+        return self._partition.number
 
     def offset(self) -> int:
         return self._offset
@@ -82,7 +86,7 @@ class FakeMessage:
 
 
 class FakeTopic:
-    """Partition 0 of a topic with its group's commits; `low` is the log's first offset."""
+    """A partition of a topic with its group's commits; `low` is the log's first offset."""
 
     def __init__(self, values: Sequence[Value]) -> None:
         self.records: dict[int, Value] = dict(enumerate(values))
@@ -102,44 +106,56 @@ class FakeTopic:
         self.low = offset
 
 
-class FakeMember(Member):
-    """The only member of its group. `poll` passes the time of an idle topic, so that intervals end."""
+class FakeConsumer(GroupConsumer):
+    """The only member of its group. `poll` passes the time of idle topics, so that intervals end.
 
-    def __init__(self, topic: FakeTopic, clock: Clock, steps: Steps, *, when_idle: Callable[[], None]) -> None:
-        self._fake, self._clock, self._steps, self._when_idle = topic, clock, steps, when_idle
-        self._position: int | None = None
+    Records come from one partition after the other, in turns.
+    """
+
+    def __init__(
+        self, topics: Mapping[Partition, FakeTopic], clock: Clock, steps: Steps, *, when_idle: Callable[[], None]
+    ) -> None:
+        self._fakes, self._clock, self._steps, self._when_idle = topics, clock, steps, when_idle
+        self._positions: dict[Partition, int] = {}
         self.revoked_from: int | None = None
         self.before_objects: Callable[[], None] = lambda: None
-        self.while_paused: Callable[[FakeMember], None] = lambda _: None
+        self.while_paused: Callable[[FakeConsumer], None] = lambda _: None
         self.paused = False
         self.closed = False
 
-    def subscribe(self, *, assigned: Callable[[set[int]], None], revoked: Callable[[], None]) -> None:
+    def subscribe(self, *, assigned: Callable[[set[Partition]], None], revoked: Callable[[], None]) -> None:
         self._on_assigned, self._on_revoked = assigned, revoked
         self._is_assigned = False
 
     def poll(self, seconds: float) -> Message | None:
         if not self._is_assigned:
             self._is_assigned = True
-            self._on_assigned({0})
+            self.get_partition()
             return None
-        if self._position is None or self.paused:
+        if not self._positions or self.paused:
             self._clock.now += seconds
             self.while_paused(self)
             return None
-        if self._position < self._fake.low:
-            self._position = None
-            return cast("Message", FakeMessage(0, -1, None, KafkaError(KafkaError._AUTO_OFFSET_RESET)))
-        offset = min((number for number in self._fake.records if number >= self._position), default=None)
-        if offset is None:
-            self._clock.now += seconds
-            self._when_idle()
-            return None
-        self._position = offset + 1
-        return cast("Message", FakeMessage(0, offset, self._fake.records[offset]))
+        for partition, position in list(self._positions.items()):
+            if (message := self._next(partition, position)) is not None:
+                return message
+        self._clock.now += seconds
+        self._when_idle()
+        return None
 
-    def read_from(self, positions: Any) -> None:
-        self._position = positions[0]
+    def _next(self, partition: Partition, position: int) -> Message | None:
+        fake = self._fakes[partition]
+        del self._positions[partition]
+        if position < fake.low:
+            gone = KafkaError(KafkaError._AUTO_OFFSET_RESET)
+            return cast("Message", FakeMessage(partition, -1, None, gone))
+        offset = min((number for number in fake.records if number >= position), default=None)
+        # Behind the others: it is their turn now.
+        self._positions[partition] = position if offset is None else offset + 1
+        return None if offset is None else cast("Message", FakeMessage(partition, offset, fake.records[offset]))
+
+    def read_from(self, positions: Mapping[Partition, int]) -> None:
+        self._positions = dict(positions)
 
     def pause(self) -> None:
         self.paused = True
@@ -147,39 +163,38 @@ class FakeMember(Member):
     def resume(self) -> None:
         self.paused = False
 
-    def progress(self, partition: int) -> Progress | None:
-        assert partition == 0
-        return None if self._fake.committed is None else Progress.of(*self._fake.committed)
+    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, CommittedOffset]:
+        found = {partition: self._fakes[partition].committed for partition in partitions}
+        return {partition: CommittedOffset.of(*commit) for partition, commit in found.items() if commit is not None}
 
-    def commit(self, partition: int, progress: Progress) -> None:
-        assert partition == 0
-        if self._fake.failures:
-            self._fake.failures -= 1
+    def commit(self, partition: Partition, committed: CommittedOffset) -> None:
+        fake = self._fakes[partition]
+        if fake.failures:
+            fake.failures -= 1
             raise UnavailableError("no coordinator")
-        if self.revoked_from is not None and progress.offset >= self.revoked_from:
+        if self.revoked_from is not None and committed.offset >= self.revoked_from:
             self.revoked_from = None
             raise RevokedError("illegal generation")
-        self._steps.step(lambda: self._commit(progress))
+        self._steps.step(lambda: self._commit(fake, committed))
 
-    def _commit(self, progress: Progress) -> None:
-        self._fake.committed = (progress.offset, progress.note())
-        self._fake.history.append(progress.offset)
-        if progress.until is not None:
+    def _commit(self, fake: FakeTopic, committed: CommittedOffset) -> None:
+        fake.committed = (committed.offset, committed.note())
+        fake.history.append(committed.offset)
+        if committed.until is not None:
             self.before_objects()
 
     def lose_partition(self) -> None:
-        self._position = None
+        self._positions = {}
         self._on_revoked()
 
     def get_partition(self) -> None:
-        self._on_assigned({0})
+        self._on_assigned(set(self._fakes))
 
-    def log_bounds(self, partition: int) -> tuple[int, int]:
-        assert partition == 0
-        return self._fake.low, self._fake.high
+    def log_bounds(self, partition: Partition) -> tuple[int, int]:
+        return self._fakes[partition].low, self._fakes[partition].high
 
-    def topic_id(self) -> str:
-        return self._fake.topic_id
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return {partition.topic: fake.topic_id for partition, fake in self._fakes.items() if partition.topic in topics}
 
     def close(self) -> None:
         self.closed = True
@@ -246,10 +261,18 @@ def _error(code: str, status: int) -> ClientError:
 
 
 class World:
-    """One topic and one bucket, which outlive the sinks that are run on them."""
+    """Topics and a bucket, which outlive the sinks that are run on them.
 
-    def __init__(self, values: Sequence[Value], **settings: Any) -> None:
+    `topic` is the one with `values`; `others` are further partitions with theirs.
+    """
+
+    def __init__(
+        self, values: Sequence[Value], *, others: Mapping[Partition, Sequence[Value]] | None = None, **settings: Any
+    ) -> None:
         self.topic = FakeTopic(values)
+        self.topics = {Partition(TOPIC, 0): self.topic}
+        self.topics |= {partition: FakeTopic(its) for partition, its in (others or {}).items()}
+        settings.setdefault("topics", tuple(dict.fromkeys(partition.topic for partition in self.topics)))
         self.s3 = FakeS3()
         self.clock = Clock()
         self.settings = task_settings(**settings)
@@ -283,16 +306,16 @@ class Run:
         self.steps = Steps(crash_at)
         world.s3.steps = self.steps
         when_idle: Callable[[SinkTask], None] = hooks.pop("when_idle", SinkTask.stop)
-        self.member = FakeMember(world.topic, world.clock, self.steps, when_idle=lambda: when_idle(self.task))
+        self.consumer = FakeConsumer(world.topics, world.clock, self.steps, when_idle=lambda: when_idle(self.task))
         for name, value in hooks.items():
-            setattr(self.member, name, value)
+            setattr(self.consumer, name, value)
         store = LandingStore(cast("S3Client", world.s3), BUCKET, world.settings.name)
-        self.task = SinkTask(world.settings, self.member, store, None, fragile=fragile, clock=world.clock)
+        self.task = SinkTask(world.settings, self.consumer, store, None, fragile=fragile, clock=world.clock)
 
 
 def task_settings(**settings: Any) -> TaskSettings:
     defaults: dict[str, Any] = {
-        "topic": TOPIC,
+        "topics": (TOPIC,),
         "bucket": BUCKET,
         "prefix": "events",
         "region": "us-east-1",

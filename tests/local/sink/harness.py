@@ -20,8 +20,8 @@ from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
 from local.services.s3 import REGION, S3
+from local.sink.consumer import GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
-from local.sink.member import Member
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
@@ -55,13 +55,13 @@ class Pipeline:
     def __init__(self, services: Services, *, partitions: int = 1, **settings: Any) -> None:
         self.services = services
         self.topic = f"orders-{next(_numbers)}"
+        defaults = {"topics": (self.topic,), "endpoint": services.s3.endpoint, "flush_interval_seconds": 1}
         self.sink = SinkSettings(
             name=f"sink-{self.topic}",
-            topic=self.topic,
             bucket=BUCKET,
             prefix=f"events-{self.topic}",
             region=REGION,
-            **{"endpoint": services.s3.endpoint, "flush_interval_seconds": 1, "flush_count": 100, **settings},
+            **{**defaults, "flush_count": 100, **settings},
         )
         self.settings = TaskSettings.of(self.sink.name, sink_connector(self.sink))
         self.create_topic(partitions)
@@ -84,10 +84,10 @@ class Pipeline:
         self.send(values, partitions=partitions)
         return values
 
-    def send(self, values: Sequence[bytes | None], *, partitions: int = 1) -> None:
+    def send(self, values: Sequence[bytes | None], *, partitions: int = 1, topic: str | None = None) -> None:
         producer = Producer(self.services.kafka.client())
         for number, value in enumerate(values):
-            producer.produce(self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
+            producer.produce(topic or self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
         assert producer.flush(REQUEST_S) == 0
 
     def delete_before(self, offset: int) -> None:
@@ -110,6 +110,13 @@ class Pipeline:
     def landed(self) -> list[bytes]:
         return [line for body in self.objects().values() for line in body.splitlines()]
 
+    def landed_folders(self) -> dict[str, list[bytes]]:
+        """What is landed of each topic partition, by `<topic>/<partition>`."""
+        folders: dict[str, list[bytes]] = {}
+        for key, body in self.objects().items():
+            folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
+        return folders
+
     def gaps(self) -> list[tuple[Any, Any]]:
         return [(gap["first"], gap["end"]) for gap in self.store().gaps()]
 
@@ -125,11 +132,11 @@ class Pipeline:
     def wait_committed(self, offset: int) -> None:
         wait_until(lambda: self.committed() == offset, f"{self.topic} is committed up to {offset}")
 
-    def task(self, member: Member | None = None, store: LandingStore | None = None) -> SinkTask:
+    def task(self, consumer: GroupConsumer | None = None, store: LandingStore | None = None) -> SinkTask:
         kafka = self.services.kafka.client()
         letters = self.settings.dead_letters
         queue = None if letters is None else DeadLetterQueue(kafka, letters)
-        return SinkTask(self.settings, member or Member(kafka, self.settings), store or self.store(), queue)
+        return SinkTask(self.settings, consumer or GroupConsumer(kafka, self.settings), store or self.store(), queue)
 
     @contextlib.contextmanager
     def running(self) -> Iterator["RunningTask"]:

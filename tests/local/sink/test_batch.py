@@ -9,7 +9,7 @@ from tests.local.sink.fakes import task_settings
 
 
 def batch(start: int = 0, *, until: int | None = None, **settings: Any) -> Batch:
-    return Batch(Layout(task_settings(**settings).kcql), 0, start, until=until)
+    return Batch(Layout(task_settings(**settings).statements[0]), 0, start, until=until)
 
 
 def add(to: Batch, *values: bytes | None, now: float = 0.0) -> None:

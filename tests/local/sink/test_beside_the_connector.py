@@ -16,8 +16,8 @@ import pytest
 from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.setup.ports import choose
+from local.sink.consumer import GroupConsumer
 from local.sink.errors import SinkError
-from local.sink.member import Member
 from local.sink.settings import TaskSettings
 from local.sink.task import SinkTask
 from plugins.connectors import sink_connector
@@ -64,7 +64,7 @@ class StandIn:
 
     def restart(self) -> None:
         pipeline = self._pipeline
-        member = Member(pipeline.services.kafka.client(), pipeline.settings)
+        member = GroupConsumer(pipeline.services.kafka.client(), pipeline.settings)
         self._running = RunningTask(SinkTask(pipeline.settings, member, pipeline.store(), None, fragile=True))
 
     def failure(self) -> str | None:

@@ -9,14 +9,16 @@ from local.sink.errors import SinkError
 from local.sink.settings import DeadLetters, TaskSettings
 from plugins.connectors import SinkSettings, sink_connector
 
-SINK = SinkSettings(topic="orders", bucket="landing", region="us-east-1", endpoint="http://127.0.0.1:9000")
+SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1", endpoint="http://127.0.0.1:9000")
+TO_ORDERS = sink_connector(SINK)["connect.s3.kcql"]
+BOTH = f"{TO_ORDERS};{TO_ORDERS.replace('FROM orders', 'FROM other')}"
 
 
 def test_the_connectors_own_configuration_is_read(tmp_path: Path) -> None:
     file = tmp_path / "sink.json"
     file.write_text(json.dumps({"name": "orders-sink", "config": sink_connector(SINK)}))
     settings = TaskSettings.read(file)
-    assert settings.kcql == SINK.kcql
+    assert settings.statements == SINK.statements
     assert settings.group == "connect-orders-sink"
     assert (settings.region, settings.endpoint) == ("us-east-1", "http://127.0.0.1:9000")
     fetch = {name: int(value) for name, value in SizeLimits().consumer.items()}
@@ -30,9 +32,10 @@ def test_every_configuration_that_can_be_made_is_supported() -> None:
         replace(SINK, endpoint=None),
         replace(SINK, partition_by=("a", "b"), flush_bytes=1_000, tasks_max=4),
         replace(SINK, dead_letter_topic="dead"),
+        replace(SINK, topics=("orders", "customers"), tasks_max=2),
     ]
     for variant in variants:
-        assert TaskSettings.of(variant.name, sink_connector(variant)).kcql == variant.kcql
+        assert TaskSettings.of(variant.name, sink_connector(variant)).statements == variant.statements
 
 
 def test_a_dead_letter_topic_is_taken_over() -> None:
@@ -64,6 +67,14 @@ def test_a_dead_letter_topic_is_taken_over() -> None:
         ({"errors.tolerance": "all"}, "errors.tolerance: all without errors.deadletterqueue.topic.name would lose"),
         ({"errors.tolerance": "some"}, "errors.tolerance: must be none or all"),
         ({"topics": "other"}, "topics: 'other' isn't the KCQL's topic 'orders'"),
+        ({"topics": "orders,other"}, "topics: no KCQL statement says where 'other' goes"),
+        ({"connect.s3.kcql": BOTH}, "topics: lacks 'other', which a KCQL statement lands"),
+        ({"connect.s3.kcql": f"{TO_ORDERS};{TO_ORDERS}"}, "KCQL: two statements read orders"),
+        (
+            {"connect.s3.kcql": BOTH.replace("FROM orders", "FROM orders PARTITIONBY a"), "topics": "orders,other"},
+            "PARTITIONBY goes with one topic alone",
+        ),
+        ({"consumer.override.partition.assignment.strategy": "Sticky"}, "strategy: only 'org.apache.*RoundRobin"),
         ({"connect.s3.kcql": "INSERT"}, "KCQL: not of the form"),
     ],
 )
@@ -88,3 +99,15 @@ def test_a_file_that_isnt_a_configuration_is_named(tmp_path: Path, text: str) ->
         TaskSettings.read(file)
     with pytest.raises(SinkError, match=r"absent\.json"):
         TaskSettings.read(tmp_path / "absent.json")
+
+
+def test_tasks_share_topics_of_one_partition_as_the_connectors_do() -> None:
+    assert TaskSettings.of("s", sink_connector(SINK)).assignment == "range"
+    many = replace(SINK, topics=("orders", "customers"))
+    assert TaskSettings.of("s", sink_connector(many)).assignment == "roundrobin"
+
+
+def test_one_bucket_is_landed_in() -> None:
+    two = BOTH.replace("landing", "other-bucket", 1)
+    with pytest.raises(SinkError, match="one bucket alone"):
+        TaskSettings.of("s", {**sink_connector(SINK), "connect.s3.kcql": two, "topics": "orders,other"})

@@ -12,9 +12,10 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.cimpl import NewTopic
 
+from local.sink.consumer import GroupConsumer
 from local.sink.errors import SinkError
-from local.sink.member import Member
-from local.sink.progress import Progress
+from local.sink.offsets import CommittedOffset
+from local.sink.partition import Partition
 from local.sink.store import LandingStore
 from plugins.first_offsets import set_first_offsets
 from tests.local.sink.fakes import CrashError, Steps
@@ -57,15 +58,15 @@ def test_records_are_landed_in_folders(services: Services) -> None:
     assert f"customer_id=1/order_id=1/{pipeline.topic}(0_{last:012d}).json" in pipeline.objects()
 
 
-class CrashingMember(Member):
+class CrashingConsumer(GroupConsumer):
     """Dies before or after a commit."""
 
     def __init__(self, kafka: Mapping[str, str], settings: Any, steps: Steps) -> None:
         super().__init__(kafka, settings)
         self._steps = steps
 
-    def commit(self, partition: int, progress: Progress) -> None:
-        self._steps.step(lambda: super(CrashingMember, self).commit(partition, progress))
+    def commit(self, partition: Partition, committed: CommittedOffset) -> None:
+        self._steps.step(lambda: super(CrashingConsumer, self).commit(partition, committed))
 
 
 class CrashingStore(LandingStore):
@@ -88,8 +89,8 @@ def test_dying_at_each_step_in_turn_loses_and_repeats_nothing(
     for point in range(6):
         produced += pipeline.produce(10 if not partition_by else 20)
         steps = Steps(crash_at=point)
-        member = CrashingMember(services.kafka.client(), pipeline.settings, steps)
-        task = pipeline.task(member, CrashingStore(pipeline.store(), steps))
+        consumer = CrashingConsumer(services.kafka.client(), pipeline.settings, steps)
+        task = pipeline.task(consumer, CrashingStore(pipeline.store(), steps))
         with pytest.raises(CrashError):
             task.run()
     with pipeline.running():
@@ -159,7 +160,7 @@ def test_s3_away_for_longer_than_the_group_waits_is_waited_for(
         pipeline.wait_committed(100)
     assert pipeline.landed() == produced
     assert "it works again" in caplog.text
-    assert caplog.text.count("assigned: partitions [0]") == 1
+    assert caplog.text.count(f"assigned: {pipeline.topic}[0]") == 1
 
 
 def test_a_broker_that_hangs_is_waited_for(services: Services) -> None:
@@ -196,16 +197,17 @@ def test_a_position_that_kafka_no_longer_has_isnt_skipped_in_silence(services: S
     pipeline = Pipeline(services)
     produced = pipeline.produce(10)
     pipeline.delete_before(4)
-    member = Member(services.kafka.client(), pipeline.settings)
-    task = pipeline.task(member)
-    read_from: Callable[[Any], None] = member.read_from
+    consumer = GroupConsumer(services.kafka.client(), pipeline.settings)
+    task = pipeline.task(consumer)
+    read_from: Callable[[Any], None] = consumer.read_from
     positions: list[int] = []
 
-    def read_from_deleted(given: dict[int, int]) -> None:
-        positions.append(given[0])
-        read_from({0: 0} if len(positions) == 1 else given)
+    def read_from_deleted(given: dict[Partition, int]) -> None:
+        place = Partition(pipeline.topic, 0)
+        positions.append(given[place])
+        read_from({place: 0} if len(positions) == 1 else given)
 
-    member.read_from = read_from_deleted  # type: ignore[method-assign, assignment]
+    consumer.read_from = read_from_deleted  # type: ignore[method-assign, assignment]
     running = RunningTask(task)
     try:
         pipeline.wait_committed(10)
@@ -305,3 +307,24 @@ def test_a_topic_that_isnt_there_yet_is_waited_for(services: Services) -> None:
         produced = pipeline.produce(5)
         pipeline.wait_committed(5)
     assert pipeline.landed() == produced
+
+
+def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services) -> None:
+    """24 tables, one of them with two partitions; one gets 20,000 records while the others get one each."""
+    names = [f"many-{number:02d}" for number in range(24)]
+    pipeline = Pipeline(services, topics=tuple(names), flush_count=1_000)
+    new = [NewTopic(name, 2 if name == names[1] else 1, 1) for name in names]
+    admin = services.admin  # its results are lost when it goes away first
+    for made in admin.create_topics(new).values():
+        made.result(10)
+    busy = [b'{"busy": %d}' % number for number in range(20_000)]
+    pipeline.send(busy, topic=names[0])
+    with pipeline.running():
+        wait_until(lambda: len(pipeline.objects()) > 2, "the busy topic is being landed")
+        for name in names[1:]:
+            pipeline.send([b'{"of": "%s"}' % name.encode()], topic=name)
+        pipeline.send([b'{"of": "partition 1"}'] * 2, topic=names[1], partitions=2)
+        wait_until(lambda: len(pipeline.landed_folders()) == 25, "every partition has landed something")
+        wait_until(lambda: len(pipeline.landed()) == 20_025, "everything is landed")
+    assert pipeline.landed_folders()[f"{names[0]}/0"] == busy
+    assert all(len(values) == 1 for folder, values in pipeline.landed_folders().items() if folder[:7] not in names[:2])

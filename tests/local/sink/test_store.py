@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
 from local.sink.errors import SinkError, UnavailableError
-from local.sink.progress import Gap
+from local.sink.offsets import Gap
 from local.sink.store import LandingStore
 from tests.local.sink.fakes import BUCKET, FakeS3
 

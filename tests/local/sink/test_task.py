@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from local.sink.batch import Batch
+from local.sink.batches import OpenBatches
 from local.sink.errors import SinkError
-from local.sink.progress import Progress
+from local.sink.offsets import CommittedOffset
+from local.sink.partition import Partition
 from local.sink.task import SinkTask
-from tests.local.sink.fakes import TOPIC, FakeMember, World
+from tests.local.sink.fakes import TOPIC, FakeConsumer, FakeTopic, World, task_settings
 
 FOLDERS = ("customer_id",)
 LAYOUTS = pytest.mark.parametrize("partition_by", [(), FOLDERS], ids=["ordered", "folders"])
@@ -35,7 +38,7 @@ def test_records_are_landed_in_order_and_committed_behind() -> None:
     }
     assert world.topic.committed == (
         6,
-        Progress(offset=6, landed="events/orders/0/000000000005_1003_1005.json").note(),
+        CommittedOffset(offset=6, landed="events/orders/0/000000000005_1003_1005.json").note(),
     )
 
 
@@ -116,7 +119,7 @@ def test_stopping_lands_what_is_open() -> None:
 def test_a_batch_being_landed_again_isnt_cut_short_by_stopping() -> None:
     world = World(events(2), flush_count=10)
     world.run(crash_at=4)
-    assert world.topic.committed == (0, Progress(offset=0, until=2).note())
+    assert world.topic.committed == (0, CommittedOffset(offset=0, until=2).note())
     del world.topic.records[1]
     world.run()
     assert world.landed() == []
@@ -142,7 +145,7 @@ def s3_away(world: World, seconds: float) -> dict[str, Any]:
         until.append(world.clock.now + seconds)
         world.s3.failures = 10**9
 
-    def come_back(_: FakeMember) -> None:
+    def come_back(_: FakeConsumer) -> None:
         if world.clock.now >= until[0]:
             world.s3.failures = 0
 
@@ -186,7 +189,7 @@ def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() ->
     with pytest.raises(SinkError, match="stopped with records not landed"):
         world.run(when_idle=s3_goes_away)
     assert 20 < world.clock.now < 30
-    assert world.topic.committed == (0, Progress(offset=0, until=1).note())
+    assert world.topic.committed == (0, CommittedOffset(offset=0, until=1).note())
     world.s3.failures = 0
     world.run()
     assert world.landed() == lines(1)
@@ -308,7 +311,7 @@ def test_a_rebalance_while_s3_is_away_leaves_the_batch_to_its_new_owner() -> Non
     world = World(events(3))
     s3_is_back: list[float] = []
 
-    def rebalance(member: FakeMember) -> None:
+    def rebalance(member: FakeConsumer) -> None:
         if world.clock.now > 30 and not s3_is_back:
             member.lose_partition()
             s3_is_back.append(world.clock.now)
@@ -321,3 +324,79 @@ def test_a_rebalance_while_s3_is_away_leaves_the_batch_to_its_new_owner() -> Non
     assert world.landed() == lines(3)
     # The intent and the end of the new owner; the former one has committed its intent only.
     assert world.topic.history == [0, 3]
+
+
+# Beside partition 0 of `orders`: two more of it, and two other topics.
+OTHERS = {Partition(TOPIC, 1): events(5), Partition("lines", 0): events(20), Partition("customers", 0): events(4)}
+
+
+def test_each_partition_of_each_topic_is_landed_under_its_own_name() -> None:
+    world = World(events(3), others=OTHERS)
+    world.run()
+    folders: dict[str, list[bytes]] = {}
+    for key, body in world.landed_objects().items():
+        folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
+    assert folders == {
+        "events/orders/0": lines(3),
+        "events/orders/1": lines(5),
+        "events/lines/0": lines(20),
+        "events/customers/0": lines(4),
+    }
+    assert [fake.committed[0] for fake in world.topics.values() if fake.committed] == [3, 5, 20, 4]
+
+
+def test_a_sink_of_many_topics_that_is_killed_at_any_step_lands_everything_exactly_once() -> None:
+    intact = World(events(3), others=OTHERS)
+    points = intact.run().steps.point
+    for point in range(points):
+        world = World(events(3), others=OTHERS)
+        assert world.run(crash_at=point).crashed
+        world.run()
+        assert world.landed_objects() == intact.landed_objects(), f"killed at {point}"
+
+
+def test_flush_settings_hold_for_each_partition_by_itself() -> None:
+    world = World([b"1", b"2"], others={Partition("lines", 0): [b"1"] * 7}, flush_interval_seconds=30)
+    run = world.run(when_idle=lambda task: None if world.clock.now < 10 else task.stop())
+    assert run.consumer.closed
+    assert {key.split("/")[1]: 0 for key in world.landed_objects()} == {"lines": 0, "orders": 0}
+    assert world.topics[Partition("lines", 0)].history == [0, 3, 3, 6, 6, 7]
+    assert world.topic.history == [0, 2]
+
+
+def test_the_open_records_of_all_topics_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.sink.task.OPEN_BYTES", 200)
+    value = b'"' + b"x" * 18 + b'"'
+    others = {Partition(f"table-{number}", 0): [value] * 10 for number in range(25)}
+    world = World([value] * 10, others=others, flush_count=1_000)
+    open_bytes: list[int] = []
+    batches_due = OpenBatches.due
+
+    def measure(self: OpenBatches, now: float) -> list[Batch]:
+        open_bytes.append(self.size_bytes)
+        return batches_due(self, now)
+
+    monkeypatch.setattr(OpenBatches, "due", measure)
+    world.run()
+    assert 200 < max(open_bytes) <= 200 + len(value) + 1
+    assert len(world.landed()) == 260
+
+
+def test_a_topic_that_was_made_again_is_named_among_many() -> None:
+    world = World(events(3), others=OTHERS)
+    world.run()
+    world.topics[Partition("lines", 0)].topic_id = "id-2"
+    with pytest.raises(SinkError, match="lines was deleted and made again since its objects were landed"):
+        world.run()
+
+
+def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on() -> None:
+    world = World(events(3))
+    world.run()
+    before = world.landed_objects()
+    world.topics[Partition("lines", 0)] = FakeTopic(events(4))
+    world.settings = task_settings(topics=(TOPIC, "lines"))
+    world.run()
+    added = {key: body for key, body in world.landed_objects().items() if key not in before}
+    assert {key.rpartition("/")[0] for key in added} == {"events/lines/0"}
+    assert b"".join(added.values()).splitlines() == lines(4)

@@ -69,7 +69,7 @@ def plan(prefix: str, *, hours: int = 168, partitions: int = 1) -> list[PlannedT
 
 def request(kafka: Kafka, planned: list[PlannedTopic], **changes: Any) -> dict[str, Any]:
     """A request for these topics, and the rights that go with it."""
-    sink = SinkSettings(name=planned[0].name, topic=planned[0].name, bucket="landing", region="us-east-1")
+    sink = SinkSettings(name=planned[0].name, topics=(planned[0].name,), bucket="landing", region="us-east-1")
     kafka.bring_acls(role_acls(ROLE, topics_access(planned, sink)))
     return {
         "bootstrapServers": kafka.bootstrap_servers,

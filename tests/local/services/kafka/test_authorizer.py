@@ -66,7 +66,7 @@ def new_pipeline() -> Pipeline:
     prefix = f"shop{next(_numbers)}"
     reference = "${file:/run/secret:password}"
     source = SourceSettings(database_hostname="db", database_password=reference, topic_prefix=prefix)
-    return Pipeline(source, SinkSettings(topic=source.topic, bucket="landing", region="eu-west-1"))
+    return Pipeline(source, SinkSettings(topics=(source.topic,), bucket="landing", region="eu-west-1"))
 
 
 @pytest.fixture(scope="module")

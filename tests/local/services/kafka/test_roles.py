@@ -17,7 +17,7 @@ from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load
 
 FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
-TO = SinkSettings(topic=FROM.topic, bucket="landing", region="eu-west-1", dead_letter_topic="dead")
+TO = SinkSettings(topics=(FROM.topic,), bucket="landing", region="eu-west-1", dead_letter_topic="dead")
 PLANNED = planned_topics(FROM, TO, brokers=1, retention_hours=None)
 FOUND = platform_acls(FROM, TO, PLANNED)
 

@@ -4,7 +4,8 @@ import stat
 from pathlib import Path
 
 from local.services.kafka.broker import Kafka
-from local.services.kafka.users import KafkaUsers, read_client_file
+from local.services.kafka.users import KafkaUsers
+from local.sink.__main__ import read_connection
 
 
 def mode(path: Path) -> int:
@@ -28,7 +29,7 @@ def test_a_client_file_is_its_owners_alone_and_reads_back(tmp_path: Path) -> Non
     users = KafkaUsers.of(tmp_path / "secrets", ["a"])
     path = users.client_file("a", "127.0.0.1:1")
     assert mode(path) == 0o600
-    assert read_client_file(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
+    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
 
 
 def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_path: Path) -> None:

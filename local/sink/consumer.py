@@ -1,14 +1,15 @@
-"""The sink's membership in its consumer group: positions, commits and what Kafka says about the topic."""
+"""The sink as a member of its consumer group: positions, commits and what Kafka says about the topics."""
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from local.sink.errors import RevokedError, SinkError, UnavailableError
-from local.sink.progress import Progress
+from local.sink.offsets import CommittedOffset
+from local.sink.partition import Partition
 from local.sink.settings import TaskSettings
 
 LOG = logging.getLogger("sink.kafka")
@@ -46,8 +47,8 @@ PASSING = frozenset(
 )
 
 
-class Member:
-    """One consumer of one topic; `kafka` is what librdkafka's clients connect with.
+class GroupConsumer:
+    """One member of the sink's consumer group; `kafka` is what librdkafka's clients connect with.
 
     Raises, from every method that asks the brokers: UnavailableError when trying again helps, RevokedError when the
     partition has another owner, SinkError for the rest.
@@ -59,7 +60,7 @@ class Member:
             # librdkafka would write a line for each refused connection, 20 a second; `_warn` says it.
             "log_level": 0,
         }
-        self._topic = settings.kcql.topic
+        self._topics = settings.topics
         self._warned_at = -WARNING_INTERVAL_S
         self._admin = AdminClient(connection)
         self._consumer = Consumer(
@@ -71,7 +72,8 @@ class Member:
                 "enable.auto.commit": False,
                 # Where to read from is decided by what is landed; a position that Kafka doesn't have is an error.
                 "auto.offset.reset": "error",
-                "partition.assignment.strategy": "range",
+                "partition.assignment.strategy": settings.assignment,
+                # Of all partitions together, however many there are.
                 "queued.max.messages.kbytes": PREFETCH_KILOBYTES,
                 # How long it waits when that is full; the default, a second, halves the throughput.
                 "fetch.queue.backoff.ms": 50,
@@ -83,26 +85,26 @@ class Member:
             }
         )
 
-    def subscribe(self, *, assigned: Callable[[set[int]], None], revoked: Callable[[], None]) -> None:
+    def subscribe(self, *, assigned: Callable[[set[Partition]], None], revoked: Callable[[], None]) -> None:
         """Join the group. Both callbacks come out of `poll`; reading begins with `read_from`."""
 
         def on_assign(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             consumer.assign([])
-            assigned({partition.partition for partition in partitions})
+            assigned({Partition(partition.topic, partition.partition) for partition in partitions})
 
         def on_revoke(consumer: Consumer, _: list[TopicPartition]) -> None:
             consumer.unassign()
             revoked()
 
-        self._consumer.subscribe([self._topic], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke)
+        self._consumer.subscribe(list(self._topics), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke)
 
     def poll(self, seconds: float) -> Message | None:
         """Wait for a record or an error event; keeps the membership alive."""
         return self._consumer.poll(seconds)
 
-    def read_from(self, positions: Mapping[int, int]) -> None:
+    def read_from(self, positions: Mapping[Partition, int]) -> None:
         """Read exactly these partitions from these offsets."""
-        self._consumer.assign([TopicPartition(self._topic, partition, at) for partition, at in positions.items()])
+        self._consumer.assign([TopicPartition(*partition, at) for partition, at in positions.items()])
 
     def pause(self) -> None:
         """Take no records until `resume`."""
@@ -112,44 +114,50 @@ class Member:
         """Take records again."""
         self._consumer.resume(self._consumer.assignment())
 
-    def progress(self, partition: int) -> Progress | None:
-        """Return what is committed, None when nothing is."""
+    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, CommittedOffset]:
+        """Return what is committed, without the partitions of which nothing is."""
+        asked = [TopicPartition(*partition) for partition in partitions]
         try:
-            [committed] = self._consumer.committed([TopicPartition(self._topic, partition)], timeout=REQUEST_TIMEOUT_S)
+            answers = self._consumer.committed(asked, timeout=REQUEST_TIMEOUT_S)
         except KafkaException as error:
             raise _translated(error.args[0]) from error
-        if committed.error is not None:
-            raise _translated(committed.error)
-        return None if committed.offset < 0 else Progress.of(committed.offset, committed.metadata)
+        for answer in answers:
+            if answer.error is not None:
+                raise _translated(answer.error)
+        return {
+            Partition(answer.topic, answer.partition): CommittedOffset.of(answer.offset, answer.metadata)
+            for answer in answers
+            if answer.offset >= 0
+        }
 
-    def commit(self, partition: int, progress: Progress) -> None:
+    def commit(self, partition: Partition, committed: CommittedOffset) -> None:
         """Commit synchronously: the broker refuses it when the partition has got another owner."""
-        position = TopicPartition(self._topic, partition, progress.offset, metadata=progress.note())
+        position = TopicPartition(*partition, committed.offset, metadata=committed.note())
         try:
-            committed = self._consumer.commit(offsets=[position], asynchronous=False) or []
+            results = self._consumer.commit(offsets=[position], asynchronous=False) or []
         except KafkaException as error:
             raise _translated(error.args[0]) from error
-        for result in committed:
+        for result in results:
             if result.error is not None:
                 raise _translated(result.error)
 
-    def log_bounds(self, partition: int) -> tuple[int, int]:
+    def log_bounds(self, partition: Partition) -> tuple[int, int]:
         """Return the log's first offset and the one behind its last."""
         try:
             bounds = self._consumer.get_watermark_offsets(
-                TopicPartition(self._topic, partition), timeout=REQUEST_TIMEOUT_S, cached=False
+                TopicPartition(*partition), timeout=REQUEST_TIMEOUT_S, cached=False
             )
         except KafkaException as error:
             raise _translated(error.args[0]) from error
         if bounds is None:
-            raise UnavailableError(f"{self._topic}[{partition}]: no answer about the log's bounds")
+            raise UnavailableError(f"{partition}: no answer about the log's bounds")
         return int(bounds[0]), int(bounds[1])
 
-    def topic_id(self) -> str:
-        """Return the topic's id, which a topic made again under the same name doesn't share."""
-        answer = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=REQUEST_TIMEOUT_S)
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the topics' ids, which a topic made again under the same name doesn't share."""
+        answer = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=REQUEST_TIMEOUT_S)
         try:
-            return str(answer[self._topic].result().topic_id)
+            return {topic: str(described.result().topic_id) for topic, described in answer.items()}
         except KafkaException as error:
             raise _translated(error.args[0]) from error
 

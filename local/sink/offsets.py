@@ -1,9 +1,9 @@
 """How far a partition has been landed, and the decision where to go on.
 
-Progress is the consumer group's committed offset together with a note in the commit's metadata: before a batch is
-landed its end is committed as an intent (`until`), with the offset still at its start. A successor, be it this sink
-after a kill or another member of the group, takes the same records as one batch, so it writes the same objects with
-the same content, and no object is ever replaced by one with fewer events.
+The consumer group's committed offset has a note in the commit's metadata: before a batch is landed its end is
+committed as an intent (`until`), with the offset still at its start. A successor, be it this sink after a kill or
+another member of the group, takes the same records as one batch, so it writes the same objects with the same content,
+and no object is ever replaced by one with fewer events.
 """
 
 import json
@@ -19,8 +19,8 @@ OBJECTS_GONE = "their objects are gone from the bucket, and the topic doesn't ho
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
-    """The committed `offset` of a partition: all before it is landed.
+class CommittedOffset:
+    """The group's offset of a partition with its note: all before `offset` is landed.
 
     `until`: a batch from `offset` to there may be landed in part. `landed`: the key of the object landed last.
     """
@@ -81,28 +81,28 @@ class Landing:
     end: Callable[[], int | None]
 
 
-def decide_start(progress: Progress | None, *, low: int, high: int, landing: Landing) -> Start:
+def decide_start(committed: CommittedOffset | None, *, low: int, high: int, landing: Landing) -> Start:
     """Decide where to read a partition whose log holds the offsets from `low` up to, not including, `high`.
 
-    Raises SinkError when progress lies behind the log's end: the log was truncated, or it is another one.
+    Raises SinkError when the offset lies behind the log's end: the log was truncated, or it is another one.
     """
-    if progress is None:
-        return _without_progress(landing.end(), low=low, high=high)
-    reach = max(progress.offset, progress.until or 0)
+    if committed is None:
+        return _without_offset(landing.end(), low=low, high=high)
+    reach = max(committed.offset, committed.until or 0)
     if reach > high:
         raise SinkError(
             f"offset {reach} was landed but the log ends at {high}: records were lost in Kafka, or its data replaced"
         )
-    if progress.landed is not None and not landing.exists(progress.landed):
-        return _rewound(progress.offset, landing.end() or 0, low=low)
-    if progress.offset < low:
-        gap = Gap(first=progress.offset, end=low, reason=DELETED_EARLY)
-        until = progress.until if progress.until is not None and progress.until > low else None
+    if committed.landed is not None and not landing.exists(committed.landed):
+        return _rewound(committed.offset, landing.end() or 0, low=low)
+    if committed.offset < low:
+        gap = Gap(first=committed.offset, end=low, reason=DELETED_EARLY)
+        until = committed.until if committed.until is not None and committed.until > low else None
         return Start(offset=low, until=until, gap=gap)
-    return Start(offset=progress.offset, until=progress.until)
+    return Start(offset=committed.offset, until=committed.until)
 
 
-def _without_progress(landed_end: int | None, *, low: int, high: int) -> Start:
+def _without_offset(landed_end: int | None, *, low: int, high: int) -> Start:
     """Begin at what is landed already (the group's offsets were removed), else at the log's begin."""
     end = landed_end or 0
     if end > high:

@@ -14,7 +14,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
 T = TypeVar("T")
 
 
-class Patience:
+class Retry:
     """Repeats an action until it works.
 
     `pause` lets seconds pass and may raise to give the action up; `gave_up` says, by what the last try raised, that no

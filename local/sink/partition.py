@@ -1,0 +1,13 @@
+"""Names a partition of a topic: what is read, batched, landed and committed by itself."""
+
+from typing import NamedTuple
+
+
+class Partition(NamedTuple):
+    """A topic partition; written as Kafka's logs write it: `orders[0]`."""
+
+    topic: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.number}]"
