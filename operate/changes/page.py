@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def rows(name: str) -> list[Row]:
     """Change each setting of an environment alone, synthesize and compare. Raises MissingAdviceError."""
     environment = load(name)
     before = synthesized(environment)
-    return [_row(change, before) for change in changes(environment)]
+    return [row(change, before) for change in changes(environment)]
 
 
 def synthesized(environment: Environment) -> Templates:
@@ -76,8 +77,13 @@ def synthesized(environment: Environment) -> Templates:
 
 def in_a_process(names: Sequence[str]) -> dict[str, list[Row]]:
     """Work out `rows` for environments side by side, in processes that take CDK's memory with them."""
-    with multiprocessing.get_context("spawn").Pool(len(names), initializer=_silence) as pool:
+    with process(len(names)) as pool:
         return dict(zip(names, pool.map(rows, names), strict=True))
+
+
+def process(count: int = 1) -> Pool:
+    """Start processes for syntheses, `count` of them."""
+    return multiprocessing.get_context("spawn").Pool(count, initializer=_silence)
 
 
 def _silence() -> None:
@@ -90,11 +96,11 @@ def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
     names = list(by_environment)
     shown: dict[tuple[str, str], dict[str, str]] = {}
     for name, found in by_environment.items():
-        for row in found:
-            shown.setdefault((row.key, row.text), {}).setdefault(name, "")
-            cell = shown[(row.key, row.text)]
-            cell[name] = f"{cell[name]}; {row.change}".removeprefix("; ")
-    keys = list(dict.fromkeys(row.key for found in by_environment.values() for row in found))
+        for each in found:
+            shown.setdefault((each.key, each.text), {}).setdefault(name, "")
+            cell = shown[(each.key, each.text)]
+            cell[name] = f"{cell[name]}; {each.change}".removeprefix("; ")
+    keys = list(dict.fromkeys(each.key for found in by_environment.values() for each in found))
     lines = [HEAD, "", f"| setting | {' | '.join(names)} | what happens |", "|---|" + "---|" * (len(names) + 1)]
     for (key, text), cells in sorted(shown.items(), key=lambda item: keys.index(item[0][0])):
         lines.append(f"| `{key}` | {' | '.join(cells.get(name, '') for name in names)} | {text} |")
@@ -107,17 +113,22 @@ def write() -> None:
     PAGE.write_text(page(in_a_process(names)), encoding="utf-8")
 
 
-def _row(change: Change, before: Templates) -> Row:
-    both = written_change(change)
+def row(change: Change, before: Templates) -> Row:
+    """Synthesize a change, and say what it does. Raises MissingAdviceError."""
     if change.environment is None:
+        both = written_change(change)
         return Row(key=change.key, change=both, effect=REFUSED_BY_US, text=f"**not accepted** {change.refused}")
-    found = touched(before, synthesized(change.environment))
+    return row_of(change, touched(before, synthesized(change.environment)))
+
+
+def row_of(change: Change, found: Sequence[Touched]) -> Row:
+    """Say what a change does that touches this. Raises MissingAdviceError."""
     effect = max((each.effect for each in found), key=EFFECTS.index, default="nothing")
     advice = ADVICE.get(change.key, "")
     if not advice and (effect == "refused" or any(each.loses_data for each in found)):
         raise MissingAdviceError(f"{change.key}: write into operate/changes/advice.py what to do")
     text = f"{_summary(found) or 'nothing'}. {advice}".strip()
-    return Row(key=change.key, change=both, effect=effect, text=text)
+    return Row(key=change.key, change=written_change(change), effect=effect, text=text)
 
 
 def written_change(change: Change) -> str:

@@ -1,6 +1,6 @@
 """Every setting of an environment, and what it could be changed to, one at a time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -131,6 +131,12 @@ def _choices(annotation: Any) -> list[Any]:
     return []
 
 
+def _set_all(values: dict[str, Any], key: str, after: Any) -> None:
+    """Set a key, and what goes with it."""
+    for each, value in {key: after, **TOGETHER.get(key, {})}.items():
+        _set(values, each, value)
+
+
 def _set(values: Any, key: str, value: Any) -> None:
     *path, last = key.replace("[0]", ".0").split(".")
     for step in path:
@@ -138,11 +144,20 @@ def _set(values: Any, key: str, value: Any) -> None:
     values[last] = value
 
 
+def changed_together(group: Sequence[Change]) -> Environment:
+    """Return an environment with all of these changes, each of which our rules take by itself."""
+    first = group[0].environment
+    assert first is not None  # noqa: S101  the caller looked
+    values: dict[str, Any] = first.model_dump(by_alias=True)
+    for change in group:
+        _set_all(values, change.key, change.after)
+    return Environment.model_validate(values)
+
+
 def _changed(environment: Environment, key: str, after: Any) -> tuple[Environment | None, str]:
     """Return the changed environment, or None and why our rules refuse it."""
     values: dict[str, Any] = environment.model_dump(by_alias=True)
-    for each, value in {key: after, **TOGETHER.get(key, {})}.items():
-        _set(values, each, value)
+    _set_all(values, key, after)
     try:
         changed = Environment.model_validate(values)
     except ValidationError as error:

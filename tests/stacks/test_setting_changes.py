@@ -2,7 +2,8 @@
 
 import pytest
 
-from operate.changes.page import PAGE, Row, in_a_process
+from operate.changes.page import PAGE, process
+from operate.changes.together import rows_as_said
 
 pytestmark = pytest.mark.synth
 # Nothing else may change what another stack imports: it could never be deployed.
@@ -25,7 +26,9 @@ def shown(name: str) -> set[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_the_page_says_what_each_setting_does_and_none_changes_what_is_imported(name: str) -> None:
-    rows: list[Row] = in_a_process([name])[name]
+    said = {(key, change): text for key, change, text in shown(name)}
+    with process() as pool:
+        rows = pool.apply(rows_as_said, [name, said])
     assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `make setting-changes`"
     assert {row.key for row in rows if "another stack imports it" in row.text} == ANOTHER_NETWORK
     assert {row.effect for row in rows if row.key == "streaming.brokers"} <= {"in place", "not accepted"}

@@ -1,0 +1,72 @@
+"""Settings that touch different stacks, as the page has it, changed in one synthesis: a check needs a third of them.
+
+What a group's synthesis shows is shared out by stack. What is in no stack of the group's rows, or isn't what they say,
+is looked at again alone: the page holds for each setting by itself.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from operate.changes.compare import Templates, touched
+from operate.changes.page import Row, row, row_of, synthesized, written_change
+from operate.changes.values import Change, changed_together, changes
+from settings.load import load
+
+# A row's key and its change, in the page's words.
+Name = tuple[str, str]
+_STACK = re.compile(r"(?:\*\* |; )(?P<stack>[a-z]+): ")
+_REFUSED = "**refused**"
+
+
+def rows_as_said(name: str, said: Mapping[Name, str]) -> list[Row]:
+    """Work out an environment's rows; `said` is what the page has of each change, which groups them."""
+    environment = load(name)
+    before = synthesized(environment)
+    found: list[Row] = []
+    for group in groups(list(changes(environment)), said):
+        found += _rows(group, before, said)
+    return found
+
+
+def groups(wanted: Iterable[Change], said: Mapping[Name, str]) -> list[list[Change]]:
+    """Share out changes so that no two of a group touch one stack; what the page doesn't have, or calls refused, alone.
+
+    What is refused names one stack of several: the others aren't changed, since nothing is.
+    """
+    found: list[tuple[set[str], list[Change]]] = []
+    alone: list[list[Change]] = []
+    by_size = sorted(wanted, key=lambda change: -len(stacks_of(_text(change, said))))
+    for change in by_size:
+        text = _text(change, said)
+        if change.environment is None or not text or text.startswith(_REFUSED):
+            alone.append([change])
+            continue
+        stacks = stacks_of(text)
+        fits = (each for each in found if not each[0] & stacks and change.key not in {other.key for other in each[1]})
+        taken, group = next(fits, (set(), []))
+        if not group:
+            found.append((taken, group))
+        taken |= stacks
+        group.append(change)
+    return [*alone, *(group for _, group in found)]
+
+
+def stacks_of(text: str) -> frozenset[str]:
+    """Return the stacks that a row of the page names."""
+    return frozenset(match["stack"] for match in _STACK.finditer(text))
+
+
+def _text(change: Change, said: Mapping[Name, str]) -> str:
+    return said.get((change.key, written_change(change)), "")
+
+
+def _rows(group: Sequence[Change], before: Templates, said: Mapping[Name, str]) -> list[Row]:
+    if len(group) == 1:
+        return [row(group[0], before)]
+    found = touched(before, synthesized(changed_together(group)))
+    shares = [(change, stacks_of(_text(change, said))) for change in group]
+    rows = [row_of(change, [each for each in found if each.stack in stacks]) for change, stacks in shares]
+    unexpected = {each.stack for each in found}.difference(*(stacks for _, stacks in shares))
+    if unexpected or any(each.text != said.get((each.key, each.change)) for each in rows):
+        return [row(change, before) for change in group]
+    return rows
