@@ -15,6 +15,7 @@ from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.evolution import infer_columns, new_names
 from spark_jobs.schema import Column, extend, with_decimal_ordering
 from spark_jobs.settings import Settings
+from spark_jobs.snapshot_rows import have_places
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary, summarise
 
@@ -51,6 +52,11 @@ class BatchDecoder:
     def columns(self) -> tuple[Column, ...]:
         """The table's columns after the batch that was decoded last."""
         return self._columns
+
+    @property
+    def places_snapshots(self) -> bool:
+        """Whether a snapshot's rows take the place of the change before them."""
+        return have_places(self._columns, self._settings.table.ordering_field)
 
     def use_table(self, stored: T.StructType | None, *, encoded: bool) -> None:
         """Decode by the columns of the table as it is stored; None when it has none yet."""
@@ -109,7 +115,10 @@ class BatchDecoder:
     def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
         events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
-        return DecodedBatch(events, summarise(events, ordering=ordering, has_source_time=has_source_time))
+        summary = summarise(
+            events, ordering=ordering, has_source_time=has_source_time, has_snapshot_rows=self.places_snapshots
+        )
+        return DecodedBatch(events, summary)
 
     def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
         self._columns = columns
@@ -122,6 +131,7 @@ class BatchDecoder:
         return Decoder(
             self._columns,
             required=self._required(),
+            not_of_snapshots=table.ordering_field if self.places_snapshots else None,
             unplaceable=unplaceable if table.partition_fields else None,
             refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
         )

@@ -18,6 +18,7 @@ from pyspark.sql import types as T
 from contract import events
 from contract.times import INFINITE_MICROS
 from spark_jobs.schema import Column, Encoding
+from spark_jobs.snapshot_rows import is_snapshot_row
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
@@ -39,6 +40,7 @@ _COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
+    `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
     `refusal` is the reason given to events with fields that the columns lack; None while columns may be added.
     `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
     """
@@ -48,6 +50,7 @@ class Decoder:
         columns: Sequence[Column],
         *,
         required: Sequence[str],
+        not_of_snapshots: str | None = None,
         unplaceable: Callable[[Expression], Expression] | None = None,
         refusal: str | None = None,
     ) -> None:
@@ -58,7 +61,7 @@ class Decoder:
         unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
         placeholders = {column.name: _is_placeholder(column) for column in columns if _is_text(column)}
         reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _changed_numbers(columns, unknown)]
-        reasons += [_missing(required), _bad_operation(known)]
+        reasons += [_missing(required, not_of_snapshots), _bad_operation(known)]
         if unplaceable:
             reasons.append(unplaceable(_is_delete(known)))
         reasons += [_unusable_names(unknown, known), _refused_names(unknown, refusal)]
@@ -254,8 +257,10 @@ def _bad_values(columns: Sequence[Column]) -> Expression:
     return _listed("value: ", converted)
 
 
-def _missing(required: Sequence[str]) -> Expression:
+def _missing(required: Sequence[str], not_of_snapshots: str | None) -> Expression:
     empty = {name: F.col(f"row.{name}").isNull() | (F.col(f"row.{name}").cast("string") == "") for name in required}
+    if not_of_snapshots in empty:
+        empty[not_of_snapshots] &= ~is_snapshot_row()
     return _listed("missing: ", empty)
 
 

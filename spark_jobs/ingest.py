@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import changes, checkpoint, keys
+from spark_jobs import changes, checkpoint, deletes_register, keys, snapshot_rows
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
@@ -131,6 +131,8 @@ class Ingest:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
         summary, ordering = decoded.summary, self._settings.table.ordering_field
         events = changes.with_key(decoded.events, self._settings.table.key_fields)
+        if summary.snapshot_rows:
+            events = self._placed(events, summary)
         remembered = remembered_deletes(self._spark, events, self._checkpoint, ordering=ordering, lowest=summary.lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
@@ -140,6 +142,16 @@ class Ingest:
         restored, lacking = changes.restore_placeholders(events, self._stored(types), list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
         return restored, lacking.withColumn("reason", reason).select(*COLUMNS)
+
+    def _placed(self, events: DataFrame, summary: Summary) -> DataFrame:
+        """Return the events with the snapshot's rows in the places of the changes before them."""
+        deleted = self._checkpoint.deleted
+        return snapshot_rows.placed(
+            events,
+            self._stored({}),
+            deletes_register.as_frame(self._spark, deleted) if deleted else None,
+            only_these=summary.snapshot_rows == summary.events - summary.bad,
+        )
 
     def _stored(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
         table = self._settings.table

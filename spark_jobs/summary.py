@@ -9,18 +9,21 @@ from pyspark.sql import functions as F
 from contract.events import SOURCE_TIME_MS
 from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
+from spark_jobs.snapshot_rows import is_snapshot_row
 
 
 @dataclass(frozen=True)
 class Summary:
     """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time.
 
-    `lowest` is the lowest ordering value, as text, of those that fit; `unknown` the sets of new fields that they have.
+    `snapshot_rows` are those of a snapshot that fit. `lowest` is the lowest ordering value, as text, of those that fit;
+    `unknown` the sets of new fields that they have.
     """
 
     events: int
     bad: int
     deletes: int
+    snapshot_rows: int
     newest_ms: int | None
     lowest: str | None
     unknown: frozenset[tuple[str, ...]]
@@ -29,13 +32,15 @@ class Summary:
     positions: Mapping[str, OriginLines]
 
 
-def summarise(events: DataFrame, *, ordering: str, has_source_time: bool) -> Summary:
+def summarise(events: DataFrame, *, ordering: str, has_source_time: bool, has_snapshot_rows: bool) -> Summary:
     """Count decoded events, per origin and block of a file."""
+    snapshot_row = is_snapshot_row() if has_snapshot_rows else F.lit(False)
     source_time = F.max(f"row.{SOURCE_TIME_MS}") if has_source_time else F.lit(None)
     counted = events.groupBy("origin", "block").agg(
         F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),
         F.count_if(F.col("deleted") & F.col("reason").isNull()).alias("deletes"),
+        F.count_if(snapshot_row & F.col("reason").isNull() & ~F.col("blank")).alias("snapshot_rows"),
         F.min("number").alias("first"),
         F.max("number").alias("last"),
         source_time.alias("newest_ms"),
@@ -62,6 +67,7 @@ def _total(rows: list[Row]) -> Summary:
         events=sum(row["events"] for row in rows),
         bad=sum(row["bad"] for row in rows),
         deletes=sum(row["deletes"] for row in rows),
+        snapshot_rows=sum(row["snapshot_rows"] for row in rows),
         newest_ms=max(times, default=None),
         lowest=min((row["lowest"] for row in rows if row["lowest"] is not None), key=rank, default=None),
         unknown=frozenset(tuple(names) for row in rows for names in row["unknown"]),
