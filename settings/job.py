@@ -1,0 +1,115 @@
+"""From a pipeline's table to the streaming job that keeps it, here and on AWS: options, layout and where things lie.
+
+`table_job` makes the job's arguments of a table and of the places that the caller knows: buckets, folder of schemas,
+the file of properties that all tables share (spark_jobs/conf/lean.properties). What a table's own entry in its pipeline
+decides, its key, folders, buckets, retention and policy of new columns, are properties that `layout` returns and that
+`TableJob.configuration` carries: there is no properties file per layout to keep beside it. The stacks give the same
+function `s3://` addresses, and `submit.job_arguments` or the job of many tables takes its result.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from settings.pipeline import CapturedTableSettings, Pipeline
+from spark_jobs import keys
+from spark_jobs.submit import TableJob
+
+_GENERATORS = "org.apache.hudi.keygen."
+_BUCKETS = {
+    keys.INDEX_TYPE: "BUCKET",
+    "hoodie.storage.layout.type": "BUCKET",
+    "hoodie.storage.layout.partitioner.class": "org.apache.hudi.table.action.commit.SparkBucketIndexPartitioner",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPlaces:
+    """Where a pipeline's jobs read and write. Paths are local or have a scheme, without a slash at their ends.
+
+    `landing`: where the sink's objects are, above the topics' folders; `lake`: above the tables' folders; `schemas`:
+    the folder of pipelines, or its copy; `shared_properties`: the file with what all tables have in common. `database`
+    is Glue's.
+    """
+
+    landing: str
+    lake: str
+    schemas: str
+    shared_properties: str
+    database: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPace:
+    """How often a job commits at the most, and further properties, the same for each table."""
+
+    sync_interval_seconds: int = 5
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+
+def layout(table: CapturedTableSettings) -> dict[str, str]:
+    """Return Hudi's and the job's properties that follow from a table's entry.
+
+    Raises ValueError for what the job can't do.
+    """
+    if table.append_only:
+        raise ValueError(f"{table.name}: the job keeps no append_only tables yet: name a key")
+    return {
+        keys.RECORD_KEY: ",".join(table.key),
+        keys.PARTITION_PATH: ",".join(table.partition_by),
+        **(_folders(table) if table.partition_by else _buckets(table)),
+        **_retention(table.retention_hours),
+        **({keys.NEW_COLUMNS_LIMIT: "0"} if table.evolution == "fixed" else {}),
+    }
+
+
+def _buckets(table: CapturedTableSettings) -> dict[str, str]:
+    return {
+        keys.KEY_GENERATOR: f"{_GENERATORS}NonpartitionedKeyGenerator",
+        **_BUCKETS,
+        "hoodie.bucket.index.num.buckets": str(table.buckets),
+    }
+
+
+def _folders(table: CapturedTableSettings) -> dict[str, str]:
+    return {
+        keys.KEY_GENERATOR: f"{_GENERATORS}ComplexKeyGenerator",
+        keys.HIVE_STYLE: "true",
+        keys.SYNC_PARTITIONS: ",".join(table.partition_by),
+        "hoodie.datasource.hive_sync.partition_extractor_class": "org.apache.hudi.hive.MultiPartKeysValueExtractor",
+        # A row that goes to another folder must leave its old one.
+        keys.INDEX_TYPE: "GLOBAL_SIMPLE",
+        "hoodie.simple.index.update.partition.path": "true",
+    }
+
+
+def _retention(hours: int | None) -> dict[str, str]:
+    """Keep the files of versions that are younger; Hudi's archive keeps the commits that its cleaner needs."""
+    if hours is None:
+        return {}
+    return {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": str(hours)}
+
+
+def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
+    """Return the folder of a table's objects: its topic's, and all of the landing where an outbox is alone in it.
+
+    Folders by the outbox's fields (PARTITIONBY) don't tell the topic.
+    """
+    if table.how == "outbox" and len(pipeline.tables) == 1:
+        return landing
+    return f"{landing}/{table.captured.topic(pipeline.source.topic_prefix)}"
+
+
+def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
+    """Return what the job of one table reads and writes. Raises ValueError for what the job can't do."""
+    return TableJob(
+        landing=landing_folder(pipeline, table, places.landing),
+        table_path=f"{places.lake}/{pipeline.lake_table(table)}",
+        database=places.database,
+        table=pipeline.lake_table(table),
+        schema_file=f"{places.schemas}/{pipeline.schema_file(table)}",
+        properties_file=places.shared_properties,
+        table_type=table.table_type,
+        ordering_field=table.ordering,
+        sync_interval_seconds=pace.sync_interval_seconds,
+        configuration={**layout(table), **pace.configuration},
+    )

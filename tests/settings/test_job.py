@@ -1,0 +1,95 @@
+"""What a pipeline's table means to the job that keeps it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
+from settings.load_pipeline import load_pipeline
+from settings.pipeline import Pipeline
+
+CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
+PLACES = JobPlaces(
+    landing="s3a://landing/cdc-events",
+    lake="s3a://lake",
+    schemas="/repository/pipelines",
+    shared_properties="/repository/spark_jobs/conf/lean.properties",
+    database="datalake",
+)
+TABLE: dict[str, Any] = {"source": "public.Order Lines", "how": "log", "key": ["order_id", "line"]}
+
+
+def pipeline(*tables: dict[str, Any]) -> Pipeline:
+    return Pipeline.model_validate({"name": "shop", "source": {"database": "d"}, "tables": list(tables)})
+
+
+def one(**changes: Any) -> Pipeline:
+    return pipeline(TABLE | changes)
+
+
+def layout_of(**changes: Any) -> dict[str, str]:
+    return layout(one(**changes).tables[0])
+
+
+def example(name: str) -> dict[str, str]:
+    """What a file beside the job says of its layout: the same, for those who run the job by hand."""
+    lines = (CONF / name).read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith(("#", "include")))
+
+
+def test_the_orders_have_the_layout_of_the_jobs_example() -> None:
+    [orders] = load_pipeline("orders").tables
+    assert layout(orders) == example("cdc_events.properties")
+
+
+def test_folders_are_laid_out_as_in_the_jobs_example() -> None:
+    changes = {"key": ["order_id"], "partition_by": ["customer_id", "order_id"]}
+    assert layout_of(**changes) == example("cdc_events_partitioned.properties")
+
+
+def test_a_key_of_several_columns_and_the_number_of_buckets_are_the_tables() -> None:
+    found = layout_of(buckets=16)
+    assert found["hoodie.datasource.write.recordkey.field"] == "order_id,line"
+    assert found["hoodie.bucket.index.num.buckets"] == "16"
+
+
+def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
+    assert "hoodie.clean.policy" not in layout_of()
+    found = layout_of(retention_hours=168)
+    assert (found["hoodie.clean.policy"], found["hoodie.clean.hours.retained"]) == ("KEEP_LATEST_BY_HOURS", "168")
+
+
+def test_a_table_with_fixed_columns_takes_no_new_one() -> None:
+    assert "hoodie.streamer.schema.max.new.columns" not in layout_of()
+    assert layout_of(evolution="fixed")["hoodie.streamer.schema.max.new.columns"] == "0"
+
+
+def test_the_orders_job_reads_and_writes_where_it_always_did() -> None:
+    orders = load_pipeline("orders")
+    job = table_job(orders, orders.tables[0], PLACES, JobPace(sync_interval_seconds=0, configuration={"a": "b"}))
+    assert (job.landing, job.table_path) == ("s3a://landing/cdc-events", "s3a://lake/cdc_events")
+    assert (job.database, job.table, job.table_type) == ("datalake", "cdc_events", "COPY_ON_WRITE")
+    assert job.schema_file == "/repository/pipelines/orders/cdc_events.avsc"
+    assert (job.sync_interval_seconds, job.configuration["a"]) == (0, "b")
+
+
+def test_a_table_among_others_is_read_from_its_topics_folder() -> None:
+    two = pipeline(TABLE, {"source": "datalake.cdc_events", "how": "outbox", "key": ["order_id"]})
+    assert [landing_folder(two, table, "s3://l/p") for table in two.tables] == [
+        "s3://l/p/shop.public.Order_Lines",
+        "s3://l/p/shop.datalake.cdc_events",
+    ]
+
+
+def test_a_tables_own_entry_decides_its_type_order_and_names() -> None:
+    shop = one(table_type="MERGE_ON_READ", ordering="version")
+    job = table_job(shop, shop.tables[0], PLACES, JobPace())
+    assert (job.table, job.table_path) == ("shop_order_lines", "s3a://lake/shop_order_lines")
+    assert (job.table_type, job.ordering_field) == ("MERGE_ON_READ", "version")
+    assert job.schema_file == "/repository/pipelines/shop/order_lines.avsc"
+
+
+def test_a_table_that_is_only_appended_to_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"^public\.Order Lines: the job keeps no append_only tables"):
+        layout_of(key=[], append_only=True)
