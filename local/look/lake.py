@@ -1,5 +1,6 @@
 """Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pyarrow
@@ -37,6 +38,23 @@ class Lake:
             table = self._table()
             batches = table.read(HudiReadOptions(projection=columns))
             return pyarrow.Table.from_batches(batches, schema=None if batches else self._schema(table, columns))
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+
+    def schema(self) -> pyarrow.Schema:
+        """Return the table's columns, Hudi's own included. Raises LakeError when there is no table yet."""
+        try:
+            return self._table().get_schema_with_meta_fields()
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+
+    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the current rows in batches of about `batch_rows`, and never hold the table.
+
+        Raises LakeError when it can't be read, or no more: a cleaner may have removed what a long look still reads.
+        """
+        try:
+            yield from self._table().read_stream(HudiReadOptions(projection=columns).with_batch_size(batch_rows))
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 

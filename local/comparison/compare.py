@@ -1,0 +1,241 @@
+"""Compares one table with the lake: chunks first, then the rows of chunks that differ, then those rows by Python.
+
+Nothing is called equal but by hashes of both sides' rows, and nothing different that only the engines spell
+differently. A row whose change is on its way, or that changes while we look, is looked at again (docs/decisions/0077).
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
+
+from local.comparison.lake import LakeLook
+from local.comparison.rows import CHUNK_BITS, differing, split
+from local.comparison.source import PAGES, Chosen, Sum, look
+from local.comparison.suspects import DIFFERENT, EXTRA, MISSING, Suspects, suspects
+from local.comparison.table import ComparedTable
+from local.look.lake import LakeError
+
+ATTEMPTS = 3
+PAUSE_S = 0.3
+TIMEOUT_S = 60.0
+WAIT_BETWEEN_LOOKS_S = 0.5
+# About as many rows as a chunk has: what one row that differs makes both sides send.
+ROWS_PER_CHUNK = 500
+# As many rows are compared by Python at each look; more only in the end.
+TIDIED_ROWS = 20_000
+# As many keys are looked up by their index; more by reading the table.
+LOOKED_UP_ROWS = 50_000
+SHOWN_ROWS = 5
+LEAST_BITS = 4
+
+# A cleaner may remove what a long look still reads; the next one begins with the newest commit.
+_again = retry(
+    retry=retry_if_exception_type(LakeError), stop=stop_after_attempt(ATTEMPTS), wait=wait_fixed(PAUSE_S), reraise=True
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a look has come: which table, what is read of it, how many rows of about how many."""
+
+    table: str
+    what: str
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A row that differs: its key's values as text (None: NULL), and the columns; none when a side hasn't the row."""
+
+    key: dict[str, str | None]
+    kind: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableComparison:
+    """What differs between a table and the lake as of the log position `position`.
+
+    `source_rows` and `lake_rows`: what the first look counted. `shown`: the first few rows that differ. `absent`:
+    columns that hold values and aren't in the lake. `problem`: why the table couldn't be compared.
+    """
+
+    table: str
+    position: str = ""
+    columns: int = 0
+    source_rows: int = 0
+    lake_rows: int = 0
+    missing: int = 0
+    extra: int = 0
+    different: int = 0
+    shown: tuple[Difference, ...] = ()
+    absent: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    looks: int = 1
+    seconds: float = 0.0
+    problem: str | None = None
+
+    @property
+    def equal(self) -> bool:
+        """True when all was compared and nothing differs."""
+        return not (self.problem or self.absent or self.missing or self.extra or self.different)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How a comparison goes on. `timeout_s`: how long after the first look what differs is looked at again.
+
+    `rows_per_chunk`, `tidied_rows`, `looked_up_rows`, `pages`: sizes in which both sides are read.
+    """
+
+    timeout_s: float = TIMEOUT_S
+    rows_per_chunk: int = ROWS_PER_CHUNK
+    tidied_rows: int = TIDIED_ROWS
+    looked_up_rows: int = LOOKED_UP_ROWS
+    pages: int = PAGES
+
+
+@dataclass
+class _Run:
+    """One comparison on its way."""
+
+    parameters: Mapping[str, Any]
+    table: ComparedTable
+    limits: Limits
+    suspects: Suspects
+    lake: LakeLook
+    on_progress: Callable[[Progress], None]
+    looks: int = 1
+
+
+def compare_table(
+    parameters: Mapping[str, Any],
+    table: ComparedTable,
+    limits: Limits | None = None,
+    *,
+    on_progress: Callable[[Progress], None] = lambda _progress: None,
+    with_suspects: Callable[[Suspects], None] = lambda _suspects: None,
+) -> TableComparison:
+    """Compare a table's rows with the lake's; `with_suspects` gets the keys that differ in the end, if any do.
+
+    The lake must have the table. Raises psycopg2.Error and LakeError when a side can't be read.
+    """
+    started = time.monotonic()
+    with suspects() as found:
+        lake = LakeLook(table, found.engine)
+        run = _Run(parameters, table, limits or Limits(), found, lake, on_progress)
+        first, chosen = _sums(run)
+        notes = [*table.notes, *_not_inserts(lake)]
+        if chosen.chunks and _settle(run, chosen):
+            with_suspects(found)
+        return replace(
+            first,
+            missing=found.count(MISSING),
+            extra=found.count(EXTRA),
+            different=found.count(DIFFERENT),
+            shown=tuple(_shown(run)),
+            notes=tuple(notes),
+            looks=run.looks,
+            seconds=time.monotonic() - started,
+        )
+
+
+@_again
+def _sums(run: _Run) -> tuple[TableComparison, Chosen]:
+    """Compare the chunks' sums; return what was counted, and the chunks that differ."""
+    table = run.table
+    with look(run.parameters, table, pages=run.limits.pages) as source, ThreadPoolExecutor(1) as pool:
+        estimate = source.estimate()
+        bits = min(max(math.ceil(math.log2(max(estimate, 1) / run.limits.rows_per_chunk)), LEAST_BITS), CHUNK_BITS)
+        # PostgreSQL works in a process of its own while DuckDB reads the lake in this one.
+        counting = pool.submit(source.sums, bits, _counter(run, "source", estimate))
+        try:
+            lake = run.lake.sums(bits, _counter(run, "lake", estimate))
+        except BaseException:
+            source.cancel()
+            raise
+        found = counting.result()
+        comparison = TableComparison(
+            table=table.title,
+            position=source.position,
+            columns=len(table.columns),
+            source_rows=sum(one.rows for one in found.values()),
+            lake_rows=sum(one.rows for one in lake.values()),
+            absent=tuple(source.filled(table.missing)),
+        )
+    differ = {number for number in found.keys() | lake.keys() if found.get(number, Sum()) != lake.get(number, Sum())}
+    return comparison, Chosen(bits=bits, chunks=differ)
+
+
+def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
+    read = 0
+
+    def count(rows: int) -> None:
+        nonlocal read
+        read += rows
+        run.on_progress(Progress(table=run.table.title, what=side, rows=read, of=max(estimate, read)))
+
+    return count
+
+
+def _settle(run: _Run, chosen: Chosen) -> int:
+    """Look at the rows of the chunks that differ, and again at those that still do, until the time is over.
+
+    Returns how many differ in the end; the last look at them was by Python's spelling.
+    """
+    deadline = time.monotonic() + run.limits.timeout_s
+    count = _look(run, chosen, tidied=False)
+    tidied = False
+    while count:
+        over = time.monotonic() >= deadline
+        if tidied and over:
+            break
+        few = count <= run.limits.tidied_rows
+        if tidied or not (few or over):
+            time.sleep(min(WAIT_BETWEEN_LOOKS_S, max(deadline - time.monotonic(), 0)))
+        tidied = few or over
+        count = _look(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=tidied)
+    return count
+
+
+@_again
+def _look(run: _Run, chosen: Chosen, *, tidied: bool) -> int:
+    run.looks += 1
+    with look(run.parameters, run.table, pages=run.limits.pages) as source:
+        count = run.suspects.look(source, run.lake, chosen, tidied=tidied)
+    run.on_progress(Progress(table=run.table.title, what="rows that differ", rows=count, of=count))
+    return count
+
+
+def _not_inserts(lake: LakeLook) -> list[str]:
+    if not lake.other_events:
+        return []
+    return [f"{lake.other_events:,} events in the lake are updates or deletes, and only inserts can be compared"]
+
+
+def _shown(run: _Run) -> Iterator[Difference]:
+    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT}
+    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in kinds.items()}
+    columns = _columns_that_differ(run, [key for keys in found["different"].values() for key in keys])
+    names = [column.name for column in run.table.keys] or ["row's hash"]
+    for kind, rows in found.items():
+        for id_ in rows:
+            key = dict(zip(names, split(id_), strict=True))
+            yield Difference(key=key, kind=kind, columns=tuple(columns.get(id_, ())))
+
+
+def _columns_that_differ(run: _Run, keys: Sequence[str]) -> dict[str, list[str]]:
+    """Read rows once more, and name the columns; a key that is there twice differs in none."""
+    if not keys:
+        return {}
+    chosen = run.suspects.choose(keys)
+    with look(run.parameters, run.table) as source:
+        here = {row.id: row.value for batch in source.tidied(chosen) for row in batch}
+    there = {row.id: row.value for batch in run.lake.tidied() for row in batch}
+    return {id_: differing(here[id_], there[id_], run.table.columns) for id_ in here.keys() & there.keys()}

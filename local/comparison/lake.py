@@ -1,0 +1,149 @@
+"""One look at the lake: DuckDB computes sums and hashes over what hudi-rs reads, batch by batch.
+
+hudi-rs 0.5.0 streams copy-on-write and merge-on-read tables, so that a look holds batches and, of merge-on-read, one
+file group's log records (docs/decisions/0077).
+"""
+
+# ruff: noqa: S608  # names are quoted; what isn't a name is a number or a parameter
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import duckdb
+import pyarrow
+import pyarrow.compute
+
+from local.comparison.rows import CHUNK_BITS, digest, join, tidy
+from local.comparison.source import HALF, Chosen, Row, Sum, Sums
+from local.comparison.table import ComparedTable, quoted
+from local.look.canonical import lake_rows
+from local.look.lake import LakeError
+
+BATCH_ROWS = 8192
+# The relation that DuckDB reads the table as, the one of chosen keys, and a key's text among a row's columns.
+LAKE = "lake"
+WANTED = "wanted"
+_KEY = "key of the row"
+OPERATION = "__op"
+INSERTS = ("r", "c")
+
+
+class LakeLook:
+    """The lake's table as of its newest commit when a method begins to read. Methods raise LakeError.
+
+    `other_events`: how many rows of a table without key are events other than inserts, after a read.
+    """
+
+    def __init__(self, table: ComparedTable, engine: duckdb.DuckDBPyConnection) -> None:
+        self._table = table
+        self._engine = engine
+        self.other_events = 0
+
+    def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
+        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets how many were read each time."""
+        halves = ", ".join(f"sum(CAST('0x' || row[{first}:{first + 15}] AS UBIGINT))" for first in (1, 17))
+        query = (
+            f"SELECT {chunk_sql('key', bits)}, count(*), {halves} FROM (SELECT sha256({self._table.lake_key}) AS key,"
+            f" sha256({self._table.lake_row}) AS row FROM {LAKE}) AS h GROUP BY 1"
+        )
+        with self._reading(on_rows) as engine:
+            found = engine.execute(query).fetchall()
+        return {int(chunk): Sum(int(rows), int(high) % HALF, int(low) % HALF) for chunk, rows, high, low in found}
+
+    def insert(self, chosen: Chosen, into: str) -> None:
+        """Fill a table (key, id, hash) with keys' texts, twice, and rows' hashes; suspected keys are in WANTED."""
+        rows = f"SELECT {self._table.lake_key} AS key, sha256({self._table.lake_row}) AS row FROM {LAKE}"
+        query = f"SELECT key, key, row FROM ({rows}) AS h"
+        if chosen.suspected:
+            query += f" SEMI JOIN {WANTED} USING (key)"
+        elif chosen.chunks is not None:
+            numbers = ", ".join(map(str, sorted(chosen.chunks)))
+            query += f" WHERE {chunk_sql('sha256(key)', chosen.bits)} IN ({numbers})"
+        with self._reading() as engine:
+            engine.execute(f"INSERT INTO {into} {query}")
+
+    def tidied(self) -> Iterator[list[Row]]:
+        """Yield batches of the wanted rows as Python writes them, tidied, with their texts as values."""
+        names = ", ".join(f"h.{quoted(name)}" for name in self._table.lake_columns)
+        query = (
+            f"SELECT h.{quoted(_KEY)}, {names} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
+            f" AS h SEMI JOIN {WANTED} AS w ON h.{quoted(_KEY)} = w.key"
+        )
+        with self._reading() as engine:
+            for batch in engine.sql(query).to_arrow_reader(BATCH_ROWS):
+                yield [self._tidied(row) for row in lake_rows(pyarrow.Table.from_batches([batch]))]
+
+    def _tidied(self, row: dict[str, Any]) -> Row:
+        specials = json.loads(row[self._table.specials] or "{}") if self._table.specials else {}
+        texts = {
+            column.name: column.spelled.lake_text(row[column.lake_name], specials, column.lake_name)
+            for column in self._table.columns
+        }
+        whole = tidy(join([texts[column.name] for column in self._table.columns]), self._table.columns)
+        if not self._table.key:
+            return Row(row[_KEY], digest(whole), whole)
+        key = join([texts[column.name] for column in self._table.keys])
+        return Row(row[_KEY], tidy(key, self._table.keys), whole)
+
+    @contextlib.contextmanager
+    def _reading(self, on_rows: Callable[[int], None] = lambda _rows: None) -> Iterator[duckdb.DuckDBPyConnection]:
+        self.other_events = 0
+        schema = self._schema()
+        reader = pyarrow.RecordBatchReader.from_batches(schema, self._batches(schema, on_rows))
+        # A session of its own: while its result is read, another may write what was read.
+        with contextlib.closing(self._engine.cursor()) as engine:
+            try:
+                engine.register(LAKE, reader)
+                yield engine
+            except duckdb.Error as error:
+                reason = (str(error) or type(error).__name__).splitlines()[0]
+                raise LakeError(f"{self._table.lake.base_uri}: {reason}") from error
+
+    def _schema(self) -> pyarrow.Schema:
+        """Return the columns that are read; of special values none where no row ever had one."""
+        schema = self._table.lake.schema()
+        return pyarrow.schema(
+            [
+                schema.field(name) if name in schema.names else pyarrow.field(name, pyarrow.string())
+                for name in self._wanted_columns()
+            ]
+        )
+
+    def _wanted_columns(self) -> list[str]:
+        return self._table.lake_columns + ([] if self._table.key else [OPERATION])
+
+    def _batches(self, schema: pyarrow.Schema, on_rows: Callable[[int], None]) -> Iterator[pyarrow.RecordBatch]:
+        present = set(self._table.lake.schema().names)
+        names = [name for name in self._wanted_columns() if name in present]
+        for batch in self._table.lake.stream(names, BATCH_ROWS):
+            on_rows(batch.num_rows)
+            yield self._inserts(_fitted(batch, schema))
+
+    def _inserts(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+        """Leave out what isn't a row that the source got, where every event is a row."""
+        if self._table.key:
+            return batch
+        operations = batch.column(batch.schema.get_field_index(OPERATION))
+        if operations.null_count == len(operations):
+            return batch
+        kept = batch.filter(pyarrow.compute.is_in(operations, value_set=pyarrow.array(INSERTS)))
+        self.other_events += batch.num_rows - kept.num_rows
+        return kept
+
+
+def _fitted(batch: pyarrow.RecordBatch, schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """Give a batch the columns and types of the table: older files may lack the newest columns."""
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in batch.schema.names
+        else pyarrow.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=pyarrow.schema([f.with_nullable(True) for f in schema]))
+
+
+def chunk_sql(hash_: str, bits: int) -> str:
+    """Write DuckDB's number of the chunk, of 2^bits, for the hash of a key."""
+    return f"(CAST('0x' || {hash_}[1:4] AS INTEGER) >> {CHUNK_BITS - bits})"

@@ -1,0 +1,128 @@
+"""How a row is one text, the same from PostgreSQL, DuckDB and Python: what the hashes of a comparison are made of.
+
+A column's canonical text comes from its `Spelling` (capture/canonical.py). Here texts are put together so that no two
+rows have one text: a sign separates the columns, another stands for NULL, and both are escaped where a text has them.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+SEPARATOR = "\x01"
+ESCAPE = "\x02"
+NULL = f"{ESCAPE}0"
+_ESCAPED_SEPARATOR = f"{ESCAPE}1"
+_ESCAPED_ESCAPE = f"{ESCAPE}2"
+# Chunks are numbered by this many leading bits of the SHA-256 of a key's text.
+CHUNK_BITS = 16
+
+
+class Spelled(Protocol):
+    """A column's canonical text on both sides; `capture.types.Carried` is one."""
+
+    def source_sql(self, column: str) -> str:
+        """Write PostgreSQL's expression for it."""
+
+    def lake_sql(self, column: str) -> str:
+        """Write DuckDB's expression for it."""
+
+    def lake_text(self, value: Any, specials: Mapping[str, str] | None = None, column: str = "") -> str | None:
+        """Write it for a value that Arrow gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedColumn:
+    """A column of both sides: its name here and there.
+
+    `hashed`: the lake has the salted SHA-256. `tidy` brings two spellings of one value together, and no two values.
+    `value_sql` makes PostgreSQL's value of a text `{t}` again, for looking up a key; None where only a scan finds it.
+    `any_sign`: the text may hold any sign; a number's can't, and goes without the escapes, which take their time.
+    """
+
+    name: str
+    lake_name: str
+    spelled: Spelled
+    value_sql: str | None = None
+    hashed: bool = False
+    any_sign: bool = True
+    tidy: Callable[[str], str] = str
+
+    @property
+    def source_sql(self) -> str:
+        """PostgreSQL's text for a row's text, before any hashing of ours."""
+        text = f"({self.spelled.source_sql(self.name)})"
+        # C: replace() refuses columns whose collation takes different texts for equal.
+        return _escaped(f'({text} COLLATE "C")') if self.any_sign else text
+
+    @property
+    def lake_sql(self) -> str:
+        """DuckDB's text for a row's text."""
+        text = f"({self.spelled.lake_sql(self.lake_name)})"
+        return _escaped(text) if self.any_sign else text
+
+
+def _escaped(text: str) -> str:
+    return f"replace(replace({text}, chr(2), chr(2) || '2'), chr(1), chr(2) || '1')"
+
+
+def source_row(columns: Sequence[ComparedColumn]) -> str:
+    """Write PostgreSQL's expression for the row's text. An array, since functions take 100 arguments at most."""
+    texts = ", ".join(column.source_sql for column in columns)
+    return f"array_to_string(ARRAY[{texts}]::text[], chr(1), chr(2) || '0')"
+
+
+def lake_row(columns: Sequence[ComparedColumn]) -> str:
+    """Write DuckDB's expression for the row's text."""
+    texts = ", chr(1), ".join(f"coalesce({column.lake_sql}, chr(2) || '0')" for column in columns)
+    return f"concat({texts})" if texts else "''"
+
+
+def join(texts: Sequence[str | None]) -> str:
+    """Put a row's texts together."""
+    return SEPARATOR.join(NULL if text is None else _escape(text) for text in texts)
+
+
+def split(row: str) -> list[str | None]:
+    """Take a row's text apart."""
+    return [None if text == NULL else _unescape(text) for text in row.split(SEPARATOR)]
+
+
+def tidy(row: str, columns: Sequence[ComparedColumn]) -> str:
+    """Return the row's text with one spelling for each value, whichever engine wrote it."""
+    texts = zip(split(row), columns, strict=True)
+    return join([None if text is None else column.tidy(text) for text, column in texts])
+
+
+def differing(one: str, other: str, columns: Sequence[ComparedColumn]) -> list[str]:
+    """Name the columns in which two tidied rows differ."""
+    pairs = zip(columns, split(one), split(other), strict=True)
+    return [column.name for column, here, there in pairs if here != there]
+
+
+def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str:
+    """Return the source's row with the values that travel hashed as the source connector hashes them."""
+    texts = zip(split(row), columns, strict=True)
+    return join([_salted(text, salt) if column.hashed and text is not None else text for text, column in texts])
+
+
+def digest(text: str) -> str:
+    """Return a text's SHA-256, 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def chunk(key: str, bits: int) -> int:
+    """Return the number of the chunk that a key's text belongs to, of 2^bits."""
+    return int(digest(key)[:4], 16) >> (CHUNK_BITS - bits)
+
+
+def _salted(text: str, salt: bytes) -> str:
+    return hashlib.sha256(salt + text.encode()).hexdigest()
+
+
+def _escape(text: str) -> str:
+    return text.replace(ESCAPE, _ESCAPED_ESCAPE).replace(SEPARATOR, _ESCAPED_SEPARATOR)
+
+
+def _unescape(text: str) -> str:
+    return text.replace(_ESCAPED_SEPARATOR, SEPARATOR).replace(_ESCAPED_ESCAPE, ESCAPE)

@@ -1,0 +1,314 @@
+"""One look at the source: what a REPEATABLE READ transaction sees of a table, as sums, hashes or texts.
+
+It needs SELECT on the table and nothing else, and works on a replica. Rows never gather here: PostgreSQL computes sums
+in steps of some thousand pages, and what it sends comes through a cursor.
+"""
+
+# ruff: noqa: S608  # names are quoted; what isn't a name is a number or goes through mogrify
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import psycopg2
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+
+from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
+from local.comparison.table import ComparedTable, quoted, source_sha256
+
+# What the canonical texts rely on (capture/canonical.py), and: rows that a policy hides are an error, no difference.
+SETTINGS = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "search_path": "pg_catalog",
+    "row_security": "off",
+}
+# The first server version whose TID range scans read just the pages that are asked for.
+TID_RANGES = 140000
+# Pages of 8 kB that one statement reads: progress shows, and a role's statement_timeout isn't met.
+PAGES = 8192
+FETCHED_ROWS = 5_000
+LOOKED_UP_KEYS = 5_000
+# Stands for the keys in a query; no name in it has a NUL.
+_ARRAYS = "\0"
+HALF = 1 << 64
+
+
+class Row(NamedTuple):
+    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text."""
+
+    key: str
+    id: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Rows of a chunk, and the sums of both halves of their hashes modulo 2^64."""
+
+    rows: int = 0
+    high: int = 0
+    low: int = 0
+
+    def __add__(self, other: "Sum") -> "Sum":
+        return Sum(self.rows + other.rows, (self.high + other.high) % HALF, (self.low + other.low) % HALF)
+
+
+Sums = dict[int, Sum]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
+
+    `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
+    """
+
+    bits: int = 0
+    chunks: Collection[int] | None = None
+    keys: Sequence[str] | None = None
+    suspected: bool = False
+
+
+EVERYTHING = Chosen()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What holds rows. `by_pages`: it may be read by itself, page by page."""
+
+    oid: int
+    relation: str
+    pages: int
+    by_pages: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A part of the table that one statement reads."""
+
+    source: str
+    condition: str = ""
+
+
+class SourceLook:
+    """The table at one position of the log (`position`, such as 0/1A2B3C)."""
+
+    def __init__(self, connection: Connection, table: ComparedTable, *, pages: int = PAGES) -> None:
+        self._connection = connection
+        self._table = table
+        self._pages = pages
+        self._cursors = 0
+        with connection.cursor() as cursor:
+            for name, value in SETTINGS.items():
+                cursor.execute(f"SET LOCAL {name} = %s", [value])
+            cursor.execute(
+                "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+                " ELSE pg_current_wal_insert_lsn() END)::text"
+            )
+            (self.position,) = cursor.fetchone() or ("",)
+
+    def cancel(self) -> None:
+        """End what another thread asks PostgreSQL right now: it gets psycopg2's QueryCanceled."""
+        self._connection.cancel()
+
+    def filled(self, columns: Iterable[ComparedColumn]) -> list[str]:
+        """Name the columns that hold a value in some row."""
+        with self._connection.cursor() as cursor:
+            names = []
+            for column in columns:
+                condition = f"t.{quoted(column.name)} IS NOT NULL"
+                cursor.execute(f"SELECT EXISTS (SELECT FROM {self._table.source_from} WHERE {condition})")
+                (found,) = cursor.fetchone() or (False,)
+                names += [column.name] if found else []
+        return names
+
+    def estimate(self) -> int:
+        """Return about how many rows there are, 0 when nobody has counted yet."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)",
+                [[part.oid for part in self._parts()]],
+            )
+            (rows,) = cursor.fetchone() or (0,)
+        return int(rows)
+
+    def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
+        """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets how many were read each time."""
+        if self._table.hashes:
+            return self._sums_here(bits, on_rows)
+        total: Sums = {}
+        for step in self._steps():
+            rows = 0
+            for number, sum_ in self._sums_of(bits, step):
+                total[number] = total.get(number, Sum()) + sum_
+                rows += sum_.rows
+            on_rows(rows)
+        return total
+
+    def _sums_of(self, bits: int, step: "_Step") -> Iterator[tuple[int, Sum]]:
+        # OFFSET 0 keeps PostgreSQL from computing a hash anew for each of its halves.
+        hashes = (
+            f"SELECT {source_sha256('h.key')} AS key, {source_sha256('h.row')} AS row FROM"
+            f" (SELECT {self._table.source_key} AS key, {self._table.source_row} AS row FROM {step.source}"
+            f" {step.condition} OFFSET 0) AS h OFFSET 0"
+        )
+        with self._connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {_chunk('key', bits)}, count(*), sum({_half('row', 1)}), sum({_half('row', 17)})"
+                f" FROM ({hashes}) AS s GROUP BY 1"
+            )
+            for number, rows, high, low in cursor:
+                yield int(number), Sum(int(rows), int(high) % HALF, int(low) % HALF)
+
+    def _sums_here(self, bits: int, on_rows: Callable[[int], None]) -> Sums:
+        total: Sums = {}
+        for batch in self.rows(EVERYTHING):
+            for row in batch:
+                number = chunk(row.key, bits)
+                one = Sum(1, int(row.value[:16], 16), int(row.value[16:32], 16))
+                total[number] = total.get(number, Sum()) + one
+            on_rows(len(batch))
+        return total
+
+    def rows(self, chosen: Chosen) -> Iterator[list[Row]]:
+        """Yield batches of the chosen rows, with their hashes as values.
+
+        Keys that the source hasn't are passed over, and rows that weren't chosen may come: whoever asks looks.
+        """
+        if not self._table.hashes:
+            # PostgreSQL hashes, so that short hashes travel instead of long rows.
+            for batch in self._read(chosen, source_sha256(self._table.source_row)):
+                yield [Row(key, key, hash_) for key, hash_ in batch]
+            return
+        for batch in self._texts(chosen):
+            yield [Row(key, key, digest(text)) for key, text in batch]
+
+    def tidied(self, chosen: Chosen) -> Iterator[list[Row]]:
+        """Yield batches of the chosen rows as `rows` does, tidied, with their texts as values."""
+        table = self._table
+        for batch in self._texts(chosen):
+            texts = [(key, tidy(text, table.columns)) for key, text in batch]
+            yield [Row(key, tidy(key, table.keys) if table.key else digest(text), text) for key, text in texts]
+
+    def _texts(self, chosen: Chosen) -> Iterator[list[tuple[str, str]]]:
+        table = self._table
+        for batch in self._read(chosen, table.source_row):
+            if table.hashes:
+                batch = [(key, with_hashes(text, table.columns, table.salt)) for key, text in batch]
+                batch = batch if table.key else [(digest(text), text) for _, text in batch]
+            yield batch
+
+    def _read(self, chosen: Chosen, value: str) -> Iterator[list[tuple[str, str]]]:
+        if chosen.keys is None:
+            yield from self._scan(chosen, value)
+            return
+        lookup = _lookup(self._table)
+        for start in range(0, len(chosen.keys), LOOKED_UP_KEYS):
+            keys = chosen.keys[start : start + LOOKED_UP_KEYS]
+            found = None if lookup is None else self._look_up(lookup, keys, value)
+            if found is None:
+                numbers = frozenset(chunk(key, CHUNK_BITS) for key in chosen.keys)
+                yield from self._scan(Chosen(bits=CHUNK_BITS, chunks=numbers), value)
+                return
+            yield found
+
+    def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[tuple[str, str]] | None:
+        """Read rows by the index of their key; None when a key can't be a value of its column, or is NULL in part."""
+        parts = [split(key) for key in keys]
+        if any(text is None for part in parts for text in part):
+            return None
+        with self._connection.cursor() as cursor:
+            # No parameters in the query itself: names may have percent signs.
+            arrays = ", ".join(
+                cursor.mogrify("%s::text[]", [list(column)]).decode() for column in zip(*parts, strict=True)
+            )
+            cursor.execute("SAVEPOINT lookup")
+            try:
+                cursor.execute(
+                    f"SELECT {self._table.source_key}, {value} FROM {self._table.source_from}"
+                    f" WHERE {lookup.replace(_ARRAYS, arrays)}"
+                )
+                found = cursor.fetchall()
+            except psycopg2.DataError:
+                cursor.execute("ROLLBACK TO SAVEPOINT lookup")
+                return None
+            cursor.execute("RELEASE SAVEPOINT lookup")
+            return found
+
+    def _scan(self, chosen: Chosen, value: str) -> Iterator[list[tuple[str, str]]]:
+        condition = ""
+        # Of rows that are hashed here a key made of the whole row isn't what PostgreSQL sees.
+        if chosen.chunks is not None and (self._table.key or not self._table.hashes):
+            numbers = ", ".join(map(str, sorted(chosen.chunks))) or "NULL"
+            condition = f"WHERE {_chunk(source_sha256(self._table.source_key), chosen.bits)} IN ({numbers})"
+        self._cursors += 1
+        with self._connection.cursor(f"rows_{self._cursors}") as cursor:
+            cursor.execute(f"SELECT {self._table.source_key}, {value} FROM {self._table.source_from} {condition}")
+            while batch := cursor.fetchmany(FETCHED_ROWS):
+                yield batch
+
+    def _steps(self) -> Iterator[_Step]:
+        """Divide the table by its pages; one step for all where the server would read all for each."""
+        parts = self._parts()
+        if self._connection.server_version < TID_RANGES or not all(part.by_pages for part in parts):
+            yield _Step(self._table.source_from)
+            return
+        for part in parts:
+            for first in range(0, max(part.pages, 1), self._pages):
+                pages = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + self._pages},0)'::tid"
+                yield _Step(f"ONLY {part.relation} AS t", f"WHERE {pages}")
+
+    def _parts(self) -> list[_Part]:
+        """Return what holds the rows: the table, or its partitions."""
+        tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if self._table.partitioned else ""
+        with self._connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
+                " / current_setting('block_size')::bigint,"
+                # A role that may read the whole needn't be allowed to read a part by its name.
+                " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+                " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",
+                [self._table.relation],
+            )
+            return [
+                _Part(oid, f"{quoted(schema)}.{quoted(name)}", int(pages), by_pages)
+                for oid, schema, name, pages, by_pages in cursor
+            ]
+
+
+@contextlib.contextmanager
+def look(parameters: Mapping[str, Any], table: ComparedTable, *, pages: int = PAGES) -> Iterator[SourceLook]:
+    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+        connection.set_client_encoding("UTF8")
+        connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
+        yield SourceLook(connection, table, pages=pages)
+
+
+def _chunk(hash_: str, bits: int) -> str:
+    return f"(('x' || substr({hash_}, 1, 4))::bit(16)::int >> {CHUNK_BITS - bits})"
+
+
+def _half(hash_: str, first: int) -> str:
+    return f"('x' || substr({hash_}, {first}, 16))::bit(64)::bigint"
+
+
+def _lookup(table: ComparedTable) -> str | None:
+    """Write the condition that finds rows by their keys' texts, arrays of them for _ARRAYS; None without a way."""
+    values = [
+        column.value_sql.replace("{t}", f"k.c{number}")
+        for number, column in enumerate(table.keys)
+        if column.value_sql is not None
+    ]
+    if not values or len(values) < len(table.key):
+        return None
+    names = ", ".join(f"t.{quoted(name)}" for name in table.key)
+    aliases = ", ".join(f"c{number}" for number in range(len(table.key)))
+    found = ", ".join(values)
+    return f"({names}) IN (SELECT {found} FROM unnest({_ARRAYS}) AS k ({aliases}))"

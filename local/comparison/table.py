@@ -1,0 +1,90 @@
+"""What is compared: a table of the source, its table in the lake, and the columns of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from local.comparison.rows import ComparedColumn, lake_row, source_row
+from local.look.lake import Lake
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedTable:
+    """A table as both sides have it. `key` names columns of the source; without one rows are compared as a multiset.
+
+    `partitioned`: the rows are in partitions; else what inherits from it in the old way is another table. `missing`
+    names columns that the lake's table hasn't. `specials` is the lake's column of values that other columns can't
+    hold. `salt` goes before values that the pipeline hashes. `notes` say what isn't compared, and why.
+    """
+
+    schema: str
+    name: str
+    lake: Lake
+    columns: tuple[ComparedColumn, ...]
+    key: tuple[str, ...]
+    partitioned: bool = False
+    missing: tuple[ComparedColumn, ...] = ()
+    specials: str | None = None
+    salt: bytes = field(default=b"", repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """`schema.table`, as the catalogue has them."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def keys(self) -> Sequence[ComparedColumn]:
+        """The key's columns in their order; none where there is no key."""
+        by_name = {column.name: column for column in self.columns}
+        return [by_name[name] for name in self.key]
+
+    @property
+    def hashes(self) -> bool:
+        """Whether a column travels hashed: PostgreSQL isn't told the salt, so those rows are hashed here."""
+        return any(column.hashed for column in self.columns)
+
+    @property
+    def relation(self) -> str:
+        """PostgreSQL's name of the table, quoted."""
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
+
+    @property
+    def source_from(self) -> str:
+        """PostgreSQL's FROM: the table with its partitions, without what inherits from it."""
+        return f"{self.relation} AS t" if self.partitioned else f"ONLY {self.relation} AS t"
+
+    @property
+    def source_row(self) -> str:
+        """PostgreSQL's expression for a row's text."""
+        return source_row(self.columns)
+
+    @property
+    def source_key(self) -> str:
+        """PostgreSQL's expression for a key's text; without a key it is the row's hash."""
+        return source_row(self.keys) if self.key else source_sha256(self.source_row)
+
+    @property
+    def lake_row(self) -> str:
+        """DuckDB's expression for a row's text."""
+        return lake_row(self.columns)
+
+    @property
+    def lake_key(self) -> str:
+        """DuckDB's expression for a key's text; without a key it is the row's hash."""
+        return lake_row(self.keys) if self.key else f"sha256({self.lake_row})"
+
+    @property
+    def lake_columns(self) -> list[str]:
+        """The lake's columns that a comparison reads."""
+        names = [column.lake_name for column in self.columns]
+        return [*names, self.specials] if self.specials else names
+
+
+def source_sha256(text: str) -> str:
+    """Write PostgreSQL's SHA-256 of a text, in hexadecimal; whatever the database's encoding is."""
+    return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever signs it has; PostgreSQL and DuckDB quote alike."""
+    return '"' + name.replace('"', '""') + '"'

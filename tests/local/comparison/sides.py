@@ -1,0 +1,73 @@
+"""Both sides of a comparison for tests: a real PostgreSQL, and an Arrow table in the place of a Hudi table.
+
+Real Hudi tables, which Spark has to write, are read in test_hudi_tables.py; here DuckDB gets the same batches.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow
+
+from capture.types import Carried, carried
+from local.comparison.compare import Limits, TableComparison, compare_table
+from local.comparison.rows import ComparedColumn
+from local.comparison.table import ComparedTable
+from local.look.lake import Lake
+
+AT_ONCE = Limits(timeout_s=0, rows_per_chunk=10, pages=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrowLake(Lake):
+    """Gives rows as hudi-rs does; `now` is replaced to let the lake move on, one entry a look."""
+
+    now: list[pyarrow.Table] = field(default_factory=list)
+    base_uri: str = "memory://lake"
+
+    def schema(self) -> pyarrow.Schema:
+        return self.now[0].schema
+
+    def stream(self, columns: list[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+        table = self.now.pop(0) if len(self.now) > 1 else self.now[0]
+        yield from table.select(columns).to_batches(batch_rows)
+
+    def exists(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class PgType:
+    """A type of pg_catalog."""
+
+    name: str
+    schema: str = "pg_catalog"
+    kind: str = "base"
+    parts: tuple[Any, ...] = ()
+
+
+def column(name: str, type_: str = "text", **more: Any) -> ComparedColumn:
+    spelled = carried(PgType(type_))
+    assert isinstance(spelled, Carried)
+    return ComparedColumn(name=name, lake_name=name, spelled=spelled, any_sign=spelled.lake == "string", **more)
+
+
+def compared(
+    name: str, columns: Mapping[str, str] | list[ComparedColumn], *now: pyarrow.Table, **more: Any
+) -> ComparedTable:
+    made = columns if isinstance(columns, list) else [column(*pair) for pair in columns.items()]
+    return ComparedTable(
+        schema="public", name=name, lake=ArrowLake(now=list(now)), columns=tuple(made), **{"key": ("id",), **more}
+    )
+
+
+def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
+    """What is shown, by kind: key values, then columns."""
+    found: dict[str, set[tuple[Any, ...]]] = {}
+    for one in comparison.shown:
+        found.setdefault(one.kind, set()).add((*one.key.values(), *one.columns))
+    return found
+
+
+def compare(database: Mapping[str, Any], table: ComparedTable, limits: Limits = AT_ONCE) -> TableComparison:
+    return compare_table(database, table, limits)

@@ -1,0 +1,278 @@
+"""What differs between a table of PostgreSQL and the lake is found, and nothing else, whatever the table is like."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg2
+import pyarrow
+import pytest
+
+from local.comparison import compare as module
+from local.comparison.compare import Limits, Progress, compare_table
+from local.comparison.source import SourceLook
+from local.look.lake import LakeError
+from local.services.postgres import ConnectionParameters
+from tests.conftest import execute
+from tests.local.comparison.sides import AT_ONCE, column, compare, compared, differences
+
+pytestmark = pytest.mark.integration
+
+ITEMS = {"id": "int8", "name": "text", "price": "float8"}
+
+
+def items(*ids: int, **changed: Any) -> pyarrow.Table:
+    return pyarrow.table(
+        {
+            "id": pyarrow.array(ids, pyarrow.int64()),
+            "name": pyarrow.array([changed.get(f"name_{i}", f"item {i}" if i % 7 else None) for i in ids]),
+            "price": pyarrow.array([changed.get(f"price_{i}", i / 8) for i in ids], pyarrow.float64()),
+        }
+    )
+
+
+@pytest.fixture
+def shop(database: ConnectionParameters) -> ConnectionParameters:
+    """A table of 500 items on several pages, each seventh without a name."""
+    execute(
+        database,
+        "CREATE TABLE items (id bigint PRIMARY KEY, name text, price float8);"
+        " INSERT INTO items SELECT i, CASE WHEN i % 7 > 0 THEN 'item ' || i END, i / 8.0"
+        " FROM generate_series(1, 500) AS i; ANALYZE items",
+    )
+    return database
+
+
+def test_an_equal_table_takes_one_look(shop: ConnectionParameters) -> None:
+    seen: list[Progress] = []
+    table = compared("items", ITEMS, items(*range(500, 0, -1)))
+    found = compare_table(shop, table, AT_ONCE, on_progress=seen.append)
+    assert found.equal
+    assert (found.source_rows, found.lake_rows, found.looks) == (500, 500, 1)
+    assert {(step.what, step.of) for step in seen} == {("source", 500), ("lake", 500)}
+
+
+def test_missing_extra_and_different_rows_are_found_and_named(shop: ConnectionParameters) -> None:
+    execute(shop, "DELETE FROM items WHERE id = 77")
+    lake = items(*(i for i in range(1, 501) if i != 99), price_3=0.3, name_490="")
+    found = compare(shop, compared("items", ITEMS, lake))
+    assert (found.missing, found.extra, found.different) == (1, 1, 2)
+    assert differences(found) == {
+        "missing": {("99",)},
+        "extra": {("77",)},
+        "different": {("3", "price"), ("490", "name")},
+    }
+    assert not found.equal
+
+
+def test_a_row_that_the_lake_has_twice_differs(shop: ConnectionParameters) -> None:
+    found = compare(shop, compared("items", ITEMS, items(*range(1, 501), 5)))
+    assert (found.lake_rows, found.different) == (501, 1)
+
+
+def test_empty_tables_are_equal_and_an_empty_lake_is_not(shop: ConnectionParameters) -> None:
+    assert compare(shop, compared("items", ITEMS, items())).missing == 500
+    execute(shop, "TRUNCATE items")
+    assert compare(shop, compared("items", ITEMS, items())).equal
+
+
+def test_another_spelling_of_a_value_is_no_difference(database: ConnectionParameters) -> None:
+    """The engines' hashes differ there in key and value, so every row goes to Python."""
+    execute(
+        database, "CREATE TABLE d (id text PRIMARY KEY, v text); INSERT INTO d VALUES ('1.0', '2.50'), ('2.0', '1')"
+    )
+    columns = [column(name, tidy=lambda text: str(float(text))) for name in ("id", "v")]
+    lake = pyarrow.table({"id": ["1.00", "2"], "v": ["2.5", "1.1"]})
+    found = compare(database, compared("d", columns, lake))
+    assert (found.missing, found.extra) == (0, 0)
+    assert differences(found) == {"different": {("2.0", "v")}}
+
+
+def test_names_and_texts_may_hold_anything(database: ConnectionParameters) -> None:
+    key, value = 'Kéy "%s" 1%', "a'b\\c.d"
+    texts = ["\x01", "\x02", "\x020", "\x01\x02", "%", "'", '"', "é\n", "", "0", "\x021"]
+    columns = f'"{key.replace(chr(34), chr(34) * 2)}" text, n int, "{value}" text'
+    execute(database, f'CREATE TABLE "T %1 ""x""" ({columns}, PRIMARY KEY (1))'.replace(", PRIMARY KEY (1)", ""))
+    with psycopg2.connect(**database) as connection, connection.cursor() as cursor:
+        for number, text in enumerate(texts):
+            cursor.execute('INSERT INTO "T %%1 ""x""" VALUES (%s, %s, %s)', [text, number, texts[-1 - number] or None])
+    connection.close()
+    rows = {key: texts, "n": pyarrow.array(range(len(texts)), pyarrow.int32()), value: [t or None for t in texts[::-1]]}
+    lookup = [column(key, value_sql="{t}"), column("n", "int4", value_sql="{t}::int"), column(value)]
+    equal = compared('T %1 "x"', lookup, pyarrow.table(rows), key=(key, "n"))
+    assert compare(database, equal).equal
+    changed = pyarrow.table({**rows, value: [*rows[value][:-1], "\x01\x020"]})
+    found = compare(database, dataclasses.replace(equal, lake=compared("", [], changed).lake))
+    assert differences(found) == {"different": {("\x021", "10", value)}}
+
+
+def test_no_two_rows_share_a_text(database: ConnectionParameters) -> None:
+    """NULL, the empty text and what moves from a column to its neighbour are told apart."""
+    execute(database, "CREATE TABLE p (id int PRIMARY KEY, a text, b text); INSERT INTO p VALUES (1, 'x', NULL)")
+    for a, b in (("x", ""), ("x\x01\x020", None), (None, "x"), ("", "x"), ("x", "\x020")):
+        lake = pyarrow.table(
+            {
+                "id": pyarrow.array([1], pyarrow.int32()),
+                "a": pyarrow.array([a], "string"),
+                "b": pyarrow.array([b], "string"),
+            }
+        )
+        assert compare(database, compared("p", {"id": "int4", "a": "text", "b": "text"}, lake)).different == 1
+
+
+def test_a_table_without_key_is_compared_as_a_multiset(database: ConnectionParameters) -> None:
+    execute(database, "CREATE TABLE log (line text); INSERT INTO log VALUES ('a'), ('a'), ('b'), (NULL), ('c')")
+
+    def lake(*lines: str | None, operations: str) -> pyarrow.Table:
+        return pyarrow.table({"line": pyarrow.array(lines, "string"), "__op": list(operations)})
+
+    same = lake("b", "a", None, "c", "a", operations="rccrc")
+    assert compare(database, compared("log", {"line": "text"}, same, key=())).equal
+    other = lake("b", "a", None, "c", "d", "b", operations="rccccu")
+    found = compare(database, compared("log", {"line": "text"}, other, key=()))
+    assert (found.different, found.extra, found.missing) == (1, 1, 0)
+    assert found.notes == ("1 events in the lake are updates or deletes, and only inserts can be compared",)
+
+
+def test_partitions_are_one_table_and_heirs_are_others(database: ConnectionParameters) -> None:
+    execute(
+        database,
+        "CREATE TABLE m (id bigint, name text, price float8, PRIMARY KEY (id)) PARTITION BY RANGE (id);"
+        " CREATE TABLE m1 PARTITION OF m FOR VALUES FROM (0) TO (300);"
+        " CREATE TABLE m2 PARTITION OF m DEFAULT PARTITION BY RANGE (id);"
+        " CREATE TABLE m3 PARTITION OF m2 DEFAULT;"
+        " INSERT INTO m SELECT i, CASE WHEN i % 7 > 0 THEN 'item ' || i END, i / 8.0 FROM generate_series(1, 500) AS i;"
+        " CREATE TABLE parent (id bigint, name text, price float8); CREATE TABLE child () INHERITS (parent);"
+        " INSERT INTO parent VALUES (1, 'item 1', 0.125); INSERT INTO child VALUES (2, 'item 2', 0.25)",
+    )
+    assert compare(database, compared("m", ITEMS, items(*range(1, 501)), partitioned=True)).equal
+    found = compare(database, compared("m", ITEMS, items(*range(1, 500)), partitioned=True))
+    assert differences(found) == {"missing": {("500",)}}
+    assert compare(database, compared("parent", ITEMS, items(1))).equal
+
+
+def test_as_many_columns_as_a_table_can_have(database: ConnectionParameters) -> None:
+    names = [f"c{number}" for number in range(1_600)]
+    execute(
+        database,
+        f"CREATE TABLE wide ({', '.join(f'{name} int' for name in names)}); INSERT INTO wide (c0, c1599) VALUES (1, 2)",
+    )
+    values = {name: pyarrow.array([{0: 1, 1599: 2}.get(number)], pyarrow.int32()) for number, name in enumerate(names)}
+    table = compared("wide", dict.fromkeys(names, "int4"), pyarrow.table(values), key=("c0",))
+    assert compare(database, table).equal
+    other = pyarrow.table({**values, "c1598": pyarrow.array([0], pyarrow.int32())})
+    found = compare(database, compared("wide", dict.fromkeys(names, "int4"), other, key=("c0",)))
+    assert differences(found) == {"different": {("1", "c1598")}}
+
+
+@pytest.mark.parametrize("key", [("id",), ()])
+def test_hashed_columns_are_compared_by_their_hash(database: ConnectionParameters, key: tuple[str, ...]) -> None:
+    execute(
+        database, "CREATE TABLE people (id int, mail text); INSERT INTO people VALUES (1, 'ä@b'), (2, NULL), (3, 'c')"
+    )
+    hashes = [hashlib.sha256(b"salt" + mail.encode()).hexdigest() for mail in ("ä@b", "x")]
+    rows = {"id": pyarrow.array([1, 2, 3], pyarrow.int32()), "mail": [hashes[0], None, hashes[1]], "__op": ["r"] * 3}
+    columns = [column("id", "int4", value_sql="{t}::int"), column("mail", hashed=True)]
+    found = compare(database, compared("people", columns, pyarrow.table(rows), salt=b"salt", key=key))
+    assert (found.missing + found.extra + 2 * found.different) == 2
+    if key:
+        assert differences(found) == {"different": {("3", "mail")}}
+
+
+def test_the_salt_never_reaches_the_database(shop: ConnectionParameters, postgres: Any) -> None:
+    execute(shop, "ALTER SYSTEM SET log_statement = 'all'; ")
+    execute(shop, "SELECT pg_reload_conf()")
+    columns = [column("id", "int8"), column("name", hashed=True), column("price", "float8")]
+    compare(shop, compared("items", columns, items(1), salt=b"pepper and salt"))
+    execute(shop, "ALTER SYSTEM RESET log_statement")
+    execute(shop, "SELECT pg_reload_conf()")
+    assert "pepper" not in postgres.log_file.read_text()
+
+
+@pytest.mark.parametrize("lake_id", ["99999999999999999999", "no number"])
+def test_a_key_that_the_source_cannot_have_is_an_extra_row(database: ConnectionParameters, lake_id: str) -> None:
+    execute(database, "CREATE TABLE k (id int PRIMARY KEY); INSERT INTO k VALUES (1), (2)")
+    columns = [column("id", "int4", value_sql="{t}::int4")]
+    found = compare(database, compared("k", columns, pyarrow.table({"id": ["1", lake_id]})))
+    assert differences(found) == {"missing": {("2",)}, "extra": {(lake_id,)}}
+
+
+def test_many_rows_that_differ_are_found_without_their_index(shop: ConnectionParameters) -> None:
+    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
+    table = compared("items", columns, items(*range(1, 401), price_9=1.0))
+    found = compare(shop, table, dataclasses.replace(AT_ONCE, tidied_rows=10, looked_up_rows=20))
+    assert (found.missing, found.extra, found.different) == (100, 0, 1)
+
+
+def test_a_column_that_the_lake_lacks_counts_once_it_has_a_value(shop: ConnectionParameters) -> None:
+    execute(shop, "ALTER TABLE items ADD note text")
+    table = compared("items", ITEMS, items(*range(1, 501)), missing=(column("note"),))
+    assert compare(shop, table).equal
+    execute(shop, "UPDATE items SET note = 'new' WHERE id = 8")
+    found = compare(shop, table)
+    assert (found.absent, found.equal, found.different) == (("note",), False, 0)
+
+
+def test_a_change_on_its_way_is_waited_for(shop: ConnectionParameters) -> None:
+    late = items(*range(1, 501))
+    table = compared(
+        "items",
+        ITEMS,
+        items(*range(1, 500), name_7="old"),
+        items(*range(1, 500), name_7="old"),
+        items(*range(1, 500)),
+        late,
+    )
+    found = compare(shop, table, dataclasses.replace(AT_ONCE, timeout_s=20))
+    assert found.equal
+    assert found.looks > 3
+
+
+def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source's item 5 is another at each look, and the lake one look behind."""
+    looks = iter(range(100))
+    original = SourceLook.__init__
+
+    def change_first(self: SourceLook, *given: Any, **more: Any) -> None:
+        execute(shop, f"UPDATE items SET price = {next(looks)} WHERE id = 5")
+        original(self, *given, **more)
+
+    states = [items(*range(1, 501), price_5=price) for price in (-1.0, -1.0, -1.0, 2.0, 3.0, 4.0)]
+    monkeypatch.setattr(SourceLook, "__init__", change_first)
+    assert compare(shop, compared("items", ITEMS, *states), dataclasses.replace(AT_ONCE, timeout_s=20)).equal
+
+
+@pytest.fixture
+def reader(shop: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    """A role that may read the table and nothing else."""
+    execute(shop, "CREATE ROLE only_reader LOGIN PASSWORD 'r'; GRANT SELECT ON items TO only_reader")
+    yield {**shop, "user": "only_reader", "password": "r"}
+    execute(shop, "DROP OWNED BY only_reader")
+    execute(shop, "DROP ROLE only_reader")
+
+
+def test_the_right_to_read_is_enough(reader: ConnectionParameters) -> None:
+    assert compare(reader, compared("items", ITEMS, items(*range(1, 500)))).missing == 1
+
+
+def test_rows_hidden_by_a_policy_are_an_error(shop: ConnectionParameters, reader: ConnectionParameters) -> None:
+    execute(shop, "ALTER TABLE items ENABLE ROW LEVEL SECURITY")
+    with pytest.raises(psycopg2.Error, match="row-level security"):
+        compare(reader, compared("items", ITEMS, items()))
+
+
+def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = compared("items", ITEMS, items(*range(1, 501)))
+    stream, failures = type(table.lake).stream, iter([True])
+
+    def disturbed(self: Any, *given: Any) -> Iterator[pyarrow.RecordBatch]:
+        yield from stream(self, *given)
+        if next(failures, False):
+            raise LakeError("a file is gone")
+
+    monkeypatch.setattr(type(table.lake), "stream", disturbed)
+    monkeypatch.setattr(module, "PAUSE_S", 0)
+    assert compare(shop, table, Limits(timeout_s=0)).equal
