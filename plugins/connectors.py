@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from contract import events
+from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins import captured
 from plugins.captured import CapturedTable
@@ -163,7 +164,7 @@ class SinkSettings:
     name: str = "orders-sink"
     topics: tuple[str, ...]
     bucket: str
-    prefix: str = "cdc-events"
+    prefix: str = LANDING_PREFIX
     region: str
     endpoint: str | None = None
     flush_interval_seconds: int = 60

@@ -1,5 +1,6 @@
 """The settings of both connectors on MSK Connect; plugins/connectors.py makes their configurations of them."""
 
+from contract.lake import LANDING_PREFIX
 from plugins import kcql
 from plugins.connectors import GENERATION, SinkSettings, SourceSettings, events_topic, offset_topic
 from plugins.topics import PlannedTopic, planned_topics
@@ -35,7 +36,7 @@ def sink_settings(environment: Environment) -> SinkSettings:
     if sink.kcql is None:
         statement = kcql.Kcql(
             bucket=bucket,
-            prefix="cdc-events",
+            prefix=LANDING_PREFIX,
             topic=events_topic(environment.connectors.topic_prefix),
             flush_interval_seconds=sink.flush_interval_seconds,
             flush_count=sink.flush_count,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from contract import metrics as names
 from spark_jobs.errors import first_line
 from spark_jobs.report import CommitReport
 
@@ -21,15 +22,14 @@ INTERVAL_S = 60.0
 FINISH_S = 30.0
 _CONNECT_S, _READ_S, _ATTEMPTS = 3, 5, 2
 COUNTERS = {
-    "Events": "events",
-    "Upserts": "upserts",
-    "Deletes": "deletes",
-    "Quarantined": "quarantined",
-    "MissingOffsets": "missing_offsets",
-    "LateFiles": "late_files",
+    names.EVENTS: "events",
+    names.UPSERTS: "upserts",
+    names.DELETES: "deletes",
+    names.QUARANTINED: "quarantined",
+    names.MISSING_OFFSETS: "missing_offsets",
+    names.LATE_FILES: "late_files",
 }
-FAILED_ATTEMPTS = "FailedAttempts"
-DURATIONS = {"CommitSeconds": "seconds", "LagSeconds": "lag_seconds"}
+DURATIONS = {names.COMMIT_SECONDS: "seconds", names.LAG_SECONDS: "lag_seconds"}
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Metrics:
     ) -> None:
         self._client = client
         self._namespace = namespace
-        self._dimensions = [{"Name": "table", "Value": table}]
+        self._dimensions = [{"Name": names.DIMENSION, "Value": table}]
         self._log = log
         self._clock = clock
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class Metrics:
     def failed(self) -> None:
         """Note an attempt that has failed and is made again."""
         with self._lock:
-            self._statistics.setdefault(FAILED_ATTEMPTS, _Statistics()).add(1)
+            self._statistics.setdefault(names.FAILED_ATTEMPTS, _Statistics()).add(1)
 
     def finish(self) -> None:
         """Publish what is left, for half a minute at most."""
@@ -127,10 +127,10 @@ class Metrics:
         self.publish()
 
     def _data(self, taken: dict[str, _Statistics], age: float) -> Iterator[dict[str, Any]]:
-        yield self._datum("CommitAgeSeconds", "Seconds", Value=age)
-        commits = taken.get("Events", _Statistics()).count
-        yield self._datum("Commits", "Count", Value=commits)
-        yield self._datum(FAILED_ATTEMPTS, "Count", Value=taken.get(FAILED_ATTEMPTS, _Statistics()).total)
+        yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
+        commits = taken.get(names.EVENTS, _Statistics()).count
+        yield self._datum(names.COMMITS, "Count", Value=commits)
+        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken.get(names.FAILED_ATTEMPTS, _Statistics()).total)
         for name in COUNTERS | DURATIONS:
             unit = "Count" if name in COUNTERS else "Seconds"
             statistics = taken.get(name, _Statistics())

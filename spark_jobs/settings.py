@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from contract.lake import QUARANTINE_FOLDER
 from spark_jobs import hudi_keys, keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
@@ -53,7 +54,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         table=table,
         sync=sync_settings(options, properties, table),
         schema_file=_schema_file(properties),
-        quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path, "_quarantine")).rstrip("/"),
+        quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
         claim_path=_beside(table.base_path, "_claims"),
         quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
         deletes_limit=int(number(properties, keys.DELETES_LIMIT)),

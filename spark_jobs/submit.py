@@ -31,13 +31,16 @@ class TableJob:
 
 @dataclass(frozen=True, kw_only=True)
 class YarnSubmission:
-    """How EMR runs the job: where its files are, and what it gets; memory as Spark writes it, such as `2g`."""
+    """How EMR runs the job: where its files are, and what it gets; memory as Spark writes it, such as
+    `2g`; the `python` is a version that EMR has, such as `3.11`.
+    """
 
     application: str
     archive: str
     driver_memory: str
     executor_memory: str
     executors: int
+    python: str
     jars: tuple[str, ...] = ("/usr/lib/hudi/hudi-spark-bundle.jar", "/usr/lib/hudi/hudi-aws-bundle.jar")
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,7 +68,7 @@ def job_arguments(job: TableJob) -> list[str]:
 def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[str]:
     """Return the spark-submit command for YARN in client mode (docs/decisions/0054-emr-step.md)."""
     settings = {
-        "spark.pyspark.python": "python3.11",
+        "spark.pyspark.python": f"python{submission.python}",
         "spark.executor.instances": str(submission.executors),
         # A job that never ends keeps its executors: giving them back between two commits only makes commits wait.
         "spark.dynamicAllocation.enabled": "false",

@@ -223,7 +223,7 @@ class DatabaseStack(Stack):
             self,
             "SourcePreparation",
             module="source_preparation",
-            packages=("contract", "db", "plugins"),
+            packages=("db", "plugins"),
             waits=True,
             timeout=PREPARATION_TIMEOUT,
             variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},

@@ -18,12 +18,12 @@ MODELS = Path("models")
 
 
 def stage(*packages: str, staging: Path = STAGING) -> Path:
-    """Copy `stacks.handlers`, `packages` and MSK Connect's API model into a folder, ready to be zipped, and return it.
+    """Copy handlers, `contract`, `packages` and MSK Connect's API model into a folder, ready to be zipped; return it.
 
     The same sources make the same files, so CDK's hash of the folder changes only with them.
     """
     target = staging / "-".join(["handlers", *packages])
-    sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers")]
+    sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers"), *_files(ROOT / "contract")]
     for package in packages:
         sources += _files(ROOT / package)
     wanted = {source.relative_to(ROOT): source for source in sources}

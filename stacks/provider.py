@@ -47,7 +47,7 @@ class HandlerProvider(Construct):
         module: str,
         waits: bool,
         statements: Sequence[iam.PolicyStatement],
-        packages: Sequence[str] = ("contract", "plugins"),
+        packages: Sequence[str] = ("plugins",),
         timeout: Duration | None = None,
         memory_mb: int = 256,
         ephemeral_storage: Size | None = None,

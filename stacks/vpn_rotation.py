@@ -61,7 +61,7 @@ class VpnRotation(Construct):
             self,
             "Function",
             runtime=RUNTIME,
-            code=lambda_.Code.from_asset(str(handler_code.stage("contract", "plugins"))),
+            code=lambda_.Code.from_asset(str(handler_code.stage("plugins"))),
             handler="stacks.handlers.vpn_rotation.handler",
             role=self._role,
             log_group=log_group,

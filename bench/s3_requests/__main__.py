@@ -25,7 +25,7 @@ from local.platform.pipeline import ROOT
 from local.platform.processes import Processes
 from local.services.spark import spark_submit
 from local.setup.ports import choose
-from spark_jobs import submit
+from spark_jobs import keys, submit
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
@@ -162,7 +162,7 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
         schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
         properties_file=str(ROOT / "spark_jobs" / "conf" / properties),
         sync_interval_seconds=0,
-        configuration={"hoodie.streamer.poll.interval.seconds": str(POLL_S)},
+        configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
     arguments = [argument for argument in submit.job_arguments(table) if argument != "--enable-sync"]
     log = folder / "logs" / "spark.log"

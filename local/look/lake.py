@@ -7,6 +7,8 @@ import pyarrow
 from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
+from local.services.s3 import REGION
+
 ATTEMPTS = 3
 PAUSE_S = 0.3
 
@@ -82,7 +84,7 @@ def local_s3_options(endpoint: str) -> dict[str, str]:
     """Return the storage options for an S3 endpoint on loopback that asks for no credentials."""
     return {
         "aws_endpoint": endpoint,
-        "aws_region": "us-east-1",
+        "aws_region": REGION,
         "aws_allow_http": "true",
         "aws_skip_signature": "true",
         "aws_virtual_hosted_style_request": "false",

@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from contract.lake import QUARANTINE_FOLDER
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lake"
-PREFIX = "_quarantine/cdc_events/"
+PREFIX = f"{QUARANTINE_FOLDER}/cdc_events/"
 
 
 def count_quarantined(client: "S3Client") -> int:

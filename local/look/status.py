@@ -12,11 +12,12 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
+from contract.lake import LANDING_PREFIX
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
 from local.platform.restarts import Restarts, read_restarts
-from local.platform.services import LANDING_BUCKET, LANDING_PREFIX
+from local.platform.services import LANDING_BUCKET
 from local.services.source_database import OutboxQueue
 
 # What a service that is away, or has no data yet, makes its client raise.

@@ -11,6 +11,7 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
+from contract.lake import LANDING_PREFIX
 from db import data_set
 from db.loading import LoadOptions, load, transaction
 from db.migrating import migrate
@@ -24,7 +25,6 @@ from local.platform.services import (
     LAKE_BUCKET,
     LAKE_PATH,
     LANDING_BUCKET,
-    LANDING_PREFIX,
     SECRET,
     TOPIC,
     Services,
@@ -41,7 +41,7 @@ from local.services.spark import spark_submit
 from local.setup.ports import HOST
 from plugins.connectors import SinkSettings, SourceSettings, sink_connector, sink_group, source_connector
 from plugins.topics import planned_topics
-from spark_jobs import submit
+from spark_jobs import keys, submit
 from spark_jobs.submit import TableJob
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -369,6 +369,6 @@ def job_arguments() -> list[str]:
         properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
         # Here nobody pays for requests, and somebody waits for each change.
         sync_interval_seconds=0,
-        configuration={"hoodie.streamer.poll.interval.seconds": "0.2"},
+        configuration={keys.POLL_INTERVAL: "0.2"},
     )
     return submit.job_arguments(job)

@@ -25,7 +25,6 @@ from plugins.connectors import events_topic
 PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")
 TOPIC = events_topic("demo")
 LANDING_BUCKET = "landing"
-LANDING_PREFIX = "cdc-events"
 LAKE_BUCKET = "lake"
 LAKE_PATH = "cdc_events"
 LAKE_URI = f"s3://{LAKE_BUCKET}/{LAKE_PATH}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyspark
 
+from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags
 from spark_jobs.archive import build_archive
@@ -14,7 +15,6 @@ from spark_jobs.archive import build_archive
 ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
-_REGION = "us-east-1"
 _LOG4J = """\
 status = error
 rootLogger.level = warn
@@ -91,7 +91,7 @@ def s3a_settings(endpoint: str) -> dict[str, str]:
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         "spark.hadoop.fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         "spark.hadoop.fs.s3a.endpoint": endpoint,
-        "spark.hadoop.fs.s3a.endpoint.region": _REGION,
+        "spark.hadoop.fs.s3a.endpoint.region": REGION,
         "spark.hadoop.fs.s3a.path.style.access": "true",
         "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
         "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
@@ -123,10 +123,10 @@ def _environment(
         environment["AWS_ENDPOINT_URL_GLUE"] = glue_endpoint
     if s3_endpoint or glue_endpoint:
         # The servers on loopback ask for no credentials, the clients want some.
-        environment |= {"AWS_REGION": _REGION, "AWS_DEFAULT_REGION": _REGION}
+        environment |= {"AWSREGION": REGION, "AWS_DEFAULTREGION": REGION}
         environment |= {
-            "AWS_ACCESS_KEY_ID": "local",
-            "AWS_SECRET_ACCESS_KEY": "local",
+            "AWS_ACCESS_KEY_ID": NO_CREDENTIALS,
+            "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS,
             "AWS_EC2_METADATA_DISABLED": "true",
         }
     return environment

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from contract.secret_names import is_secret
 from contract.sizes import DERIVED_KEYS
 from plugins import connectors, kcql, sink_properties, source_properties
 from plugins.versions import load_versions
@@ -32,7 +33,6 @@ _OWN_KEYS = frozenset(
         "topics",
     }
 )
-_SECRET_KEY = re.compile(r"passw|secret|token|credential|\.key$|access\.key|jaas", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{secretsmanager:[^${}:]+:[^${}:]+\}")
 
 
@@ -59,7 +59,7 @@ def configurations(environment: Environment) -> Iterator[Problem]:
                 yield where, f"the job relies on {connectors.source_values()[key]!r}: take it out"
             elif name == "source" and (reason := source_properties.contradiction(key)):
                 yield where, reason
-            elif _SECRET_KEY.search(key) and not _REFERENCE.fullmatch(value):
+            elif is_secret(key) and not _REFERENCE.fullmatch(value):
                 # The value isn't repeated: it may be a password.
                 yield where, "a secret in plain text: write ${secretsmanager:<name of the secret>:<key>}"
 

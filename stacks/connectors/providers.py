@@ -10,6 +10,7 @@ from aws_cdk import Duration, Size, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from contract import tags
 from stacks.provider import HandlerProvider
 
 OWN_NAMES = (
@@ -20,7 +21,6 @@ IN_THE_CALLERS_NAME = (
     "MSK Connect makes a connector's network interfaces and log delivery with the caller's rights, and is handed the "
     "connectors' two roles and no others; AWS lists no resource for what it makes so."
 )
-OWNER_TAG = "cdc-lake-owner"
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
 # missing on purpose: with it, AWS would write the policy that lets workers' logs into the group, and whoever has it may
@@ -115,7 +115,7 @@ class ConnectorProviders(Construct):
     @staticmethod
     def _creating(action: str) -> iam.PolicyStatement:
         """AWS knows no resource before it is created; the tag, which the handlers always send, narrows it instead."""
-        condition = {"Null": {f"aws:RequestTag/{OWNER_TAG}": "false"}}
+        condition = {"Null": {f"aws:RequestTag/{tags.OWNER}": "false"}}
         return iam.PolicyStatement(actions=[f"kafkaconnect:{action}"], resources=["*"], conditions=condition)
 
     def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:

@@ -39,7 +39,7 @@ class ConnectorRestarts(Construct):
             self,
             "Function",
             runtime=RUNTIME,
-            code=lambda_.Code.from_asset(handler_code.staged("contract", "plugins")),
+            code=lambda_.Code.from_asset(handler_code.staged("plugins")),
             handler="stacks.handlers.connector_restarts.handler",
             role=role,
             log_group=log_group,

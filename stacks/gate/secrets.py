@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 
+from contract.secret_names import is_secret
 from stacks.gate.template import LATER, Subject, decoded, request_of, strings
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
-SECRET_KEY = re.compile(r"passw|secret(?!smanager)|token|credential|jaas", re.IGNORECASE)
 # How CloudFormation itself would put a secret's value into a property, in plain text; and the one property for it.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
@@ -21,7 +21,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
     for path, text in (*strings(request_of(subject.resource) or {}), *_worker_settings(subject)):
         known = text != LATER and not REFERENCE.fullmatch(text)
-        if SECRET_KEY.search(path[-1]) and known and not _names_a_secret(path[-1]):
+        if is_secret(path[-1]) and known and not _names_a_secret(path[-1]):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
 

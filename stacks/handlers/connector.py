@@ -6,11 +6,10 @@ the connector is stopped and made anew under its name. Attributes: `Name`, `Arn`
 
 from typing import Any
 
+from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
 from stacks.handlers import connector_log, connector_operations, framework, journal, kafka_connect
 from stacks.handlers.connector_changes import (
-    ASKED_TAG,
     FIXED,
-    SHOWN_TAG,
     asked,
     described,
     differences,
@@ -34,7 +33,6 @@ KIND = kafka_connect.Kind(
     state="connectorState",
 )
 # The request that made the connector.
-CREATED_BY_TAG = "cdc-lake-created-by"
 _SETTLED = ("RUNNING", "PAUSED")
 
 
@@ -109,7 +107,7 @@ def _name(event: Event) -> str:
 
 
 def _create(event: Event, wanted: dict[str, Any]) -> Progress:
-    own = {CREATED_BY_TAG: event["RequestId"], ASKED_TAG: asked(wanted)}
+    own = {CREATED_BY: event["RequestId"], ASKED: asked(wanted)}
     request = {**wanted, "tags": framework.tags_of(event, wanted) | own}
     try:
         journal.make(event, lambda: kafka_connect.client().create_connector(**request)["connectorArn"])
@@ -123,7 +121,7 @@ def _adopt(event: Event, wanted: dict[str, Any], found: dict[str, Any], present:
 
     Raises ResourceError when it would have to change: a rollback couldn't give it back as it was.
     """
-    name, former = wanted["connectorName"], present[framework.OWNER_TAG]
+    name, former = wanted["connectorName"], present[OWNER]
     if found["connectorState"] not in (*_SETTLED, "FAILED"):
         return Waiting(f"the connector {name}, which is {former}'s, is {found['connectorState']}")
     changed = differences(found, wanted, present)
@@ -143,7 +141,7 @@ def _converge(event: Event, wanted: dict[str, Any], found: dict[str, Any], prese
     if operations.failed:
         raise ResourceError(_reason(wanted, operations.failed.get("errorInfo", {}), operations.failure(name)))
     changed = differences(found, wanted, present, operations.complete)
-    made_by_us = present.get(CREATED_BY_TAG) == event["RequestId"]
+    made_by_us = present.get(CREATED_BY) == event["RequestId"]
     if made_by_us and state == "FAILED":
         raise ResourceError(_reason(wanted, found.get("stateDescription", {}), f"the connector {name} FAILED"))
     anew = state == "FAILED" or bool(set(changed) & set(FIXED))
@@ -162,11 +160,11 @@ def _converge(event: Event, wanted: dict[str, Any], found: dict[str, Any], prese
 
 
 def _final_tags(event: Event, wanted: dict[str, Any], found: dict[str, Any], present: dict[str, str]) -> dict[str, str]:
-    kept = {tag: present[tag] for tag in (CREATED_BY_TAG, kafka_connect.FORMER_OWNER_TAG) if tag in present}
+    kept = {tag: present[tag] for tag in (CREATED_BY, FORMER_OWNER) if tag in present}
     if event["RequestType"] == "Update":
         # The construct that had it is long deleted: CloudFormation does that before the next deployment.
-        kept.pop(kafka_connect.FORMER_OWNER_TAG, None)
-    return framework.tags_of(event, wanted) | kept | {ASKED_TAG: asked(wanted), SHOWN_TAG: shown(found)}
+        kept.pop(FORMER_OWNER, None)
+    return framework.tags_of(event, wanted) | kept | {ASKED: asked(wanted), SHOWN: shown(found)}
 
 
 def _change(

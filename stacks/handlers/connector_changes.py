@@ -1,7 +1,7 @@
 """What separates a connector as it is from the one that is wanted, and what MSK Connect can change in place.
 
-Two tags of the connector remember, as hashes per field, what was asked for last (ASKED_TAG) and how the service showed
-it then (SHOWN_TAG). A field differs when something else is wanted than was asked for, optional properties that were
+Two tags of the connector remember, as hashes per field, what was asked for last (ASKED) and how the service showed
+it then (SHOWN). A field differs when something else is wanted than was asked for, optional properties that were
 left out included, or when the service shows something else than it did. So what the service adds, or writes in its own
 way, is no difference. Without tags, what is wanted is compared with what is shown.
 """
@@ -10,10 +10,9 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from contract.tags import ASKED, SHOWN
 from stacks.handlers.framework import sha256_of
 
-ASKED_TAG = "cdc-lake-asked"
-SHOWN_TAG = "cdc-lake-shown"
 # One UpdateConnector request takes some of these, or the configuration, but not both.
 WORKER_SETTINGS = ("capacity", "plugins", "workerConfiguration")
 CONFIGURATION = "connectorConfiguration"
@@ -34,12 +33,12 @@ _DIGITS = 12
 
 
 def asked(wanted: Mapping[str, Any]) -> str:
-    """The value of ASKED_TAG."""
+    """The value of ASKED."""
     return _hashes(_FIELDS, wanted)
 
 
 def shown(found: Mapping[str, Any]) -> str:
-    """The value of SHOWN_TAG."""
+    """The value of SHOWN."""
     return _hashes(_IN_PLACE, found)
 
 
@@ -50,8 +49,8 @@ def differences(
 
     `done` are the types of operations that this request has completed: what they changed is as good as it gets.
     """
-    was_asked = _remembered(_FIELDS, tags.get(ASKED_TAG, ""))
-    was_shown = _remembered(_IN_PLACE, tags.get(SHOWN_TAG, ""))
+    was_asked = _remembered(_FIELDS, tags.get(ASKED, ""))
+    was_shown = _remembered(_IN_PLACE, tags.get(SHOWN, ""))
     return [
         field
         for field in _FIELDS

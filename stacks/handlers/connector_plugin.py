@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from contract.tags import FORMER_OWNER
 from plugins.archive import FORMAT
 from stacks.handlers import framework, journal, kafka_connect, plugin_archive
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
@@ -127,7 +128,7 @@ def _archive(event: Event, wanted: dict[str, Any], name: str) -> Archive:
 
 
 def _tags(event: Event, wanted: dict[str, Any], present: dict[str, str]) -> dict[str, str]:
-    former = {kafka_connect.FORMER_OWNER_TAG: present.get(kafka_connect.FORMER_OWNER_TAG, "")}
+    former = {FORMER_OWNER: present.get(FORMER_OWNER, "")}
     kept = former if all(former.values()) and event["RequestType"] == "Create" else {}
     return framework.tags_of(event, wanted) | kept
 

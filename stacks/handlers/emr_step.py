@@ -23,6 +23,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from contract.stop_file import TOKEN
 from stacks.handlers import journal
 from stacks.handlers.emr_owners import Owners
 from stacks.handlers.framework import (
@@ -41,8 +42,6 @@ from stacks.handlers.framework import (
     sha256_of,
 )
 
-# In `arguments`: where the step's own stop file is put.
-STOP_FILE = "{stop_file}"
 ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
 # A wrong option or path ends the job within its first minute: a step that has run for this long has begun to work.
 SETTLED_SECONDS = 120
@@ -107,7 +106,7 @@ class Steps:
     def add(self, name: str) -> str:
         """Add a step and return its id; who isn't answered looks for the step before adding it again."""
         stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
-        arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
+        arguments = [argument.replace(TOKEN, stop_file) for argument in self._wanted["arguments"]]
         added = client("emr", ONCE).add_job_flow_steps(
             JobFlowId=self._cluster,
             Steps=[

@@ -27,6 +27,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AWSConnectionError
 
+from contract.tags import OWNER
+
 Event = Mapping[str, Any]
 Result = TypeVar("Result")
 
@@ -35,7 +37,6 @@ DEADLINE_SECONDS = 3_300
 # CloudFormation takes an answer of 4,096 bytes of JSON, and the framework adds ids and a stack trace of its own; a
 # longer one would be refused, and the reason with it.
 REASON_BYTES = 2_800
-OWNER_TAG = "cdc-lake-owner"
 HASH_DIGITS = 16
 # How long the first call, which nobody repeats, waits for AWS. The functions may run for five minutes.
 PATIENCE_SECONDS = 200
@@ -178,8 +179,8 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
     for key, kind in {**required, **optional}.items():
         if key in wanted and not isinstance(wanted[key], kind):
             raise ResourceError(f"Request: {key} must be of type {kind.__name__}")
-    if OWNER_TAG in wanted.get("tags", {}):
-        raise ResourceError(f"Request: the tag {OWNER_TAG} is the handlers' own")
+    if OWNER in wanted.get("tags", {}):
+        raise ResourceError(f"Request: the tag {OWNER} is the handlers' own")
     return wanted
 
 
@@ -216,14 +217,14 @@ def owner(event: Event) -> str:
 
 def tags_of(event: Event, wanted: Mapping[str, Any]) -> dict[str, str]:
     """The tags that a resource carries: the requested ones and its owner's."""
-    return {**wanted.get("tags", {}), OWNER_TAG: owner(event)}
+    return {**wanted.get("tags", {}), OWNER: owner(event)}
 
 
 def check_owner(event: Event, name: str, tags: Mapping[str, str]) -> None:
     """Raise ResourceError when something of this name isn't ours: it may be a user's, so it is left alone."""
-    if tags.get(OWNER_TAG) != owner(event):
+    if tags.get(OWNER) != owner(event):
         raise ResourceError(
-            f"{name} is there already and isn't this resource's ({OWNER_TAG}={tags.get(OWNER_TAG, 'none')}): "
+            f"{name} is there already and isn't this resource's ({OWNER}={tags.get(OWNER, 'none')}): "
             "it is left as it is; delete it by hand or choose another name"
         )
 

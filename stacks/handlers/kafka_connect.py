@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import OWNER_TAG, Event, ResourceError, Waiting
+from stacks.handlers.framework import Event, ResourceError, Waiting
 
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
 # Who owned it before its construct was renamed, until CloudFormation has deleted that one.
-FORMER_OWNER_TAG = "cdc-lake-former-owner"
 # How long a deletion is asked for again that the service refuses for no reason that would pass.
 REFUSED_SECONDS = 600
 
@@ -40,13 +40,13 @@ def set_tags(arn: str, present: Mapping[str, str], wanted: Mapping[str, str]) ->
 
 def is_siblings(event: Event, present: Mapping[str, str]) -> bool:
     """Whether it is of another construct of the same stack: this one's, before it was renamed."""
-    stack, _, logical_id = present.get(OWNER_TAG, "").partition("/")
+    stack, _, logical_id = present.get(OWNER, "").partition("/")
     return stack == framework.stack_name(event) and logical_id != event["LogicalResourceId"]
 
 
 def adopt(event: Event, arn: str, present: dict[str, str]) -> None:
     """Take over from a sibling, and remember from whom: CloudFormation deletes it next, or deletes this one."""
-    taken = {OWNER_TAG: framework.owner(event), FORMER_OWNER_TAG: present[OWNER_TAG]}
+    taken = {OWNER: framework.owner(event), FORMER_OWNER: present[OWNER]}
     with journal.acting(event):
         client().tag_resource(resourceArn=arn, tags=taken)
     present.update(taken)
@@ -59,15 +59,15 @@ def is_to_be_deleted(event: Event, arn: str) -> bool:
     deleted, is a rollback: the old one, which CloudFormation won't touch, gets it back.
     """
     present, owner = tags(arn), framework.owner(event)
-    has, former = present.get(OWNER_TAG), present.get(FORMER_OWNER_TAG)
+    has, former = present.get(OWNER), present.get(FORMER_OWNER)
     if owner not in (has, former):
         return False
     if has == owner and former in (None, owner):
         return True
     with journal.acting(event):
         if has == owner and former is not None:
-            client().tag_resource(resourceArn=arn, tags={OWNER_TAG: former})
-        client().untag_resource(resourceArn=arn, tagKeys=[FORMER_OWNER_TAG])
+            client().tag_resource(resourceArn=arn, tags={OWNER: former})
+        client().untag_resource(resourceArn=arn, tagKeys=[FORMER_OWNER])
     return False
 
 

@@ -6,11 +6,10 @@ access key's own form). It can't know every secret: what is shown is as short as
 
 import re
 
+from contract.secret_names import KEYS, WORDS
+
 HIDDEN = "[hidden]"
-_NAME = (
-    r"(?<![\w.-])[\w.-]*(?:passw(?:or)?d|passphrase|passwort|pwd|secret|token|credential|authorization"
-    r"|(?:access|api|private|account|shared|encryption|storage)[._-]?key)[\w.-]*"
-)
+_NAME = rf"(?<![\w.-])[\w.-]*(?:{WORDS}|{KEYS})[\w.-]*"
 # Between a name and its value: `=`, `:`, `=>`, JSON's quotes, SQL's blank before a literal.
 _BETWEEN = r"""(?:\\*["']?\s*(?:=>?|:=?)\s*|\s+(?=["']))"""
 # A literal up to the quote that ends it, or to the end; a scheme and its credentials; anything else.

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
+from contract.metrics import COMMIT_AGE_SECONDS, COMMIT_SECONDS, LAG_SECONDS
 from stacks.monitoring.metrics import Metrics
 
 WIDTH = 24
@@ -59,9 +60,9 @@ class Dashboard(Construct):
 
         return {
             f"{table}: age, lag and duration of commits (s)": [
-                job("CommitAgeSeconds", "Maximum"),
-                job("LagSeconds", "Maximum"),
-                job("CommitSeconds", "Maximum"),
+                job(COMMIT_AGE_SECONDS, "Maximum"),
+                job(LAG_SECONDS, "Maximum"),
+                job(COMMIT_SECONDS, "Maximum"),
             ],
             f"{table}: events": [job("Events", "Sum"), job("Upserts", "Sum"), job("Deletes", "Sum")],
             f"{table}: what needs a look": [

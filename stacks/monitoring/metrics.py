@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from contract.metrics import DIMENSION, table_value
 from plugins.connectors import sink_group
 from stacks.lake import LANDED
 
@@ -89,7 +90,7 @@ class Metrics:
 
     def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
         """A figure of a table's streaming job."""
-        return self._metric(self.namespace, metric, statistic, table=f"{self.database}.{table}")
+        return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
 
     def _broker_ids(self) -> range:
         return range(1, self.brokers + 1)

@@ -14,6 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from contract.metrics import COMMIT_AGE_SECONDS, QUARANTINED
 from plugins.connectors import events_topic
 from settings.environment import Environment
 from stacks.acceptances import accept
@@ -149,7 +150,7 @@ class MonitoringStack(Stack):
         for table in self._environment.tables:
             self._alarm(
                 "commit-age",
-                self._metrics.job(table.name, "CommitAgeSeconds", "Maximum"),
+                self._metrics.job(table.name, COMMIT_AGE_SECONDS, "Maximum"),
                 about=table.name,
                 threshold=minutes * 60,
                 periods=2,
@@ -157,7 +158,7 @@ class MonitoringStack(Stack):
             )
             self._alarm(
                 "quarantined-events",
-                self._metrics.job(table.name, "Quarantined", "Sum"),
+                self._metrics.job(table.name, QUARANTINED, "Sum"),
                 about=table.name,
                 threshold=0,
                 periods=2,

@@ -5,6 +5,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
 from constructs import Construct
 
+from contract.tags import CLUSTER
 from settings import emr_offers
 from settings.environment import Environment
 from stacks.acceptances import acknowledge
@@ -12,7 +13,6 @@ from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.roles import EmrRoles
 
 # Which cluster the step handler may touch: the tag stays the same when the cluster is replaced.
-CLUSTER_TAG = "cdc-lake-cluster"
 # EMR's maximum. A running step that is cancelled may keep its place, and every step is one of ours.
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64
@@ -67,7 +67,7 @@ class EmrCluster(Construct):
             log_uri=log_uri,
             visible_to_all_users=True,
             ebs_root_volume_size=VOLUME_GB,
-            tags=[CfnTag(**EMR_TAG), CfnTag(key=CLUSTER_TAG, value=environment.prefix)],
+            tags=[CfnTag(**EMR_TAG), CfnTag(key=CLUSTER, value=environment.prefix)],
         )
         # Without its rights it fails to start.
         self.cluster.node.add_dependency(roles, access)

@@ -8,11 +8,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from contract import stop_file
+from contract.tags import CLUSTER
+from settings import emr_offers
 from settings.environment import Environment, Table
-from spark_jobs import submit
+from spark_jobs import keys, submit
 from stacks.lake import LakeStack
 from stacks.processing.access import EMR_TAG, EmrAccess
-from stacks.processing.cluster import CLUSTER_TAG, EmrCluster
+from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.roles import EmrRoles
 from stacks.provider import HandlerProvider
@@ -20,8 +23,6 @@ from stacks.retention import removal
 
 LOGS_PREFIX = "emr/"
 STOP_PREFIX = "stop/"
-# Where stacks/handlers/emr_step.py puts the address of the step's own stop file.
-STOP_FILE = "{stop_file}"
 
 
 class ProcessingStack(Stack):
@@ -126,8 +127,8 @@ class ProcessingStack(Stack):
             sync_interval_seconds=table.sync_interval_seconds,
             configuration=table.configuration
             | {
-                "hoodie.streamer.metrics.namespace": self.metrics_namespace,
-                "hoodie.streamer.stop.file": STOP_FILE,
+                keys.METRICS_NAMESPACE: self.metrics_namespace,
+                keys.STOP_FILE: stop_file.TOKEN,
             },
         )
         submission = submit.YarnSubmission(
@@ -136,6 +137,7 @@ class ProcessingStack(Stack):
             driver_memory=table.driver_memory,
             executor_memory=table.executor_memory,
             executors=table.executors,
+            python=emr_offers.RELEASES[self._settings.release].python,
         )
         return submit.yarn_command(submission, submit.job_arguments(job))
 
@@ -146,7 +148,7 @@ class ProcessingStack(Stack):
         steps = iam.PolicyStatement(
             actions=[f"elasticmapreduce:{action}" for action in actions],
             resources=[clusters],
-            conditions={"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER_TAG}": self._environment.prefix}},
+            conditions={"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER}": self._environment.prefix}},
         )
         stop = iam.PolicyStatement(actions=["s3:PutObject", "s3:GetObject"], resources=[f"{artefacts}/{STOP_PREFIX}*"])
         leave = iam.PolicyStatement(actions=["s3:DeleteObject"], resources=[f"{artefacts}/{STOP_PREFIX}owners/*"])

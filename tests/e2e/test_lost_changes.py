@@ -14,6 +14,7 @@ import psycopg2
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.slots import drop_slot as drop_slot_of
@@ -22,7 +23,7 @@ from local.look.reconcile import reconcile
 from local.look.status import read_status
 from local.platform import pipeline as flow
 from local.platform.platform import Platform
-from local.platform.services import LAKE_BUCKET, LANDING_BUCKET, LANDING_PREFIX
+from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from plugins.topics import PlannedTopic, planned_topics

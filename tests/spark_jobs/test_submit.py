@@ -26,7 +26,12 @@ JOB = TableJob(
     configuration={keys.STOP_FILE: "s3://artefacts/stop/1", keys.METRICS_NAMESPACE: "dev"},
 )
 SUBMISSION = YarnSubmission(
-    application="s3://assets/3.py", archive="s3://assets/4.zip", driver_memory="2g", executor_memory="4g", executors=3
+    application="s3://assets/3.py",
+    archive="s3://assets/4.zip",
+    driver_memory="2g",
+    executor_memory="4g",
+    executors=3,
+    python="3.11",
 )
 
 

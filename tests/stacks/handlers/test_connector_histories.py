@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import connector, framework, kafka_connect
+from contract.tags import FORMER_OWNER, OWNER
+from stacks.handlers import connector, kafka_connect
 from tests.stacks.handlers.connector_requests import NAME, assert_as, configuration, provisioned, updates
 from tests.stacks.handlers.histories import Stack, World
 from tests.stacks.handlers.journal_store import MemoryStore
@@ -346,8 +347,8 @@ def test_a_rename_that_is_rolled_back_gives_the_connector_back(
     stack.world.drain()
     assert_as(connect, wanted)
     (tags,) = [tags for arn, tags in connect.tags.items() if arn in connect.connectors]
-    assert tags[framework.OWNER_TAG] == "dev-cdc-lake-connectors/Source"
-    assert kafka_connect.FORMER_OWNER_TAG not in tags
+    assert tags[OWNER] == "dev-cdc-lake-connectors/Source"
+    assert FORMER_OWNER not in tags
     assert stack.destroy().succeeded
     assert_gone(stack.world, connect)
 

@@ -17,6 +17,7 @@ from botocore.validate import ParamValidator
 from moto import mock_aws
 from moto.emr.models import emr_backends
 
+from contract.stop_file import TOKEN
 from stacks.handlers import emr_step, framework
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
@@ -83,7 +84,7 @@ class Cluster:
         self.model.clusters[self.id].state = state
 
     def wanted(self, *arguments: str, name: str = NAME) -> dict[str, Any]:
-        command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={emr_step.STOP_FILE}"]
+        command = ["spark-submit", "streamer.py", *arguments, "--hoodie-conf", f"stop.file={TOKEN}"]
         place = {"stopBucket": BUCKET, "stopPrefix": "stop/"}
         return {"clusterId": self.id, "name": name, "arguments": command, **place}
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from botocore import loaders
 
+from contract.stop_file import TOKEN
 from stacks import handler_code
 
 MODULES = ("connector_plugin", "connector", "bootstrap_brokers", "topics")
 
 
 def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
-    staged = handler_code.stage("contract", "plugins", staging=tmp_path)
+    staged = handler_code.stage("plugins", staging=tmp_path)
     script = "\n".join(
         [
             "import importlib, plugins.archive",
@@ -39,6 +40,14 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
     *files, forbidden = done.stdout.splitlines()
     assert [Path(file).is_relative_to(staged) for file in files] == [True] * len(MODULES)
     assert forbidden == "[]"
+
+
+def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
+    staged = handler_code.stage(staging=tmp_path)
+    script = "from stacks.handlers import emr_step; print(emr_step.TOKEN)"
+    environment = {**os.environ, "PYTHONPATH": str(staged)}
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.stdout.strip() == TOKEN, run.stderr
 
 
 def test_lambda_takes_the_staged_api_model(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contract import metrics as names
 from settings.load import load
 from spark_jobs import metrics
 from tests.stacks.conftest import Synthesized
@@ -176,7 +177,7 @@ def test_the_fullest_brokers_disk_counts(prod: Synthesized) -> None:
 
 
 def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
-    published = {"CommitAgeSeconds", "Commits", metrics.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
+    published = {names.COMMIT_AGE_SECONDS, names.COMMITS, names.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
     for name in ("commit-age-cdc_events", "quarantined-events-cdc_events"):
         alarm = alarms(dev)[name]
         assert alarm["MetricName"] in published

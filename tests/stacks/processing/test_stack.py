@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
+from contract.stop_file import TOKEN
 from settings.load import load
 from spark_jobs import keys, options, properties, settings
 from spark_jobs.source_settings import FileSettings
 from stacks.gate import plain_text, request_of
-from stacks.handlers import emr_step
 from stacks.processing import job_assets
 from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
-from stacks.processing.stack import STOP_FILE
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
@@ -254,7 +253,7 @@ def test_each_table_has_a_step_that_its_job_understands(dev: Synthesized, prod: 
         assert decided.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
         assert decided.table.base_path == f"s3://{wanted.bucket_name('lake')}/{table.path}"
         assert (decided.table.database, decided.table.name) == (wanted.lake.database, table.name)
-        assert (decided.stop_file, decided.metrics_namespace) == (STOP_FILE, wanted.prefix)
+        assert (decided.stop_file, decided.metrics_namespace) == (TOKEN, wanted.prefix)
         assert decided.sync is not None
 
 
@@ -272,9 +271,8 @@ def _decided(arguments: list[str], properties_file: str) -> settings.Settings:
 
 
 def test_the_stop_file_is_where_the_handler_puts_it(dev: Synthesized) -> None:
-    assert STOP_FILE == emr_step.STOP_FILE
     [request] = requests(dev)
-    assert f"{keys.STOP_FILE}={STOP_FILE}" in request["arguments"]
+    assert f"{keys.STOP_FILE}={TOKEN}" in request["arguments"]
     assert (request["stopBucket"], request["stopPrefix"]) == (load("dev").bucket_name("artefacts"), "stop/")
 
 

@@ -1,0 +1,23 @@
+"""The job's metrics in CloudWatch: it publishes them, the alarms and the dashboard look at them.
+
+The namespace is the environment's prefix; spark_jobs/metrics.py says what each means.
+"""
+
+# The dimension, whose value is `<database>.<table>`.
+DIMENSION = "table"
+COMMITS = "Commits"
+EVENTS = "Events"
+UPSERTS = "Upserts"
+DELETES = "Deletes"
+QUARANTINED = "Quarantined"
+MISSING_OFFSETS = "MissingOffsets"
+LATE_FILES = "LateFiles"
+FAILED_ATTEMPTS = "FailedAttempts"
+COMMIT_SECONDS = "CommitSeconds"
+LAG_SECONDS = "LagSeconds"
+COMMIT_AGE_SECONDS = "CommitAgeSeconds"
+
+
+def table_value(database: str, table: str) -> str:
+    """Return the dimension's value for a table of the lake."""
+    return f"{database}.{table}"
