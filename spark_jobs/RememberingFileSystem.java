@@ -29,10 +29,12 @@ public class RememberingFileSystem extends FilterFileSystem {
 
   public RememberingFileSystem(FileSystem below) { super(below); }
 
-  public synchronized void forget() {
-    this.objects.clear();
+  // Of what lies below a folder: other tables of the bucket are none of the caller's business.
+  public synchronized void forgetBelow(String folder) {
+    removeBelow(this.objects, folder);
     for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      if (isProperties((Path) i.next())) i.remove();
+      Path path = (Path) i.next();
+      if (isProperties(path) && isBelow(path, folder)) i.remove();
     }
   }
 
@@ -92,21 +94,34 @@ public class RememberingFileSystem extends FilterFileSystem {
     // A file that is being written is none yet.
     if (content.length == 0) return;
     this.contents.put(path, content);
+    if (isProperties(path)) return;
     int instants = 0;
     for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      if (!isProperties((Path) i.next())) instants++;
+      if (isOfTimeline((Path) i.next(), path.getParent())) instants++;
     }
     for (Iterator i = this.contents.keySet().iterator(); i.hasNext() && instants > INSTANTS; ) {
-      if (!isProperties((Path) i.next())) { i.remove(); instants--; }
+      if (isOfTimeline((Path) i.next(), path.getParent())) { i.remove(); instants--; }
     }
   }
 
   private synchronized void forget(Path path) {
-    this.objects.clear();
-    for (Iterator i = this.contents.keySet().iterator(); i.hasNext(); ) {
-      String found = i.next().toString();
-      if (found.equals(path.toString()) || found.startsWith(path.toString() + "/")) i.remove();
+    removeBelow(this.objects, path.toString());
+    removeBelow(this.contents, path.toString());
+  }
+
+  private static void removeBelow(Map known, String folder) {
+    for (Iterator i = known.keySet().iterator(); i.hasNext(); ) {
+      if (isBelow((Path) i.next(), folder)) i.remove();
     }
+  }
+
+  private static boolean isBelow(Path path, String folder) {
+    String found = path.toString();
+    return found.equals(folder) || found.startsWith(folder + "/");
+  }
+
+  private static boolean isOfTimeline(Path path, Path timeline) {
+    return !isProperties(path) && path.getParent().equals(timeline);
   }
 
   private static boolean isProperties(Path path) { return path.getName().equals("hoodie.properties"); }

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, said
 from spark_jobs.outages import is_outage
 
 Log = Callable[[str], None]
@@ -49,7 +49,7 @@ class Backoff:
         if growing or now - self._last_line >= LINE_S:
             self._last_line = now
             lasting = f" for {now - self._began:.0f} s" if self.attempts > 1 else ""
-            self._log(f"attempt {self.attempts} failed{lasting}, again in {pause:.0f} s: {first_line(error)}")
+            self._log(f"attempt {self.attempts} failed{lasting}, again in {pause:.0f} s: {said(error)}")
         self._stop.wait(pause)
 
     def over(self) -> None:

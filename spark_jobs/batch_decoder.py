@@ -1,6 +1,6 @@
 """Decodes batches by the table's columns, to which the fields that events bring are added."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -58,9 +58,15 @@ class BatchDecoder:
         """Whether a snapshot's rows take the place of the change before them."""
         return have_places(self._columns, self._settings.table.ordering_field)
 
-    def use_table(self, stored: T.StructType | None, *, encoded: bool) -> None:
-        """Decode by the columns of the table as it is stored; None when it has none yet."""
-        columns = self._declared if stored is None else extend(self._declare(stored), stored)
+    def use_table(self, stored: T.StructType | None, *, encoded: bool, made: Collection[str] = ()) -> None:
+        """Decode by the columns of the table as it is stored; None when it has none yet.
+
+        `made` are columns of it that no event has, since a query makes them.
+        """
+        columns = self._declared
+        if stored is not None:
+            carried = T.StructType([field for field in stored.fields if field.name not in made])
+            columns = extend(self._declare(stored), carried)
         if columns != self._columns or encoded != self._encoded:
             self._use(columns, encoded=encoded)
 

@@ -28,3 +28,8 @@ def first_line(error: BaseException) -> str:
             break
         java = java.getCause()
     return str(java.toString()).splitlines()[0]
+
+
+def said(error: BaseException) -> str:
+    """Return an error's one line for whoever runs the job: our own errors' message as it is."""
+    return str(error) if isinstance(error, JobError) else first_line(error)

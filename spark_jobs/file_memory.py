@@ -13,6 +13,7 @@ Whatever is written, renamed or deleted is forgotten. Executors with a JVM of th
 (RememberingFileSystem.java), since Python can't extend a class of the JVM, and compiled by Janino, which Spark brings.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
@@ -24,33 +25,38 @@ Log = Callable[[str], None]
 _NAME = "spark_jobs.RememberingFileSystem"
 _SCHEMES = ("s3", "s3a", "s3n")
 _SOURCE = "RememberingFileSystem.java"
+# Many tables' jobs begin at the same time, and a second layer would know nothing of what the first one remembers.
+_INSTALLING = threading.Lock()
 
 
 def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], None]:
-    """Put the layer over the object stores that `paths` lie in; return what makes all of them look anew.
+    """Put the layer over the object stores that `paths` lie in; return what makes all look anew below them.
 
     Elsewhere nothing is done: a look at a disk costs nothing. Where the layer can't be put (another Hadoop than those
     known), a line says so, and the job goes on with more requests.
     """
     try:
-        layers = [_installed(hadoop, path) for path in paths if path.partition("://")[0] in _SCHEMES]
+        layers = [(_installed(hadoop, path), path) for path in paths if path.partition("://")[0] in _SCHEMES]
     except Exception as error:  # noqa: BLE001  (py4j, Janino and Java's reflection each raise their own)
         log(f"more requests to S3 than needed: {first_line(error)}")
         return lambda: None
 
     def forget() -> None:
-        for layer in layers:
-            layer.forget()
+        for layer, path in layers:
+            layer.forgetBelow(path)
 
     return forget
 
 
 def _installed(hadoop: Hadoop, path: str) -> Any:
     """Return the layer over `path`'s file system, which every later `FileSystem.get` of this JVM then finds."""
+    with _INSTALLING:
+        below = hadoop.system(path)
+        return below if below.getClass().getName() == _NAME else _installed_over(hadoop, below)
+
+
+def _installed_over(hadoop: Hadoop, below: Any) -> Any:
     jvm = hadoop.jvm
-    below = hadoop.system(path)
-    if below.getClass().getName() == _NAME:
-        return below
     layer = _constructor(jvm).newInstance(_array(hadoop, below))
     # Hadoop keeps one FileSystem per bucket for all; only this method of its own tests replaces it.
     methods = jvm.java.lang.Class.forName("org.apache.hadoop.fs.FileSystem").getDeclaredMethods()

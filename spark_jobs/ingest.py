@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +23,7 @@ from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary
 from spark_jobs.table import Commit, HudiTable
+from spark_jobs.transform import SqlTransformer
 
 Log = Callable[[str], None]
 
@@ -40,16 +42,26 @@ class Ingest:
         quarantine: Quarantine,
         log: Log,
         claim: Claim | None = None,
+        slot: AbstractContextManager[object] | None = None,
+        transformer: SqlTransformer | None = None,
     ) -> None:
-        """`claim` makes this job the table's only writer; without one whoever calls sees to that."""
+        """`claim` makes this job the table's only writer; without one whoever calls sees to that.
+
+        `slot` is held while a batch is decoded and committed: a semaphore where many tables share the executors.
+        """
         self._spark = spark
         self._settings = settings
         self._table = table
+        self._given = tuple(columns)
         self._decoder = BatchDecoder(spark, settings, columns, encoded=table.url_encodes, log=log)
         self._source = source
         self._quarantine = quarantine
         self._log = log
         self._claim = claim
+        self._slot = slot or nullcontext()
+        self._transformer = transformer
+        # The columns whose value in the table is the source's: of all others a query may have made something else.
+        self._passed_on: frozenset[str] | None = None
         self._checkpoint = Checkpoint()
         # What the table's timeline said last: the newest instant, and the source's progress in the newest commit.
         self._last_instant: str | None = None
@@ -73,7 +85,10 @@ class Ingest:
             schema = self._table.schema()
         if not stored.complete:
             self._log("the commits that carried the older deletes are gone: only those since are remembered")
-        self._decoder.use_table(schema, encoded=self._table.url_encodes)
+        made = self._transformer.made(self._given) if self._transformer else frozenset[str]()
+        self._decoder.use_table(schema, encoded=self._table.url_encodes, made=made)
+        if self._transformer:
+            self._passed_on = self._transformer.passed_on(self._decoder.columns)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
@@ -92,11 +107,12 @@ class Ingest:
             batch = self._source.next_batch(self._checkpoint.source)
         if batch is None:
             return None
-        batch, decoded = self._decoder.decode(batch)
-        try:
-            return self._commit(batch, decoded, started)
-        finally:
-            decoded.events.unpersist()
+        with self._slot:
+            batch, decoded = self._decoder.decode(batch)
+            try:
+                return self._commit(batch, decoded, started)
+            finally:
+                decoded.events.unpersist()
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport:
         summary = decoded.summary
@@ -155,7 +171,13 @@ class Ingest:
 
     def _stored(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
         table = self._settings.table
-        return stored_rows(self._table, columns, key_fields=table.key_fields, ordering=table.ordering_field)
+        return stored_rows(
+            self._table,
+            columns,
+            key_fields=table.key_fields,
+            ordering=table.ordering_field,
+            usable=self._passed_on,
+        )
 
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
@@ -188,6 +210,8 @@ class Ingest:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_other_writers()
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
+        if self._transformer:
+            rows = self._transformer(rows)
         try:
             commit = self._table.write(rows, following.to_metadata(), operation=self._operation(summary))
         finally:

@@ -35,6 +35,17 @@ POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
 SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
 STOP_FILE = "hoodie.streamer.stop.file"
 METRICS_NAMESPACE = "hoodie.streamer.metrics.namespace"
+TRANSFORMER_CLASS = "hoodie.streamer.transformer.class"
+TRANSFORMER_SQL = "hoodie.streamer.transformer.sql"
+APPEND_ONLY = "hoodie.streamer.append.only"
+
+# HoodieMultiTableStreamer's, for all tables or, the last two, in a table's own file.
+TABLES = "hoodie.streamer.ingestion.tablesToBeIngested"
+PARALLEL_COMMITS = "hoodie.streamer.ingestion.max.parallel.commits"
+TARGET_BASE_PATH = "hoodie.streamer.ingestion.targetBasePath"
+MIN_SYNC_INTERVAL = "hoodie.streamer.ingestion.min.sync.interval.seconds"
+INGESTION_PREFIX = "hoodie.streamer.ingestion."
+CONFIG_FILE_SUFFIX = ".configFile"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +72,7 @@ STREAMER_PROPERTIES = {
     KAFKA_MAX_EVENTS: Property(default="5000000", meaning="events that one commit may take without --source-limit"),
     KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
-    TARGET_SCHEMA_FILE: Property(default=None, meaning="accepted when it is the same file as the source's"),
+    TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),
     QUARANTINE_PATH: Property(
         default="_quarantine/<table> beside the table", own=True, meaning="folder for the events that don't fit"
     ),
@@ -79,7 +90,18 @@ STREAMER_PROPERTIES = {
     POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
     SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
     STOP_FILE: Property(default=None, own=True, meaning="a file that ends the job, as SIGTERM does, once it is there"),
+    TRANSFORMER_SQL: Property(
+        default=None, meaning="--transformer-class SqlQueryBasedTransformer: the query, `<SRC>` being the batch"
+    ),
     METRICS_NAMESPACE: Property(default=None, own=True, meaning="CloudWatch namespace to publish metrics to"),
+}
+MULTI_TABLE_PROPERTIES = {
+    TABLES: Property(default=None, meaning="the tables, `database.table`, by comma; without a database: `default`"),
+    PARALLEL_COMMITS: Property(default="4", own=True, meaning="tables that decode and commit at the same time"),
+    TARGET_BASE_PATH: Property(default="<prefix>/<database>/<table>", meaning="in a table's own file: its base path"),
+    MIN_SYNC_INTERVAL: Property(
+        default=None, own=True, meaning="in a table's own file: its --min-sync-interval-seconds"
+    ),
 }
 
 KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
@@ -87,7 +109,7 @@ FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
 
 _NO_PLUG_INS = "Java classes of hudi-utilities can't be plugged into this job"
 _OWN_SOURCES = "only JSON files and Kafka are supported"
-_ONE_TABLE = "that is HoodieMultiTableStreamer's; this job keeps one table"
+_ONE_TABLE = "that is HoodieMultiTableStreamer's; streamer.py keeps one table, multi_table_streamer.py many"
 _ONE_SCHEMA = f"the schema comes from an Avro file, {SCHEMA_FILE}"
 _OWN_SELECTION = "files are selected by this job's own rules"
 _OWN_OFFSETS = "offsets are in the table's commits, values are JSON text"
@@ -113,7 +135,6 @@ UNSUPPORTED_PREFIXES = {
     ),
     **dict.fromkeys(
         (
-            "hoodie.streamer.transformer.",
             "hoodie.streamer.source.json.kafka.",
             "hoodie.streamer.schemaprovider.schema_post_processor",
             "hoodie.streamer.schemaprovider.spark_avro_post_processor.",
@@ -136,10 +157,13 @@ UNSUPPORTED_PREFIXES = {
     "hoodie.streamer.ingestion.": _ONE_TABLE,
     "hoodie.streamer.checkpoint.": "progress is in every commit; give a start with --checkpoint",
     "hoodie.streamer.sample.": "give Hudi the rows' size with hoodie.copyonwrite.record.size.estimate",
+    "hoodie.streamer.transformer.": _NO_PLUG_INS,
     "hoodie.streamer.row.": f"{_QUARANTINED}, and any other failure stops the batch",
 }
 # Keys of HoodieStreamer beside ones that this job has; anything else there is a slip of the pen.
 UNSUPPORTED = {
+    TRANSFORMER_CLASS: "say --transformer-class",
+    "hoodie.streamer.transformer.sql.file": f"put the query into {TRANSFORMER_SQL}",
     "hoodie.streamer.source.kafka.checkpoint.type": _OWN_OFFSETS,
     "hoodie.streamer.source.kafka.enable.commit.offset": _OWN_OFFSETS,
     "hoodie.streamer.source.kafka.fetch_partition.time.out": _OWN_OFFSETS,

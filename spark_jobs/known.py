@@ -1,6 +1,6 @@
 """Looks up what is known of a batch's keys: the deletes that the commits remember, and the rows that the table has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -37,14 +37,21 @@ def remembered_deletes(
 
 
 def stored_rows(
-    table: HudiTable, columns: Mapping[str, T.DataType], *, key_fields: Sequence[str], ordering: str
+    table: HudiTable,
+    columns: Mapping[str, T.DataType],
+    *,
+    key_fields: Sequence[str],
+    ordering: str,
+    usable: Collection[str] | None = None,
 ) -> DataFrame | None:
-    """Return KEY, STORED_AT (the ordering value) and `columns` of the table's rows; None without a table."""
+    """Return KEY, STORED_AT (the ordering value) and `columns` of the table's rows; None without a table.
+
+    Of `usable` columns the table has the source's own values; None says that it has of all. Others are null.
+    """
     schema = table.schema()
     if schema is None:
         return None
+    known = set(schema.names) if usable is None else set(schema.names) & set(usable)
     key = F.to_json(F.array(*(F.col(name).cast("string") for name in key_fields)))
-    values = [
-        (F.col(name) if name in schema.names else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
-    ]
+    values = [(F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()]
     return table.rows().select(key.alias(KEY), F.col(ordering).alias(STORED_AT), *values)

@@ -8,6 +8,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.metrics import Metrics
 from spark_jobs.report import CommitReport
 from spark_jobs.stop_file import StopFile
+from spark_jobs.table_status import TableStatus, write_line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,17 +20,18 @@ class Listeners:
     glue_sync: GlueSync | None
     metrics: Metrics | None
     stop_file: StopFile | None
+    status: TableStatus | None = None
 
     def start(self) -> None:
-        """Start what has a thread of its own, and look whether the job was told to stop before it began."""
-        if self.metrics:
-            self.metrics.start()
+        """Look whether the job was told to stop before it began."""
         if self.stop_file:
             self.stop_file.look()
 
     def committed(self, report: CommitReport) -> None:
         """Pass a commit on, its line to standard output first."""
-        print(report.line(), flush=True)
+        write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
+        if self.status:
+            self.status.works()
         if self.metrics:
             self.metrics.committed(report)
         if self.glue_sync and self.ingest.last_commit:
@@ -39,6 +41,8 @@ class Listeners:
 
     def idle(self) -> None:
         """Pass on that there was nothing new."""
+        if self.status:
+            self.status.works()
         self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
         if self.metrics:
             self.metrics.idle()
@@ -49,6 +53,8 @@ class Listeners:
 
     def failed(self) -> None:
         """Pass on that an attempt has failed and is made again."""
+        if self.status:
+            self.status.fails()
         if self.metrics:
             self.metrics.failed()
         if self.stop_file:
@@ -58,5 +64,3 @@ class Listeners:
         """Let each finish what it has begun."""
         if self.glue_sync:
             self.glue_sync.finish()
-        if self.metrics:
-            self.metrics.finish()

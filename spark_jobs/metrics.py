@@ -9,6 +9,7 @@ new. An idle pipeline has an age of 0, a job that hangs or fails an age that gro
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +147,19 @@ class Metrics:
         self._failures += 1
         if self._failures == 1:
             self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
+
+
+@contextmanager
+def publishing(metrics: Metrics | None) -> Iterator[None]:
+    """Publish a table's metrics, if it has any, until the block ends."""
+    if metrics is None:
+        yield
+        return
+    metrics.start()
+    try:
+        yield
+    finally:
+        metrics.finish()
 
 
 def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:

@@ -8,19 +8,26 @@ from typing import NoReturn
 
 from contract.events import ORDERING
 from spark_jobs.errors import SettingsError
+from spark_jobs.option_values import (
+    FILE_SOURCES,
+    KAFKA_SOURCES,
+    NOT_JAVA,
+    OPERATIONS,
+    PAYLOADS,
+    SCHEMA_PROVIDERS,
+    SYNC_TOOLS,
+    TABLE_TYPES,
+    count,
+    one_field,
+    one_of,
+    positive,
+    transformers,
+)
 
-FILE_SOURCES = ("JsonDFSSource", "org.apache.hudi.utilities.sources.JsonDFSSource")
-KAFKA_SOURCES = ("JsonKafkaSource", "org.apache.hudi.utilities.sources.JsonKafkaSource")
-SCHEMA_PROVIDERS = ("FilebasedSchemaProvider", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider")
-PAYLOADS = ("DefaultHoodieRecordPayload", "org.apache.hudi.common.model.DefaultHoodieRecordPayload")
-SYNC_TOOLS = ("AwsGlueCatalogSyncTool", "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool")
-TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 # Checked after everything else, so that a misspelt option is named rather than the one that it was meant to be.
 REQUIRED = ("--target-base-path", "--target-table", "--table-type")
-OPERATIONS = ("UPSERT", "INSERT", "BULK_INSERT")
 
 _INLINE = "table services run inside the commit here, one at a time"
-_NOT_JAVA = "Java classes of hudi-utilities can't be plugged into this job"
 UNSUPPORTED = {
     "--allow-commit-on-no-checkpoint-change": "a batch without data makes no commit",
     "--bootstrap-index-class": "an existing Parquet table can't be bootstrapped by this job",
@@ -30,25 +37,24 @@ UNSUPPORTED = {
     "--commit-on-errors": "events that don't fit go to quarantine; after any other error a commit would lose data",
     "--compact-scheduling-minshare": _INLINE,
     "--compact-scheduling-weight": _INLINE,
-    "--config-hot-update-strategy-class": _NOT_JAVA,
+    "--config-hot-update-strategy-class": NOT_JAVA,
     "--delta-sync-scheduling-minshare": _INLINE,
     "--delta-sync-scheduling-weight": _INLINE,
     "--enable-hive-support": "the catalogue is Glue, reached by --enable-sync",
     "--filter-dupes": "each batch already keeps the newest event of a key; use --op UPSERT",
     "--force-empty-sync": "the catalogue changes only with the schema or the partitions",
-    "--ingestion-metrics-class": _NOT_JAVA,
-    "--initial-checkpoint-provider": f"{_NOT_JAVA}; give the start with --checkpoint",
+    "--ingestion-metrics-class": NOT_JAVA,
+    "--initial-checkpoint-provider": f"{NOT_JAVA}; give the start with --checkpoint",
     "--max-pending-clustering": _INLINE,
     "--max-pending-compactions": _INLINE,
     "--merge-impl-classes": "only event-time ordering is supported",
     "--merge-strategy-id": "only event-time ordering is supported",
-    "--post-write-termination-strategy-class": f"{_NOT_JAVA}; stop the job with SIGTERM",
+    "--post-write-termination-strategy-class": f"{NOT_JAVA}; stop the job with SIGTERM",
     "--record-merge-custom-implementation-classes": "only event-time ordering is supported",
     "--record-merge-strategy-id": "only event-time ordering is supported",
     "--retry-last-pending-inline-clustering": _INLINE,
     "--retry-last-pending-inline-compaction": _INLINE,
     "--run-bootstrap": "an existing Parquet table can't be bootstrapped by this job",
-    "--transformer-class": _NOT_JAVA,
     "-rc": _INLINE,
 }
 
@@ -69,6 +75,7 @@ class Options:
     min_sync_interval_seconds: int
     continuous: bool
     source_limit: int | None
+    transformers: int
     checkpoint: str | None
     ignore_checkpoint: str | None
     disable_compaction: bool
@@ -78,23 +85,25 @@ class Options:
     spark_app_name: str | None
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """argparse with one-line errors that are raised instead of printed."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise SettingsError."""
         raise SettingsError(message)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all supported options; the README's table is checked against it."""
-    parser = _Parser(
+    parser = Parser(
         prog="streamer.py",
         allow_abbrev=False,
         description="Keep a Hudi table equal to what Debezium's change events say.",
     )
-    _add_table_options(parser)
-    _add_source_options(parser)
-    _add_run_options(parser)
+    add = parser.add_argument_group("table").add_argument
+    add("--target-base-path", help="the table's base path (local, s3://, s3a://, hdfs://)")
+    add("--target-table", help="the table's name, `database.table` or `table`")
+    add_shared(parser)
     return parser
 
 
@@ -103,20 +112,32 @@ def parse(arguments: Sequence[str]) -> Options:
 
     Raises SettingsError, naming the option, for one that is unknown, unsupported, missing or wrong.
     """
+    values = read_values(build_parser(), arguments, REQUIRED)
+    return to_options(values, base_path=values.target_base_path.rstrip("/"), table=values.target_table)
+
+
+def read_values(
+    parser: argparse.ArgumentParser, arguments: Sequence[str], required: Sequence[str]
+) -> argparse.Namespace:
+    """Parse a command line; SettingsError for what is unknown, unsupported, missing or wrong."""
     for argument in arguments:
         name = argument.partition("=")[0]
         if name in UNSUPPORTED:
             raise SettingsError(f"{name} isn't supported: {UNSUPPORTED[name]}")
-    parser = build_parser()
     values, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise SettingsError(_unknown_option(parser, unknown[0]))
-    missing = [name for name in REQUIRED if getattr(values, name[2:].replace("-", "_")) is None]
+    missing = [name for name in required if getattr(values, name[2:].replace("-", "_")) is None]
     if missing:
         raise SettingsError(f"missing: {', '.join(missing)}; see --help")
+    return values
+
+
+def to_options(values: argparse.Namespace, *, base_path: str, table: str) -> Options:
+    """Return the values of a parser that has the shared options, for one table."""
     return Options(
-        target_base_path=values.target_base_path.rstrip("/"),
-        target_table=values.target_table,
+        target_base_path=base_path,
+        target_table=table,
         table_type=values.table_type,
         operation=values.op.lower(),
         source_class=values.source_class,
@@ -127,6 +148,7 @@ def parse(arguments: Sequence[str]) -> Options:
         min_sync_interval_seconds=values.min_sync_interval_seconds,
         continuous=values.continuous,
         source_limit=values.source_limit,
+        transformers=values.transformer_class or 0,
         checkpoint=values.checkpoint,
         ignore_checkpoint=values.ignore_checkpoint,
         disable_compaction=values.disable_compaction,
@@ -137,10 +159,15 @@ def parse(arguments: Sequence[str]) -> Options:
     )
 
 
+def add_shared(parser: argparse.ArgumentParser) -> None:
+    """Add the options that don't name a table."""
+    _add_table_options(parser)
+    _add_source_options(parser)
+    _add_run_options(parser)
+
+
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("table").add_argument
-    add("--target-base-path", help="the table's base path (local, s3://, s3a://, hdfs://)")
-    add("--target-table", help="the table's name, `database.table` or `table`")
     add("--table-type", type=str.upper, choices=TABLE_TYPES, help="how the table stores updates")
     add("--op", default="UPSERT", type=str.upper, choices=OPERATIONS, help="the write operation")
     add("--base-file-format", default="PARQUET", type=str.upper, choices=("PARQUET",), help="only PARQUET")
@@ -157,7 +184,7 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add("--sync-tool-classes", default=SYNC_TOOLS[1], choices=SYNC_TOOLS, help="only Hudi's own Glue sync")
     add(
         "--min-sync-interval-seconds",
-        type=_count,
+        type=count,
         default=0,
         help="seconds from round to round, at least",
     )
@@ -170,18 +197,28 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--source-class",
         default=FILE_SOURCES[1],
-        choices=(*FILE_SOURCES, *KAFKA_SOURCES),
+        type=one_of((*FILE_SOURCES, *KAFKA_SOURCES)),
         help="where events come from",
     )
     add(
         "--source-ordering-field",
         "--source-ordering-fields",
-        type=_one_field,
+        type=one_field,
         default=ORDERING,
         help="the field whose higher value is the newer event",
     )
-    add("--schemaprovider-class", default=SCHEMA_PROVIDERS[1], choices=SCHEMA_PROVIDERS, help="only an Avro file")
-    add("--source-limit", type=_positive, help="bytes (files) or events (Kafka) that one commit may take")
+    add(
+        "--schemaprovider-class",
+        default=SCHEMA_PROVIDERS[1],
+        type=one_of(SCHEMA_PROVIDERS),
+        help="only an Avro file",
+    )
+    add(
+        "--transformer-class",
+        type=transformers,
+        help="SqlQueryBasedTransformer: hoodie.streamer.transformer.sql changes each batch; several, by comma, chain",
+    )
+    add("--source-limit", type=positive, help="bytes (files) or events (Kafka) that one commit may take")
     add("--checkpoint", help="start here instead of at the table's progress; applied once per value")
     add("--ignore-checkpoint", help="a unique value: forget the table's progress once and start at the beginning")
 
@@ -190,8 +227,8 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("run").add_argument
     add("--continuous", action="store_true", help="go on until SIGTERM instead of ending when all is read")
     add("--retry-on-source-failures", action="store_true", help="accepted: they always are")
-    add("--retry-interval-seconds", type=_positive, default=30, help="the longest pause between two attempts")
-    add("--max-retry-count", type=_count, default=5, help="attempts before the job gives up")
+    add("--retry-interval-seconds", type=positive, default=30, help="the longest pause between two attempts")
+    add("--max-retry-count", type=count, default=5, help="attempts before the job gives up")
     add("--spark-master", help="the Spark master, when spark-submit doesn't give one")
     add("--spark-app-name", help="the application's name; streamer-<table> when not given")
 
@@ -201,23 +238,3 @@ def _unknown_option(parser: argparse.ArgumentParser, argument: str) -> str:
     known = [option for action in parser._actions for option in action.option_strings]
     close = difflib.get_close_matches(name, [*known, *UNSUPPORTED], n=1)
     return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return number
-
-
-def _one_field(text: str) -> str:
-    if "," in text or not text.strip():
-        raise argparse.ArgumentTypeError("name exactly one field")
-    return text.strip()

@@ -26,9 +26,11 @@ def flag(properties: Mapping[str, str], key: str) -> bool:
     return text == "true"
 
 
-def number(properties: Mapping[str, str], key: str) -> float:
+def number(
+    properties: Mapping[str, str], key: str, known: Mapping[str, keys.Property] = keys.STREAMER_PROPERTIES
+) -> float:
     """Return a number that isn't negative, the key's default where there is none."""
-    text = properties.get(key) or keys.STREAMER_PROPERTIES[key].default or ""
+    text = properties.get(key) or known[key].default or ""
     try:
         value = float(text)
     except ValueError:

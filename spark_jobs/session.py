@@ -34,13 +34,14 @@ _FIXED = {
 _USED_OFTEN = ("functions", "PythonUtils", "org")
 
 
-def start(app_name: str, master: str | None) -> SparkSession:
-    """Return the running session, or start one."""
+def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:
+    """Return the running session, or start one; `fair` for one that several threads give their jobs."""
     builder = SparkSession.builder.appName(app_name)
     if master:
         builder = builder.master(master)
     given = SparkConf()
-    for key, value in _DEFAULTS.items():
+    defaults = _DEFAULTS | ({"spark.scheduler.mode": "FAIR"} if fair else {})
+    for key, value in defaults.items():
         if not given.contains(key):
             builder = builder.config(key, value)
     for key, value in _FIXED.items():

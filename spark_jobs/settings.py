@@ -13,6 +13,14 @@ from spark_jobs.source_settings import FileSettings, KafkaSettings, source_setti
 from spark_jobs.table_settings import SyncSettings, TableSettings, sync_settings, table_settings
 
 
+@dataclass(frozen=True)
+class TransformerSettings:
+    """The query that changes each batch's rows, and how often it is applied."""
+
+    query: str
+    times: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """All that one run of the job needs to know."""
@@ -21,6 +29,8 @@ class Settings:
     table: TableSettings
     sync: SyncSettings | None
     schema_file: str
+    target_schema_file: str
+    transformer: TransformerSettings | None
     quarantine_path: str
     claim_path: str
     quarantine_limit: int
@@ -49,11 +59,15 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         if key in properties:
             warn(f"{key} is not used: {reason}")
     table = table_settings(options, properties)
+    schema_file = required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
+    transformer = _transformer(options, properties)
     return Settings(
         source=source_settings(options, properties, warn),
         table=table,
         sync=sync_settings(options, properties, table),
-        schema_file=_schema_file(properties),
+        schema_file=schema_file,
+        target_schema_file=_target_schema_file(properties, schema_file, transformer),
+        transformer=transformer,
         quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
         claim_path=_beside(table.base_path, "_claims"),
         quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
@@ -71,10 +85,21 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
     )
 
 
-def _schema_file(properties: Mapping[str, str]) -> str:
-    path = required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
-    if properties.get(keys.TARGET_SCHEMA_FILE, path) != path:
-        raise SettingsError(f"{keys.TARGET_SCHEMA_FILE} isn't supported: the table has the events' schema")
+def _transformer(options: Options, properties: Mapping[str, str]) -> TransformerSettings | None:
+    if options.transformers:
+        query = required(properties, keys.TRANSFORMER_SQL, "SqlQueryBasedTransformer")
+        return TransformerSettings(query, options.transformers)
+    if keys.TRANSFORMER_SQL in properties:
+        raise SettingsError(f"{keys.TRANSFORMER_SQL} needs --transformer-class SqlQueryBasedTransformer")
+    return None
+
+
+def _target_schema_file(properties: Mapping[str, str], source: str, transformer: TransformerSettings | None) -> str:
+    path = properties.get(keys.TARGET_SCHEMA_FILE, source)
+    if path != source and transformer is None:
+        raise SettingsError(
+            f"{keys.TARGET_SCHEMA_FILE} isn't supported without --transformer-class: the table has the events' schema"
+        )
     return path
 
 

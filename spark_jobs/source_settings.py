@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
-from spark_jobs.options import KAFKA_SOURCES, Options
+from spark_jobs.option_values import KAFKA_SOURCES
+from spark_jobs.options import Options
 from spark_jobs.property_values import flag, number, required
 
 

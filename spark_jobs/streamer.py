@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import libraries, options, properties, schema, session, settings, table_job
 from spark_jobs.backoff import Backoff, retry_outages
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import said
 from spark_jobs.hadoop import read_text
+from spark_jobs.metrics import metrics_for, publishing
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.signals import stop_on_signals
@@ -29,12 +30,12 @@ def main(arguments: Sequence[str]) -> int:
         stop_on_signals(spark, stop)
         prepared = _prepared(given, spark, stop)
         if prepared is not None:
-            table_job.run(spark, *prepared, stop=stop, log=log)
+            run(spark, *prepared, stop)
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
     except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
-        log(f"error: {error if isinstance(error, JobError) else first_line(error)}")
+        log(f"error: {said(error)}")
         return 1
     finally:
         if shipped:
@@ -46,6 +47,13 @@ def read_settings(given: options.Options, spark: SparkSession) -> Settings:
     """Read the properties that the options name and decide the settings."""
     pairs = properties.load(given.props, lambda path: read_text(path, spark)) if given.props else []
     return settings.decide(given, properties.combine(pairs, properties.parse_overrides(given.hoodie_conf)), log)
+
+
+def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
+    """Keep the table until all is read or the job is told to stop; raises JobError when it can't go on."""
+    metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
+    with publishing(metrics):
+        table_job.run(spark, decided, columns, table_job.Surroundings(stop=stop, log=log, metrics=metrics))
 
 
 def _prepared(
@@ -65,7 +73,8 @@ def _prepared(
 
 def log(message: str) -> None:
     """Write a line for whoever watches; commits alone go to standard output."""
-    print(message, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ class TableJob:
     sync_interval_seconds: int = 5
     configuration: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """`database.table`, by which log, metrics and status know the table."""
+        return f"{self.database}.{self.table}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class YarnSubmission:
@@ -63,6 +68,69 @@ def job_arguments(job: TableJob) -> list[str]:
         *(part for name, value in properties.items() for part in ("--hoodie-conf", f"{name}={value}")),
         *("--enable-sync", "--min-sync-interval-seconds", str(job.sync_interval_seconds), "--continuous"),
     ]
+
+
+def table_properties(job: TableJob) -> str:
+    """Return the text of one table's own .properties file, for `multi_table_arguments`."""
+    pairs = {
+        "include": job.properties_file,
+        keys.TARGET_BASE_PATH: job.table_path,
+        keys.FILES_ROOT: job.landing,
+        keys.SCHEMA_FILE: job.schema_file,
+        keys.MIN_SYNC_INTERVAL: str(job.sync_interval_seconds),
+        "hoodie.datasource.write.table.type": job.table_type,
+        "hoodie.datasource.write.operation": job.operation.lower(),
+        "hoodie.datasource.write.precombine.field": job.ordering_field,
+        **job.configuration,
+    }
+    return _properties(pairs)
+
+
+def list_properties(config_files: Mapping[str, str], configuration: Mapping[str, str]) -> str:
+    """Return the text of the .properties file that names the tables, for `multi_table_arguments`.
+
+    `config_files` are, by `database.table`, where what `table_properties` returned was put;
+    `configuration` holds for all tables (the stop file and the metrics' namespace only here).
+    """
+    files = {f"{keys.INGESTION_PREFIX}{name}{keys.CONFIG_FILE_SUFFIX}": path for name, path in config_files.items()}
+    return _properties({keys.TABLES: ",".join(config_files), **files, **configuration})
+
+
+def multi_table_arguments(
+    *,
+    properties_file: str,
+    config_folder: str,
+    base_path_prefix: str,
+    configuration: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return multi_table_streamer.py's options, in HoodieMultiTableStreamer's words, for a run without end.
+
+    How a caller starts one application for many tables: for each `TableJob` it puts `table_properties(job)` somewhere
+    that the job can read (an asset, a local file), then `list_properties` of those addresses; `properties_file` is the
+    latter's own. Only that file's address and `configuration` (say, a stop file whose name is known late) are on the
+    command line: it stays as short with 100 tables as with one (EMR takes 10,280 characters). `config_folder` and
+    `base_path_prefix` are HoodieMultiTableStreamer's and needed; they count for tables whose file isn't named, or
+    doesn't say a base path. `yarn_command` with multi_table_streamer.py as `application` makes the step's command. One
+    step per table stays `job_arguments` with streamer.py.
+    """
+    return [
+        *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),
+        *("--source-class", f"{_HUDI}.sources.JsonDFSSource", "--source-ordering-field", ORDERING),
+        *("--schemaprovider-class", f"{_HUDI}.schema.FilebasedSchemaProvider"),
+        *("--base-path-prefix", base_path_prefix, "--config-folder", config_folder, "--props", properties_file),
+        *(part for name, value in (configuration or {}).items() for part in ("--hoodie-conf", f"{name}={value}")),
+        *("--enable-sync", "--continuous"),
+    ]
+
+
+def _properties(pairs: Mapping[str, str]) -> str:
+    """Return a .properties file's text: what its format would take for something else is escaped."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in pairs.items())
+
+
+def _escaped(text: str) -> str:
+    marks = {"\n": "\\n", "\r": "\\r", "\t": "\\t"} | {mark: f"\\{mark}" for mark in "\\=:#! "}
+    return "".join(marks.get(character, character) for character in text)
 
 
 def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[str]:

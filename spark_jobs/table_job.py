@@ -2,20 +2,23 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from spark_jobs import schema
 from spark_jobs.claim import Claim
 from spark_jobs.claim_store import claim_store
 from spark_jobs.file_memory import remembering
 from spark_jobs.glue_sync import GlueSync, sync_to_glue
-from spark_jobs.hadoop import Hadoop
+from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.listeners import Listeners
 from spark_jobs.loop import Loop
-from spark_jobs.metrics import metrics_for
+from spark_jobs.metrics import Metrics
 from spark_jobs.quarantine import Quarantine
-from spark_jobs.schema import Column
+from spark_jobs.schema import Column, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.source_settings import FileSettings
 from spark_jobs.sources import Source
@@ -24,12 +27,21 @@ from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import lister_for
 from spark_jobs.stop_file import StopFile
 from spark_jobs.table import HudiTable
+from spark_jobs.table_status import TableStatus
+from spark_jobs.transform import SqlTransformer
 
 Log = Callable[[str], None]
+Slot = AbstractContextManager[object]
 
 
 def build_ingest(
-    spark: SparkSession, decided: Settings, columns: Sequence[Column], *, log: Log, claim: Claim | None = None
+    spark: SparkSession,
+    decided: Settings,
+    columns: Sequence[Column],
+    *,
+    log: Log,
+    claim: Claim | None = None,
+    slot: Slot | None = None,
 ) -> Ingest:
     """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
     hadoop = Hadoop(spark)
@@ -43,23 +55,37 @@ def build_ingest(
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
+        slot=slot,
+        transformer=_transformer(spark, decided, columns),
     )
 
 
-def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], *, stop: threading.Event, log: Log) -> None:
-    """Bring the source's events into the table, and the table into the catalogue, until all is read or `stop` is set.
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What a table's job shares with others, or outlives it: `slot` is held while it decodes and commits."""
+
+    stop: threading.Event
+    log: Log
+    metrics: Metrics | None
+    slot: Slot | None = None
+    status: TableStatus | None = None
+
+
+def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], around: Surroundings) -> None:
+    """Bring the source's events into the table, and the table into the catalogue, until all is read or told to stop.
 
     Raises JobError when the job can't go on.
     """
-    hadoop = Hadoop(spark)
+    hadoop, stop, log = Hadoop(spark), around.stop, around.log
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    ingest = build_ingest(spark, decided, columns, log=log, claim=claim)
+    ingest = build_ingest(spark, decided, columns, log=log, claim=claim, slot=around.slot)
     listeners = Listeners(
         hadoop=hadoop,
         ingest=ingest,
         glue_sync=_glue_sync(spark, decided, log),
-        metrics=metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log),
+        metrics=around.metrics,
         stop_file=StopFile(decided.stop_file, exists=hadoop.exists, stop=stop, log=log) if decided.stop_file else None,
+        status=around.status,
     )
     loop = Loop(
         ingest,
@@ -90,6 +116,20 @@ def open_source(spark: SparkSession, decided: Settings, log: Log) -> Source:
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)
+
+
+def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Column]) -> SqlTransformer | None:
+    if decided.transformer is None:
+        return None
+    table, path = decided.table, decided.target_schema_file
+    target = columns if path == decided.schema_file else schema.parse(read_text(path, spark), path)
+    return SqlTransformer(
+        spark,
+        decided.transformer.query,
+        decided.transformer.times,
+        with_decimal_ordering(target, table.ordering_field),
+        tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
+    )
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

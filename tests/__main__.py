@@ -15,7 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "build" / "tests"
-PROGRAMS = ["tests/spark_jobs/test_streamer.py", "tests/spark_jobs/test_stop_file.py"]
+PROGRAMS = [
+    "tests/spark_jobs/test_streamer.py",
+    "tests/spark_jobs/test_stop_file.py",
+    "tests/spark_jobs/test_multi_table_streamer.py",
+]
 HISTORIES = "tests/spark_jobs/test_histories.py"
 NOT_IN_SPARK = [*PROGRAMS, HISTORIES]
 FAULTS = "tests/e2e/test_suffering.py"

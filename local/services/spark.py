@@ -14,6 +14,7 @@ from spark_jobs.archive import build_archive
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
+MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
 _LOG4J = """\
 status = error
@@ -35,8 +36,9 @@ def spark_submit(
     s3_endpoint: str | None = None,
     glue_endpoint: str | None = None,
     driver_memory: str = "1g",
+    program: Path = JOB,
 ) -> tuple[list[str], dict[str, str]]:
-    """Return command line and environment that run the job with `arguments` (HoodieStreamer's options).
+    """Return command line and environment that run the job, or another `program` of it, with `arguments`.
 
     Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
     goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
@@ -52,7 +54,7 @@ def spark_submit(
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     (configuration / "spark-defaults.conf").write_text("".join(lines))
     spark_home = Path(pyspark.__file__).parent
-    command = [str(spark_home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(JOB), *arguments]
+    command = [str(spark_home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(program), *arguments]
     return command, _environment(configuration, spark_home, s3_endpoint, glue_endpoint)
 
 

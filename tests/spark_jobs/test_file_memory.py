@@ -116,11 +116,26 @@ def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) 
         hadoop.read_text(instant)
     # An object that was written again between two batches has its new size.
     client.put_object(Bucket="counted-landing", Key="changing/a.json", Body=b"{}\n")
-    remembering(hadoop, ["s3a://counted-landing/x"], log.append)
+    remembering(hadoop, ["s3a://counted-landing/changing"], log.append)
     assert spark.read.text("s3a://counted-landing/changing/a.json").count() == 1
     client.put_object(Bucket="counted-landing", Key="changing/a.json", Body=b"{}\n{}\n{}\n")
-    remembering(hadoop, ["s3a://counted-landing/x"], log.append)()
+    remembering(hadoop, ["s3a://counted-landing/changing"], log.append)()
     assert spark.read.text("s3a://counted-landing/changing/a.json").count() == 3
+    assert log == []
+
+
+@pytest.mark.integration
+def test_a_table_that_looks_anew_leaves_what_is_known_of_others(spark: SparkSession, s3: CountedS3) -> None:
+    hadoop, log = Hadoop(spark), list[str]()
+    forget = {name: remembering(hadoop, [f"s3a://counted-lake/{name}"], log.append) for name in ("one", "one-more")}
+    paths = {name: f"s3a://counted-lake/{name}/.hoodie/hoodie.properties" for name in forget}
+    for path in paths.values():
+        hadoop.write_text(path, "a=1")
+        hadoop.read_text(path)
+    s3.taken()
+    forget["one"]()
+    assert [hadoop.read_text(path) for path in paths.values()] == ["a=1", "a=1"]
+    assert {"/one-more/" in request.target for request in s3.taken()} == {False}
     assert log == []
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from spark_jobs import keys, options
+from spark_jobs import keys, multi_table_options, options
 from tests.spark_jobs.conftest import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
@@ -12,7 +12,7 @@ README = (ROOT / "spark_jobs" / "README.md").read_text()
 
 
 def table(heading: str) -> dict[str, list[str]]:
-    """The rows of a section's first table: the names in a row's first cell → its other cells."""
+    """The rows of a section's tables: the names in a row's first cell → its other cells."""
     section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     return {name: cells[1:] for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
@@ -44,6 +44,23 @@ def test_every_property_is_listed_with_its_default(name: str) -> None:
 
 def test_no_other_property_is_listed() -> None:
     assert set(table("Properties")) == set(keys.STREAMER_PROPERTIES)
+
+
+def test_what_many_tables_take_besides_is_listed() -> None:
+    listed = table("Many tables")
+    one = {name for action in options.build_parser()._actions for name in action.option_strings}
+    many = {name for action in multi_table_options.build_parser()._actions for name in action.option_strings}
+    assert one - many == {"--target-base-path"}
+    needed = {name for name, cells in listed.items() if cells[0] == "needed" and name.startswith("--")}
+    assert needed == set(multi_table_options.REQUIRED)
+    assert set(listed) == (many - one) | needed | {"--target-table"} | set(keys.MULTI_TABLE_PROPERTIES)
+
+
+@pytest.mark.parametrize("name", sorted(keys.MULTI_TABLE_PROPERTIES))
+def test_a_property_of_many_tables_is_listed_with_its_default(name: str) -> None:
+    known, cells = keys.MULTI_TABLE_PROPERTIES[name], table("Many tables")[name]
+    assert cells[0].strip("`") == (known.default or cells[0])
+    assert cells[1].startswith("own: ") is known.own
 
 
 def test_the_line_of_a_commit_is_the_real_one() -> None:

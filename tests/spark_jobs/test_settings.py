@@ -118,11 +118,11 @@ PARTITION = "hoodie__datasource__write__partitionpath__field"
             "hoodie.streamer.source.dfs.rot: unknown property; did you mean hoodie.streamer.source.dfs.root?",
         ),
         ({"hoodie__streamer__nonsense": "1"}, "hoodie.streamer.nonsense: unknown property"),
-        ({"hoodie__streamer__transformer__sql": "x"}, "hoodie.streamer.transformer.sql isn't supported: Java classes"),
+        ({"hoodie__streamer__transformer__sql": "x"}, "hoodie.streamer.transformer.sql needs --transformer-class"),
         ({"hoodie__streamer__source__input__selector": "x"}, "hoodie.streamer.source.input.selector isn't supported"),
         (
             {"hoodie__streamer__schemaprovider__target__schema__file": "other"},
-            "hoodie.streamer.schemaprovider.target.schema.file isn't supported: the table has the events' schema",
+            "hoodie.streamer.schemaprovider.target.schema.file isn't supported without --transformer-class: ",
         ),
         (
             {"hoodie__datasource__write__operation": "insert"},

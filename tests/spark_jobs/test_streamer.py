@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 from local.look.lake import Lake as TableReader
-from local.services.spark import spark_submit
+from local.services.spark import JOB, spark_submit
 from spark_jobs import streamer
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE
@@ -29,7 +29,13 @@ class Job:
     """One spark-submit process, its output in files."""
 
     def __init__(
-        self, folder: Path, arguments: Sequence[str], glue_endpoint: str, *, s3_endpoint: str | None = None
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        glue_endpoint: str,
+        *,
+        s3_endpoint: str | None = None,
+        program: Path = JOB,
     ) -> None:
         argv, environment = spark_submit(
             arguments,
@@ -37,6 +43,7 @@ class Job:
             log_file=folder / "spark.log",
             s3_endpoint=s3_endpoint,
             glue_endpoint=glue_endpoint,
+            program=program,
         )
         # Spark's launcher sends what Python writes to standard error to standard output.
         self.output = folder / f"out{time.monotonic_ns()}"

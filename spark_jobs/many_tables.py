@@ -1,0 +1,112 @@
+"""Runs the jobs of many tables side by side: a thread and a pool of Spark's FAIR scheduler for each."""
+
+import threading
+from collections.abc import Callable
+
+from py4j.protocol import Py4JNetworkError
+from pyspark import InheritableThread
+from pyspark.sql import SparkSession
+
+from spark_jobs import schema, table_job
+from spark_jobs.backoff import Backoff
+from spark_jobs.errors import JobError, SettingsError, said
+from spark_jobs.hadoop import read_text
+from spark_jobs.metrics import Metrics, metrics_for, publishing
+from spark_jobs.settings import Settings
+from spark_jobs.table_list import ListedTable, TableList
+from spark_jobs.table_status import TableStatus
+
+Log = Callable[[str], None]
+# Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.
+LONGEST_PAUSE_S = 300.0
+_LOOK_S = 0.5
+
+
+class ManyTables:
+    """The tables of one application. What ends one table's job leaves the others alone; the JVM's end ends all."""
+
+    def __init__(
+        self, spark: SparkSession, listed: TableList, *, continuous: bool, stop: threading.Event, log: Log
+    ) -> None:
+        self._spark = spark
+        self._listed = listed
+        self._continuous = continuous
+        self._stop = stop
+        self._log = log
+        self._slots = threading.BoundedSemaphore(listed.parallel_commits)
+        self._lock = threading.Lock()
+        self._base_paths: dict[str, str] = {}
+        self._failed: set[str] = set()
+        self._gone: Py4JNetworkError | None = None
+
+    def run(self, look: Callable[[], None]) -> list[str]:
+        """Run until all tables have ended; returns those that failed, which only happens without `continuous`.
+
+        `look` is called now and then meanwhile. Raises Py4JNetworkError when the JVM is gone.
+        """
+        threads = [self._thread(table) for table in self._listed.tables]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                look()
+                thread.join(_LOOK_S)
+        if self._gone:
+            raise self._gone
+        return sorted(self._failed)
+
+    def _thread(self, table: ListedTable) -> threading.Thread:
+        return InheritableThread(target=self._keep, args=(table,), name=table.full_name)
+
+    def _keep(self, table: ListedTable) -> None:
+        """Run a table's job, in continuous mode anew after whatever ended it, until told to stop."""
+
+        def log(message: str) -> None:
+            self._log(f"{table.full_name}: {message}")
+
+        # A pool of its own: with FIFO inside of one pool, a table with much to do would hold up all others.
+        self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.full_name)
+        backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
+        status = TableStatus(table.full_name, worked=backoff.over)
+        metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)
+        with publishing(metrics):
+            while not self._stop.is_set():
+                error = self._attempt(table, log, status, metrics)
+                if error is None:
+                    break
+                if not self._continuous:
+                    log(f"error: {error}")
+                    self._failed.add(table.full_name)
+                    break
+                backoff.wait(error)
+        status.ends(stopped=self._stop.is_set())
+
+    def _attempt(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> JobError | None:
+        """Run a table's job; returns what ended it, None when all was read or it was told to stop."""
+        try:
+            self._run(table, log, status, metrics)
+        except Py4JNetworkError as error:
+            self._gone = error
+            self._stop.set()
+        except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
+            if self._stop.is_set():
+                return None
+            status.fails(said(error))
+            if metrics:
+                metrics.failed()
+            return JobError(said(error))
+        return None
+
+    def _run(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> None:
+        decided = self._listed.settings(table, log)
+        self._take_base_path(table, decided)
+        columns = schema.parse(read_text(decided.schema_file, self._spark), decided.schema_file)
+        around = table_job.Surroundings(stop=self._stop, log=log, metrics=metrics, slot=self._slots, status=status)
+        table_job.run(self._spark, decided, columns, around)
+
+    def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
+        path = decided.table.base_path
+        with self._lock:
+            owner = self._base_paths.setdefault(path, table.full_name)
+        if owner != table.full_name:
+            raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")

@@ -1,0 +1,153 @@
+"""Which tables HoodieMultiTableStreamer's properties name, and what each one's job is told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from spark_jobs import keys, properties
+from spark_jobs.errors import SettingsError
+from spark_jobs.multi_table_options import MultiTableOptions
+from spark_jobs.option_values import OPERATIONS, TABLE_TYPES, transformers
+from spark_jobs.options import Options
+from spark_jobs.property_values import number
+from spark_jobs.settings import Settings, decide
+
+ReadText = Callable[[str], str]
+Log = Callable[[str], None]
+_NO_DATABASE = "default"
+# In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
+_TYPE_KEYS = ("hoodie.datasource.write.table.type", "hoodie.table.type")
+_ORDERING_KEYS = (
+    *("hoodie.datasource.write.precombine.field", "hoodie.payload.ordering.field", "hoodie.table.precombine.field"),
+    "hoodie.payload.event.time.field",
+)
+_OPERATION_KEYS = ("hoodie.datasource.write.operation",)
+
+
+@dataclass(frozen=True)
+class ListedTable:
+    """A table of the list: its names, and the file with its own properties."""
+
+    database: str
+    name: str
+    config_file: str
+
+    @property
+    def full_name(self) -> str:
+        """`database.table`, by which the log, the metrics and Spark's pools know it."""
+        return f"{self.database}.{self.name}"
+
+
+class TableList:
+    """The common properties, and the tables that they name; a table's own file is read when its job begins."""
+
+    def __init__(self, given: MultiTableOptions, read_text: ReadText) -> None:
+        """Read `--props` by `read_text`. Raises SettingsError for a list that is missing or names a table twice."""
+        self._given = given
+        self._read_text = read_text
+        self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
+        common = properties.load(given.shared.props or "", read_text)
+        self._common = properties.combine(common, [])
+        self.tables = self._listed()
+        self._refuse_unknown(self._common | self._overrides)
+
+    @property
+    def parallel_commits(self) -> int:
+        """How many tables may decode and commit at the same time."""
+        count = int(number(self._all({}), keys.PARALLEL_COMMITS, keys.MULTI_TABLE_PROPERTIES))
+        if not count:
+            raise SettingsError(f"{keys.PARALLEL_COMMITS}=0: say 1 or more")
+        return count
+
+    @property
+    def stop_file(self) -> str | None:
+        """The file that ends the whole application."""
+        return self._all({}).get(keys.STOP_FILE)
+
+    @property
+    def metrics_namespace(self) -> str | None:
+        """Where the tables' metrics go."""
+        return self._all({}).get(keys.METRICS_NAMESPACE)
+
+    def settings(self, table: ListedTable, warn: Log) -> Settings:
+        """Return the settings of a table's job; raises SettingsError as `settings.decide` does."""
+        own = properties.combine(properties.load(table.config_file, self._read_text), [])
+        merged = self._all(own)
+        self._refuse_unknown(own)
+        options = self._options(table, own, merged)
+        ours = {
+            key: value
+            for key, value in merged.items()
+            if not key.startswith(keys.INGESTION_PREFIX) and key not in (keys.TRANSFORMER_CLASS, keys.STOP_FILE)
+        }
+        return decide(options, ours, warn)
+
+    def _all(self, own: Mapping[str, str]) -> dict[str, str]:
+        """Merge the levels: the common file, the table's own, the command line."""
+        return {**self._common, **own, **self._overrides}
+
+    def _listed(self) -> tuple[ListedTable, ...]:
+        names = [name.strip() for name in self._all({}).get(keys.TABLES, "").split(",") if name.strip()]
+        if not names:
+            raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
+        tables = tuple(map(self._table, names))
+        found = [table.full_name for table in tables]
+        twice = sorted({name for name in found if found.count(name) > 1})
+        if twice:
+            raise SettingsError(f"{keys.TABLES}: {', '.join(twice)} is named twice")
+        return tables
+
+    def _table(self, name: str) -> ListedTable:
+        parts = name.split(".")
+        if len(parts) > 2 or not all(parts) or "/" in name:
+            raise SettingsError(f"{keys.TABLES}: {name!r} isn't database.table or table")
+        database, table = parts if len(parts) == 2 else (_NO_DATABASE, parts[0])
+        key = f"{keys.INGESTION_PREFIX}{database}.{table}{keys.CONFIG_FILE_SUFFIX}"
+        default = f"{self._given.config_folder}/{database}_{table}_config.properties"
+        return ListedTable(database, table, self._all({}).get(key, default))
+
+    def _refuse_unknown(self, given: Mapping[str, str]) -> None:
+        for key in given:
+            ours = key in keys.MULTI_TABLE_PROPERTIES or key.endswith(keys.CONFIG_FILE_SUFFIX)
+            if key.startswith(keys.INGESTION_PREFIX) and not ours:
+                raise SettingsError(f"{key}: unknown property")
+        names = {f"{keys.INGESTION_PREFIX}{table.full_name}{keys.CONFIG_FILE_SUFFIX}" for table in self.tables}
+        for key in given:
+            if key.startswith(keys.INGESTION_PREFIX) and key.endswith(keys.CONFIG_FILE_SUFFIX) and key not in names:
+                raise SettingsError(f"{key}: {keys.TABLES} names no such table")
+
+    def _options(self, table: ListedTable, own: Mapping[str, str], merged: Mapping[str, str]) -> Options:
+        shared = self._given.shared
+        interval = shared.min_sync_interval_seconds
+        if keys.MIN_SYNC_INTERVAL in merged:
+            interval = int(number(merged, keys.MIN_SYNC_INTERVAL, keys.MULTI_TABLE_PROPERTIES))
+        applied = shared.transformers
+        if given := merged.get(keys.TRANSFORMER_CLASS):
+            applied = _transformers(given)
+        default = f"{self._given.base_path_prefix}/{table.database}/{table.name}"
+        return replace(
+            shared,
+            target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
+            target_table=table.full_name,
+            table_type=_own(own, _TYPE_KEYS, shared.table_type, TABLE_TYPES),
+            operation=_own(own, _OPERATION_KEYS, shared.operation.upper(), OPERATIONS).lower(),
+            ordering_field=_own(own, _ORDERING_KEYS, shared.ordering_field, None),
+            min_sync_interval_seconds=interval,
+            transformers=applied,
+        )
+
+
+def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, allowed: tuple[str, ...] | None) -> str:
+    for name in names:
+        if name in own:
+            value = own[name].upper() if allowed else own[name]
+            if allowed and value not in allowed:
+                raise SettingsError(f"{name}={own[name]}: say {' or '.join(allowed)}")
+            return value
+    return otherwise
+
+
+def _transformers(text: str) -> int:
+    try:
+        return transformers(text)
+    except Exception as error:
+        raise SettingsError(f"{keys.TRANSFORMER_CLASS}: {error}") from error

@@ -1,0 +1,208 @@
+"""HoodieMultiTableStreamer's options and properties: which tables they name, and what each table's job is told."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from spark_jobs import keys, multi_table_options, properties, submit
+from spark_jobs.errors import SettingsError
+from spark_jobs.settings import Settings
+from spark_jobs.table_list import TableList
+
+NEEDED = [
+    *("--base-path-prefix", "s3://lake/", "--config-folder", "s3://conf/", "--props", "s3://conf/list.properties"),
+    *("--table-type", "COPY_ON_WRITE"),
+]
+TABLE = """
+hoodie.datasource.write.recordkey.field=id
+hoodie.deltastreamer.source.dfs.root=s3://landing/shop.public.orders
+hoodie.deltastreamer.schemaprovider.source.schema.file=s3://conf/orders.avsc
+"""
+
+
+def listed(files: Mapping[str, str], *arguments: str) -> TableList:
+    """The list of tables that some files make."""
+    folder = {"list.properties": "", **files}
+
+    def read_text(path: str) -> str:
+        name = path.removeprefix("s3://conf/")
+        if name not in folder:
+            raise SettingsError(f"{path}: no such file")
+        return folder[name]
+
+    return TableList(multi_table_options.parse([*NEEDED, *arguments]), read_text)
+
+
+def first(found: TableList) -> Settings:
+    """The settings of the list's first table."""
+    return found.settings(found.tables[0], lambda line: pytest.fail(line))
+
+
+def test_a_table_has_its_own_file_and_base_path() -> None:
+    found = listed(
+        {
+            "list.properties": f"{keys.TABLES}=shop.orders, customers\n",
+            "shop_orders_config.properties": TABLE,
+        }
+    )
+    assert [(table.full_name, table.config_file) for table in found.tables] == [
+        ("shop.orders", "s3://conf/shop_orders_config.properties"),
+        ("default.customers", "s3://conf/default_customers_config.properties"),
+    ]
+    decided = first(found)
+    assert (decided.table.base_path, decided.table.database, decided.table.name) == (
+        "s3://lake/shop/orders",
+        "shop",
+        "orders",
+    )
+
+
+def test_names_of_the_deltastreamers_time_are_understood() -> None:
+    old = {
+        "list.properties": "hoodie.deltastreamer.ingestion.tablesToBeIngested=shop.orders\n"
+        "hoodie.deltastreamer.ingestion.shop.orders.configFile=s3://conf/mine.properties\n",
+        "mine.properties": f"{TABLE}hoodie.deltastreamer.ingestion.targetBasePath=s3://elsewhere/orders/\n",
+    }
+    assert first(listed(old)).table.base_path == "s3://elsewhere/orders"
+
+
+def test_the_command_line_wins_over_the_tables_file_and_that_one_over_the_common() -> None:
+    files = {
+        "list.properties": f"{keys.TABLES}=shop.orders\n{keys.QUARANTINE_LIMIT}=1\n{keys.DELETES_LIMIT}=1\n"
+        f"{keys.NEW_COLUMNS_LIMIT}=1\n",
+        "shop_orders_config.properties": f"{TABLE}{keys.DELETES_LIMIT}=2\n{keys.NEW_COLUMNS_LIMIT}=2\n",
+    }
+    decided = first(listed(files, "--hoodie-conf", f"{keys.NEW_COLUMNS_LIMIT}=3"))
+    assert (decided.quarantine_limit, decided.deletes_limit, decided.new_columns_limit) == (1, 2, 3)
+
+
+def test_a_tables_own_file_decides_what_the_options_say_for_all() -> None:
+    own = (
+        f"{TABLE}hoodie.datasource.write.table.type=merge_on_read\nhoodie.datasource.write.precombine.field=seq\n"
+        f"hoodie.datasource.write.operation=insert\n{keys.MIN_SYNC_INTERVAL}=9\n"
+    )
+    files = {"list.properties": f"{keys.TABLES}=shop.orders\n", "shop_orders_config.properties": own}
+    decided = first(listed(files, "--min-sync-interval-seconds", "5"))
+    assert (decided.table.table_type, decided.table.ordering_field) == ("MERGE_ON_READ", "seq")
+    assert (decided.table.operation, decided.min_interval_seconds) == ("insert", 9)
+
+
+def test_one_stop_file_is_the_applications() -> None:
+    files = {
+        "list.properties": f"{keys.TABLES}=shop.orders\n{keys.STOP_FILE}=s3://b/stop\n",
+        "shop_orders_config.properties": TABLE,
+    }
+    found = listed(files)
+    assert (found.stop_file, first(found).stop_file) == ("s3://b/stop", None)
+
+
+@pytest.mark.parametrize(
+    ("properties_text", "message"),
+    [
+        ("", f"{keys.TABLES} is missing: name the tables, as database.table,database.table"),
+        (f"{keys.TABLES}=shop.orders,shop.orders", f"{keys.TABLES}: shop.orders is named twice"),
+        (f"{keys.TABLES}=a.b.c", f"{keys.TABLES}: 'a.b.c' isn't database.table or table"),
+        (f"{keys.TABLES}=a/b", f"{keys.TABLES}: 'a/b' isn't database.table or table"),
+        (
+            f"{keys.TABLES}=shop.orders\nhoodie.streamer.ingestion.shop.order.configFile=x",
+            f"hoodie.streamer.ingestion.shop.order.configFile: {keys.TABLES} names no such table",
+        ),
+        (
+            f"{keys.TABLES}=shop.orders\nhoodie.streamer.ingestion.tables=x",
+            "hoodie.streamer.ingestion.tables: unknown property",
+        ),
+    ],
+)
+def test_a_list_that_makes_no_sense_is_refused_in_one_line(properties_text: str, message: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        listed({"list.properties": properties_text})
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        (None, "s3://conf/shop_orders_config.properties: no such file"),
+        ("hoodie.datasource.write.table.type=COW", "hoodie.datasource.write.table.type=COW: say"),
+        ("hoodie.streamer.transformer.class=x.ChainedTransformer", "hoodie.streamer.transformer.class: x.Chained"),
+    ],
+)
+def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, message: str) -> None:
+    files = {"list.properties": f"{keys.TABLES}=shop.orders,shop.customers\n"}
+    files["shop_customers_config.properties"] = TABLE.replace("orders", "customers")
+    if own is not None:
+        files["shop_orders_config.properties"] = f"{TABLE}{own}\n"
+    found = listed(files)
+    with pytest.raises(SettingsError) as refusal:
+        first(found)
+    assert str(refusal.value).startswith(message)
+    assert found.settings(found.tables[1], print).table.name == "customers"
+
+
+def test_at_least_one_table_commits_at_a_time() -> None:
+    found = listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
+    with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say 1 or more"):
+        _ = found.parallel_commits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "missing: --base-path-prefix, --config-folder, --props, --table-type; see --help"),
+        (["--target-base-path", "s3://x"], "--target-base-path is HoodieStreamer's: give --base-path-prefix"),
+        ([*NEEDED, "--filter-dupes"], "--filter-dupes isn't supported: "),
+    ],
+)
+def test_other_options_are_refused_by_name(arguments: list[str], message: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        multi_table_options.parse(arguments)
+    assert str(refusal.value).startswith(message)
+
+
+def test_what_a_submission_writes_is_what_the_application_reads() -> None:
+    job = submit.TableJob(
+        landing="s3://landing/shop.public.odd name:x",
+        table_path="s3://lake/shop/orders",
+        database="shop",
+        table="orders",
+        schema_file="s3://conf/orders.avsc",
+        properties_file="s3://conf/lean.properties",
+        table_type="MERGE_ON_READ",
+        ordering_field="seq",
+        sync_interval_seconds=7,
+        configuration={keys.RECORD_KEY: "id", keys.QUARANTINE_PATH: "s3://q/a=b#c!\\d"},
+    )
+    files = {
+        "lean.properties": "hoodie.metadata.enable=false\n",
+        "1.properties": submit.table_properties(job),
+        "list.properties": submit.list_properties(
+            {job.name: "s3://conf/1.properties"}, {keys.METRICS_NAMESPACE: "dev"}
+        ),
+    }
+    arguments = submit.multi_table_arguments(
+        properties_file="s3://conf/list.properties",
+        config_folder="s3://conf",
+        base_path_prefix="s3://lake",
+        configuration={keys.STOP_FILE: "s3://b/stop"},
+    )
+    found = TableList(multi_table_options.parse(arguments), lambda path: files[path.removeprefix("s3://conf/")])
+    decided = first(found)
+    assert (found.stop_file, found.metrics_namespace) == ("s3://b/stop", "dev")
+    assert decided.source.root == job.landing  # type: ignore[union-attr]
+    assert (decided.table.base_path, decided.table.table_type, decided.table.ordering_field) == (
+        job.table_path,
+        "MERGE_ON_READ",
+        "seq",
+    )
+    assert (decided.min_interval_seconds, decided.continuous) == (7, True)
+    assert decided.quarantine_path == "s3://q/a=b#c!\\d"
+    assert decided.table.write_options["hoodie.metadata.enable"] == "false"
+
+
+def test_the_command_line_stays_short_however_many_tables_there_are() -> None:
+    arguments = submit.multi_table_arguments(
+        properties_file="s3://conf/list.properties", config_folder="s3://conf", base_path_prefix="s3://lake"
+    )
+    assert sum(map(len, arguments)) < 1000
+    many = {f"shop.t{number}": f"s3://conf/{number}" for number in range(100)}
+    assert len(properties.parse(submit.list_properties(many, {}))) == 101
