@@ -14,19 +14,12 @@ from typing import Any, NamedTuple
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
+from capture.canonical import SOURCE_SETTINGS
 from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
 from local.comparison.table import ComparedTable, quoted, source_sha256
 
-# What the canonical texts rely on (capture/canonical.py), and: rows that a policy hides are an error, no difference.
-SETTINGS = {
-    "TimeZone": "UTC",
-    "DateStyle": "ISO, YMD",
-    "IntervalStyle": "postgres",
-    "bytea_output": "hex",
-    "extra_float_digits": "1",
-    "search_path": "pg_catalog",
-    "row_security": "off",
-}
+# Rows that a policy hides are an error, no difference.
+SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
 # The first server version whose TID range scans read just the pages that are asked for.
 TID_RANGES = 140000
 # Pages of 8 kB that one statement reads: progress shows, and a role's statement_timeout isn't met.

@@ -1,0 +1,154 @@
+"""From a pipeline's entry, the catalogue and the lake's columns to what is compared, and what isn't and why."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from capture import canonical
+from capture.inspection import Column, Database, Table
+from capture.types import Carried, LeftOut, carried
+from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
+from contract.special_values import SPECIALS_COLUMN
+from local.comparison.rows import ComparedColumn
+from local.comparison.table import ComparedTable
+from local.errors import PlatformError
+from local.look.canonical import canonical as spelled_by_python
+from local.look.lake import Lake
+from settings.pipeline import CapturedTableSettings
+
+_JSON = "io.debezium.data.Json"
+_SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A table of a pipeline: its entry, its Avro schema's file, and where the lake has it."""
+
+    entry: CapturedTableSettings
+    schema_file: Path
+    lake: Lake
+
+
+def describe(wanted: Compared, database: Database, *, salt: str = "") -> ComparedTable:
+    """Return what can be compared of a table that is in the lake.
+
+    Raises PlatformError, one line, when the source hasn't the table or the role may not read it, and LakeError.
+    """
+    entry = wanted.entry
+    table = _find(database, entry)
+    lake_names = set(wanted.lake.schema().names)
+    names = _lake_names(wanted.schema_file)
+    columns, missing, notes = [], [], []
+    for column in table.columns:
+        if column.name in entry.leave_out:
+            notes.append(f"{column.name} is left out by the pipeline")
+            continue
+        kind = carried(column.type, column.modifier)
+        if isinstance(kind, LeftOut):
+            notes.append(f"{column.name} ({column.type_text}) can't be carried: {kind.reason}")
+            continue
+        made = _column(column, kind, names.get(column.name, column.name), hashed=column.name in entry.hash)
+        if made.lake_name in lake_names:
+            columns.append(made)
+        elif column.generated:
+            notes.append(f"{column.name} is generated: PostgreSQL doesn't send it")
+        else:
+            missing.append(made)
+    _check_key(entry, columns, table)
+    return ComparedTable(
+        schema=entry.schema_name,
+        name=entry.table_name,
+        lake=wanted.lake,
+        columns=tuple(columns),
+        key=() if entry.append_only else tuple(entry.key),
+        partitioned=table.kind == "partitioned table",
+        missing=tuple(missing),
+        specials=SPECIALS_COLUMN,
+        salt=salt.encode(),
+        notes=tuple(notes),
+    )
+
+
+def _find(database: Database, entry: CapturedTableSettings) -> Table:
+    for table in database.tables:
+        if (table.name.schema, table.name.name) == (entry.schema_name, entry.table_name):
+            break
+    else:
+        raise PlatformError("the source has no such table (any more)")
+    hidden = [column.name for column in table.columns if not column.readable and column.name not in entry.leave_out]
+    if hidden:
+        raise PlatformError(f"{database.server.role} may not read {', '.join(hidden)}: GRANT SELECT on it")
+    return table
+
+
+def _check_key(entry: CapturedTableSettings, columns: Sequence[ComparedColumn], table: Table) -> None:
+    found = {column.name for column in columns}
+    if lacking := [name for name in entry.key if name not in found]:
+        where = "the lake" if lacking[0] in {column.name for column in table.columns} else "the source"
+        raise PlatformError(f"{where} has no column {', '.join(lacking)}, which is of the key")
+    if not columns:
+        raise PlatformError("no column of it is in the lake")
+
+
+def _lake_names(schema_file: Path) -> dict[str, str]:
+    """Return the source's names of columns with the lake's. Raises PlatformError."""
+    try:
+        fields = json.loads(schema_file.read_text(encoding="utf-8"))["fields"]
+        return {field.get(SOURCE_NAME, field["name"]): field["name"] for field in fields}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise PlatformError(f"{schema_file}: no Avro schema of a record ({error})") from error
+
+
+def _column(column: Column, kind: Carried, lake_name: str, *, hashed: bool) -> ComparedColumn:
+    return ComparedColumn(
+        name=column.name,
+        lake_name=lake_name,
+        spelled=kind,
+        value_sql=_value_sql(kind, column.type_text),
+        hashed=hashed,
+        any_sign=kind.lake == "string",
+        tidy=_tidy(kind),
+    )
+
+
+def _value_sql(kind: Carried, type_text: str) -> str | None:
+    """Write PostgreSQL's value of a canonical text; None where a scan has to find it."""
+    zone = "TIMESTAMPTZ '1970-01-01 00:00Z'" if "with time zone" in type_text else "TIMESTAMP '1970-01-01'"
+    infinite = f"CASE WHEN {{t}} IN ('infinity', '-infinity') THEN {{t}}::{type_text} ELSE "
+    as_text = f"CAST({{t}} AS {type_text})"
+    ways = {
+        canonical.TEXT: as_text,
+        canonical.INTEGER: as_text,
+        canonical.BOOLEAN: as_text,
+        canonical.DECIMAL: as_text,
+        canonical.PADDED: as_text,
+        canonical.BYTES: "decode({t}, 'hex')",
+        canonical.DATE: f"{infinite}DATE '1970-01-01' + {{t}}::int END",
+        canonical.INSTANT: f"{infinite}{zone} + {_SECONDS} END",
+    }
+    return ways.get(kind.spelling)
+
+
+def _tidy(kind: Carried) -> Callable[[str], str]:
+    """Return what brings two spellings of a value together."""
+    meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
+    if meaning == _JSON:
+        return lambda text: spelled_by_python(text, "jsonb") or ""
+    if meaning == EXACT_NUMBER or kind.lake.startswith("decimal"):
+        return _number
+    return str
+
+
+def _number(text: str) -> str:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return text
+    if not number.is_finite():
+        return text
+    sign, digits, exponent = number.as_tuple()
+    significant = "".join(map(str, digits)).lstrip("0")
+    whole = significant.rstrip("0")
+    return f"{'-' if sign else ''}{whole}e{int(exponent) + len(significant) - len(whole)}" if whole else "0"

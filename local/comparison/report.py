@@ -1,0 +1,51 @@
+"""Says what a comparison has found: a line per table with the first rows that differ, and a file for programs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local.comparison.compare import Difference, TableComparison
+
+
+def lines(found: TableComparison) -> list[str]:
+    """Return a table's line, then the rows that differ (keys and columns, no values) and what wasn't compared."""
+    return [_line(found), *(f"  {_difference(one)}" for one in found.shown), *(f"  {note}" for note in found.notes)]
+
+
+def _line(found: TableComparison) -> str:
+    if found.problem:
+        return f"{found.table}  not compared: {found.problem}"
+    took = f"{found.seconds:.1f} s"
+    if found.equal:
+        return f"{found.table}  equal  {found.source_rows:,} rows  {took}"
+    counts = ("missing", "extra", "different")
+    what = [f"{getattr(found, name):,} {name}" for name in counts if getattr(found, name)]
+    if found.absent:
+        what.append(f"the lake has no column {', '.join(found.absent)}")
+    rows = f"{found.source_rows:,} rows, {found.lake_rows:,} in the lake"
+    return f"{found.table}  differs  {', '.join(what)}  {rows}  {took}"
+
+
+def _difference(one: Difference) -> str:
+    key = ", ".join(f"{name} = {'NULL' if value is None else value}" for name, value in one.key.items())
+    if one.kind != "different":
+        return f"{one.kind}: {key}"
+    return f"different: {key} in {', '.join(one.columns) or 'how often it is there'}"
+
+
+def write(path: Path, pipeline: str, found: Sequence[TableComparison], repaired: Sequence[str] = ()) -> None:
+    """Write all of it as JSON, at once or not at all."""
+    tables = [{**asdict(one), "equal": one.equal} for one in found]
+    document = {
+        "pipeline": pipeline,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "equal": all(one.equal for one in found),
+        "tables": tables,
+        "repaired": list(repaired),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.rename(path)

@@ -1,0 +1,192 @@
+"""The tables of a pipeline are compared as their entries say, and each says in its line what came of it."""
+
+import hashlib
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from contract.avro_names import SOURCE_NAME
+from contract.special_values import SPECIALS_COLUMN
+from local.comparison.compare import Difference, TableComparison
+from local.comparison.describe import Compared
+from local.comparison.report import lines, write
+from local.comparison.run import compare_tables
+from local.comparison.source import SourceLook
+from local.look.lake import Lake
+from local.services.postgres import ConnectionParameters
+from settings.pipeline import CapturedTableSettings
+from tests.conftest import execute
+from tests.local.comparison.sides import AT_ONCE, ArrowLake
+
+SALT = "s" * 16
+LAKE_TYPES = {
+    "int": pyarrow.int32(),
+    "numeric(6,2)": pyarrow.decimal128(6, 2),
+    "bytea": pyarrow.binary(),
+    "date": pyarrow.date32(),
+    "timestamptz": pyarrow.timestamp("us", "UTC"),
+    "timestamp": pyarrow.timestamp("us", "UTC"),
+    "boolean": pyarrow.bool_(),
+    "float8": pyarrow.float64(),
+}
+
+
+def entry(source: str, lake: Lake, folder: Path, *, fields: dict[str, str] | None = None, **more: Any) -> Compared:
+    """A table whose Avro schema has these fields: the lake's name and the source's."""
+    schema_file = folder / "table.avsc"
+    names = fields or {}
+    schema_file.write_text(json.dumps({"fields": [{"name": name, SOURCE_NAME: names[name]} for name in names]}))
+    settings = CapturedTableSettings.model_validate(
+        {"source": source, "how": "log", "key": ["id"], "truncate": "stop", **more}
+    )
+    return Compared(entry=settings, schema_file=schema_file, lake=lake)
+
+
+@pytest.fixture
+def people(database: ConnectionParameters) -> ConnectionParameters:
+    """A table with much that isn't plain: names, a domain, an enum, NaN, and columns that don't travel."""
+    execute(
+        database,
+        "CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN money_like AS numeric(10, 2);"
+        ' CREATE TABLE people (id int PRIMARY KEY, "Full Name" text, pay money_like, mood mood, mail text, photo bytea,'
+        " bits varbit, twice int GENERATED ALWAYS AS (id * 2) STORED, any_size numeric);"
+        ' INSERT INTO people (id, "Full Name", pay, mood, mail, photo, bits, any_size)'
+        " VALUES (1, 'Ann', 12.5, 'good', 'a@b', '\\x00', '01', 1.50), (2, NULL, 'NaN', 'bad', NULL, NULL, NULL, 2)",
+    )
+    return database
+
+
+def lake_of_people(**changed: Any) -> ArrowLake:
+    columns = {
+        "id": pyarrow.array([1, 2], pyarrow.int32()),
+        "full_name": ["Ann", None],
+        "pay": pyarrow.array([Decimal("12.50"), None], pyarrow.decimal128(10, 2)),
+        "mood": ["good", "bad"],
+        "mail": [hashlib.sha256((SALT + "a@b").encode()).hexdigest(), None],
+        # Another spelling of what the source has.
+        "any_size": ["1.5", "2"],
+        SPECIALS_COLUMN: [None, '{"pay": "NaN"}'],
+    }
+    return ArrowLake(now=[pyarrow.table(columns | changed)])
+
+
+PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["photo"], "hash": ["mail"]}
+
+
+@pytest.mark.integration
+def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
+    table = entry("public.people", lake_of_people(), tmp_path, **PEOPLE)
+    [found] = compare_tables(people, [table], AT_ONCE, salt=SALT)
+    assert found.equal, found
+    assert found.columns == 6
+    assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
+    other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
+    [found] = compare_tables(people, [entry("public.people", other, tmp_path, **PEOPLE)], AT_ONCE, salt=SALT)
+    assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"source": "public.gone"}, "the source has no such table"),
+        ({"hash": ["mail"]}, "can't be compared without the salt"),
+        ({"key": ["any"]}, "the source has no column any, which is of the key"),
+    ],
+)
+def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
+    more: dict[str, Any], problem: str, people: ConnectionParameters, tmp_path: Path
+) -> None:
+    broken = entry(lake=lake_of_people(), folder=tmp_path, **{"source": "public.people", **more})
+    sound = entry("public.people", lake_of_people(), tmp_path, **{**PEOPLE, "hash": [], "leave_out": ["photo", "mail"]})
+    first, second = compare_tables(people, [broken, sound], AT_ONCE)
+    assert problem in str(first.problem)
+    assert not first.equal
+    assert second.equal
+
+
+@pytest.mark.integration
+def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
+    execute(people, "CREATE ROLE half LOGIN PASSWORD 'h'; GRANT SELECT (id, pay) ON people TO half")
+    table = entry("public.people", lake_of_people(), tmp_path, leave_out=["photo", "bits", "twice", "any_size"])
+    [found] = compare_tables({**people, "user": "half", "password": "h"}, [table], AT_ONCE)
+    execute(people, "DROP OWNED BY half; DROP ROLE half")
+    assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
+
+
+@pytest.mark.integration
+def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
+    table = entry("public.people", Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path)
+    [found] = compare_tables(people, [table], AT_ONCE)
+    assert "has no commit yet" in str(found.problem)
+    execute(people, "TRUNCATE people")
+    [found] = compare_tables(people, [table], AT_ONCE)
+    assert found.equal
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        ("int", "1, 2"),
+        ("text", "'a', ''"),
+        ("char(4)", "'ab', 'c'"),
+        ("numeric(6,2)", "1.5, -2"),
+        ("bytea", "'\\x00ff', '\\x'"),
+        ("date", "'0044-03-15 BC', 'infinity'"),
+        ("timestamptz", "'1969-12-31 23:59:59.999999Z', '-infinity'"),
+        ("timestamp", "'2026-02-28 12:00:00.123456', '0001-01-01 BC'"),
+        ("uuid", "'00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'"),
+        ("inet", "'10.0.0.1', '10.0.0.0/8'"),
+        ("boolean", "true, false"),
+        ("mood", "'good', 'bad'"),
+        ("float8", "'NaN', 0.1"),
+        ("interval", "'1 day', '-3 hours'"),
+    ],
+)
+def test_a_key_of_any_type_is_found_again(
+    type_: str, values: str, people: ConnectionParameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against an empty lake all rows are missing, and each is looked up by its key's canonical text."""
+    execute(people, f"CREATE TABLE k (id {type_} PRIMARY KEY); INSERT INTO k SELECT unnest(ARRAY[{values}]::{type_}[])")
+    scans = []
+    original = SourceLook._scan
+
+    def scan(self: SourceLook, *given: Any) -> Any:
+        scans.append(given)
+        return original(self, *given)
+
+    monkeypatch.setattr(SourceLook, "_scan", scan)
+    lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
+    [found] = compare_tables(people, [entry("public.k", lake, tmp_path)], AT_ONCE)
+    assert found.missing == 2, found
+    assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
+
+
+def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
+    equal = TableComparison(table="public.a", source_rows=1_000_000, lake_rows=1_000_000, seconds=22.31)
+    shown = (
+        Difference(key={"id": "7", "line": None}, kind="different", columns=("price", "name")),
+        Difference(key={"id": "8", "line": "x"}, kind="missing"),
+    )
+    other = TableComparison(
+        table="public.b", source_rows=5, lake_rows=4, missing=1, different=1, shown=shown, notes=("a is left out",)
+    )
+    broken = TableComparison(table="public.c", problem="the source has no such table")
+    assert lines(equal) == ["public.a  equal  1,000,000 rows  22.3 s"]
+    assert lines(other) == [
+        "public.b  differs  1 missing, 1 different  5 rows, 4 in the lake  0.0 s",
+        "  different: id = 7, line = NULL in price, name",
+        "  missing: id = 8, line = x",
+        "  a is left out",
+    ]
+    assert lines(broken) == ["public.c  not compared: the source has no such table"]
+    write(tmp_path / "state" / "reconcile.json", "shop", [equal, other])
+    document = json.loads((tmp_path / "state" / "reconcile.json").read_text())
+    assert (document["pipeline"], document["equal"]) == ("shop", False)
+    assert [table["equal"] for table in document["tables"]] == [True, False]
+    assert document["tables"][1]["shown"][0]["columns"] == ["price", "name"]
