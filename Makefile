@@ -20,6 +20,14 @@ test: setup ## All tests: lint, types, unit, integration, end to end; says what 
 	@$(BIN)/python -m tests
 
 ##@ Explore
+# The database is given without a password, which comes from PGPASSWORD or PGPASSFILE, or is asked for. make hands its
+# variables on in the environment: a name may have what a shell would take apart.
+pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalogue (NAME=mine DSN=… TABLES=… SCHEMA=… UPDATE=1)
+	@$(BIN)/python -m capture pipeline $(if $(UPDATE),--update)
+
+prepare: $(VENV)/.ready ## Give that database the publication, role and rights that capturing takes (NAME=mine DSN=… DRY=1)
+	@$(BIN)/python -m capture prepare $(if $(DRY),--dry-run)
+
 up: setup ## Start the platform and leave it running
 	@$(BIN)/python -m local up
 
@@ -145,4 +153,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

@@ -8,16 +8,17 @@ import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract import rds_ca
-from db.errors import LoadError, LoginError, UnreachableError
+from db.errors import LoadError, LoginError, NoPasswordError, UnreachableError
 
 CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
 WRONG_PASSWORD = "password authentication failed"  # noqa: S105  what the server says
+NO_PASSWORD = "no password supplied"  # noqa: S105  what libpq says
 # What libpq says → what the user can do about it.
 _HINTS = {
     WRONG_PASSWORD: "check the user and the password",
-    "no password supplied": "give the password when asked, or in PGPASSWORD",
+    NO_PASSWORD: "give the password when asked, or in PGPASSWORD",
     "Connection refused": "is PostgreSQL running there?",
     "timeout expired": "check host, port and firewall",
     "could not translate host name": "check the host's name",
@@ -33,21 +34,23 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
     """Open a connection; `parameters` as for psycopg2.connect (host, port, dbname, user, password).
 
     A password goes over the network with TLS only. Raises LoadError with one line: UnreachableError when that may pass,
-    LoginError when the password isn't taken.
+    LoginError when the password isn't taken, NoPasswordError when there is none.
     """
-    settings = {**_tls(str(parameters.get("host", "")), str(parameters.get("hostaddr", ""))), **parameters}
+    ours = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "application_name": "db.load",
+        "options": os.environ.get("PGOPTIONS", ""),
+    }
+    settings = {**ours, **_tls(str(parameters.get("host", "")), str(parameters.get("hostaddr", ""))), **parameters}
+    settings |= {"options": f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s", "client_encoding": "UTF8"}
     try:
-        opened: Connection = psycopg2.connect(
-            **settings,
-            connect_timeout=CONNECT_TIMEOUT_S,
-            application_name="db.load",
-            options=f"{os.environ.get('PGOPTIONS', '')} -c lock_timeout={LOCK_TIMEOUT_S}s",
-            client_encoding="UTF8",
-        )
+        opened: Connection = psycopg2.connect(**settings)
     except psycopg2.OperationalError as error:
         text = _explain(error, parameters)
         if WRONG_PASSWORD in str(error):
             raise LoginError(text) from error
+        if NO_PASSWORD in str(error):
+            raise NoPasswordError(text) from error
         # A server that answers has refused us, or isn't the one that we want; it would be so again.
         refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
         refused = refused or any(symptom in text for symptom in _WRONG_SERVER)
@@ -68,10 +71,11 @@ def _tls(host: str, address: str) -> dict[str, str]:
     chosen = os.environ.get("PGSSLMODE", "")
     if chosen in ("verify-ca", "verify-full"):
         return {"sslmode": chosen}
-    return {"sslmode": "prefer" if _is_here(host) and _is_here(address) else "require"}
+    return {"sslmode": "prefer" if is_here(host) and is_here(address) else "require"}
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
+    """Tell whether a host, an address or a socket's folder is this machine."""
     return host in ("", "localhost", "::1") or host.startswith(("127.", "/"))
 
 
@@ -79,6 +83,7 @@ def _explain(error: psycopg2.Error, parameters: Mapping[str, Any]) -> str:
     text = " ".join(str(error).split())
     for prefix in ("failed: FATAL: ", "failed: ", "error: "):
         text = text.rsplit(prefix, 1)[-1]
-    target = f"{parameters.get('host')}:{parameters.get('port')}/{parameters.get('dbname')}"
+    host, port, dbname = (str(parameters.get(key) or "") for key in ("host", "port", "dbname"))
+    target = f"{host or 'the default host'}{port and f':{port}'}{dbname and f'/{dbname}'}"
     hint = next((hint for symptom, hint in _HINTS.items() if symptom in text), "")
     return f"cannot connect to {target}: {text.strip()}" + (f" ({hint})" if hint else "")

@@ -19,6 +19,10 @@ class LoginError(LoadError):
     """The server doesn't take this user's password: it is wrong, or it is being changed."""
 
 
+class NoPasswordError(LoadError):
+    """The server wants a password, and there is none."""
+
+
 class NewerError(LoadError):
     """The database's outbox is of a newer version than this code."""
 

@@ -56,15 +56,17 @@ class Leaf:
 class PresentTable:
     """A wanted table as the database has it. `kind` is pg_class.relkind; `sql` its name as SQL takes it.
 
-    `schema_sql` and `quoted` (its columns): likewise. `readable`: the columns that the connector's role may read;
-    `whole`: it may read all, later ones included. `ours`: whoever prepares is a member of the owner, who is `owner`.
-    `leaves`: itself, or the partitions that hold its rows.
+    `schema_sql` and `quoted` (its columns): likewise. `has_children`: others inherit from it, not as partitions.
+    `generated`: columns that others make; `readable`: those that the connector's role may read; `whole`: it may read
+    all, later ones included. `ours`: whoever prepares is a member of the owner, who is `owner`. `leaves`: itself, or
+    the partitions that hold its rows.
     """
 
     oid: int
     sql: str
     kind: str
     unlogged: bool
+    has_children: bool
     row_security: bool
     has_policy: bool
     owner: str
@@ -74,6 +76,7 @@ class PresentTable:
     schema_grantable: bool
     schema_owner: str
     quoted: Mapping[str, str]
+    generated: frozenset[str]
     readable: frozenset[str]
     whole: bool
     leaves: tuple[Leaf, ...] = ()
@@ -159,7 +162,8 @@ def _tables(cursor: Cursor, wanted: SourceObjects) -> dict[tuple[str, str], Pres
     leaves = _leaves(cursor, [row["oid"] for row in found])
     return {
         (row.pop("schema"), row.pop("name")): PresentTable(
-            **{**row, "readable": frozenset(row["readable"])}, leaves=tuple(leaves.get(row["oid"], ()))
+            **{**row, "readable": frozenset(row["readable"]), "generated": frozenset(row["generated"])},
+            leaves=tuple(leaves.get(row["oid"], ())),
         )
         for row in found
     }

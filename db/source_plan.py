@@ -33,6 +33,11 @@ class Plan:
         return tuple(dict.fromkeys(step.missing for step in self.steps if step.missing))
 
     @property
+    def makes_role(self) -> bool:
+        """Whether the connector's role is made, which then needs a password."""
+        return any(statement.startswith("CREATE ROLE") for step in self.steps for statement in step.statements)
+
+    @property
     def script(self) -> str:
         """All of it as a script for psql, in one transaction."""
         lines = [
@@ -80,6 +85,8 @@ def _table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[
         yield f"{name} is {_KINDS[found.kind]}, whose changes PostgreSQL doesn't publish: take it out of the pipeline"
     elif found.unlogged:
         yield f"{name} is unlogged, its changes aren't in the log: ALTER TABLE {found.sql} SET LOGGED, or take it out"
+    elif found.has_children:
+        yield f"{name}: other tables inherit from it, and its snapshot would have their rows: take it out, capture them"
     else:
         for column in (*table.key, *sorted(table.leave_out)):
             if column not in found.quoted:

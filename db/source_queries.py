@@ -86,6 +86,7 @@ SELECT
     quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS sql,
     c.relkind AS kind,
     c.relpersistence <> 'p' AS unlogged,
+    c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid) AS has_children,
     c.relrowsecurity AS row_security,
     EXISTS (
         SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('r', '*')
@@ -103,6 +104,7 @@ SELECT
         SELECT json_object_agg(a.attname, quote_ident(a.attname)) FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     ) AS quoted,
+    ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated <> '') AS generated,
     CASE WHEN r.oid IS NULL THEN '{}' ELSE ARRAY(
         SELECT a.attname::text FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped

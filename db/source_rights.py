@@ -67,20 +67,17 @@ def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
             statements=(f"GRANT USAGE ON SCHEMA {', '.join(schemas)} TO {role}",),
             missing=f"grant USAGE on the schema {'; '.join(foreign)}" if foreign else None,
         )
-    statements: list[str] = []
-    for table, there in found:
-        statements += _grants(table, there, role)
-    whole = [there.sql for table, there in found if not table.leave_out and not there.whole]
-    if whole:
-        statements.insert(0, f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}")
-    touched = [
-        there for table, there in found if (not table.leave_out and not there.whole) or _grants(table, there, role)
-    ]
+    parted = {there.sql: grants for table, there in found if (grants := _grants(table, there, role))}
+    whole = [there.sql for table, there in found if not _secret(table, there) and not there.whole]
+    statements = [f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}"] if whole else []
+    statements += [statement for grants in parted.values() for statement in grants]
     if statements:
         yield Step(
             purpose="It reads these tables, and no other",
             statements=tuple(statements),
-            missing=owners_agree(touched, state, "grant SELECT on"),
+            missing=owners_agree(
+                [there for _, there in found if there.sql in {*whole, *parted}], state, "grant SELECT on"
+            ),
         )
     yield from _policies([there for _, there in found if there.row_security and not there.has_policy], wanted, state)
 
@@ -97,13 +94,19 @@ def _policies(secured: list[PresentTable], wanted: SourceObjects, state: SourceS
         )
 
 
+def _secret(table: WantedTable, there: PresentTable) -> frozenset[str]:
+    """The columns that mustn't be read; who reads what a generated one is made of knows it anyway."""
+    return table.leave_out - there.generated
+
+
 def _grants(table: WantedTable, there: PresentTable, role: str) -> list[str]:
     """What a table with columns left out takes: each other column by name, and no right on the whole."""
-    if not table.leave_out:
+    secret = _secret(table, there)
+    if not secret:
         return []
     taken = f"REVOKE SELECT ON {there.sql} FROM {role}"  # noqa: S608 - quoted by the server
-    statements = [taken] if there.readable & table.leave_out else []
-    wanted = [column for column in there.quoted if column not in table.leave_out]
+    statements = [taken] if there.readable & secret else []
+    wanted = [column for column in there.quoted if column not in secret]
     if statements or not there.readable.issuperset(wanted):
         columns = ", ".join(there.quoted[column] for column in wanted)
         statements.append(f"GRANT SELECT ({columns}) ON {there.sql} TO {role}")

@@ -1,5 +1,6 @@
 """A step of a plan."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,11 @@ class Step:
     purpose: str
     statements: tuple[str, ...]
     missing: str | None = None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The statements as they can be printed: without the verifier of a password."""
+        return tuple(re.sub(r" PASSWORD '[^']*'", " PASSWORD '…'", statement) for statement in self.statements)
 
 
 def lines(names: Iterable[str]) -> str:

@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# What Debezium's topic naming leaves as it is; anything else becomes an underscore.
-_NOT_OF_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
+
 # What no name has, and what means something else in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
-_LONGEST_TOPIC = 249
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +50,7 @@ class CapturedTable:
 
     def topic(self, prefix: str) -> str:
         """Name the topic that the table's events go to."""
-        return _NOT_OF_A_TOPIC.sub("_", f"{prefix}.{self.name}")
+        return table_topic(prefix, self.schema, self.table)
 
 
 def exactly(*parts: str) -> str:
@@ -80,16 +79,16 @@ def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:
     owners: dict[str, CapturedTable] = {}
     for table in tables:
         topic = table.topic(prefix)
-        other = owners.get(topic)
+        other = owners.get(topic_identity(topic))
         if other is not None and other.name == table.name:
             raise ValueError(f"tables: {table.name} is named twice")
         if other is not None:
             raise ValueError(f"tables: {other.name} and {table.name} would share the topic {topic}")
-        if len(topic) > _LONGEST_TOPIC:
+        if len(topic) > LONGEST_TOPIC:
             raise ValueError(
-                f"tables: the topic {topic} is longer than the {_LONGEST_TOPIC} characters that Kafka takes"
+                f"tables: the topic {topic} is longer than the {LONGEST_TOPIC} characters that Kafka takes"
             )
-        owners[topic] = table
+        owners[topic_identity(topic)] = table
 
 
 def _check_name(name: str, of: str) -> None:

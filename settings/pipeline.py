@@ -6,12 +6,12 @@ are those of PostgreSQL's catalogue, without quotes. Sizes, and where the databa
 value can't show to be wrong.
 """
 
-import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from contract.events import ORDERING
+from contract.table_names import lake_name
 from plugins.captured import CapturedTable
 from settings.environment import Identifier, Names, Section, TopicPrefix
 
@@ -24,17 +24,6 @@ LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
 MOST_RETENTION_HOURS = 10 * 365 * 24
-# The words of a name: CamelCase's, and what isn't a letter or a digit ends one.
-_WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-def lake_name(name: str) -> str:
-    """Return PostgreSQL's name of a table as Glue, Athena and Hudi can have it: `OrderItems (old)` → `order_items_old`.
-
-    Two names may become one: whoever makes a file says so, and whoever reads one refuses it.
-    """
-    words = re.sub(r"[^a-z0-9]+", "_", _WORD_END.sub("_", name).lower()).strip("_")
-    return words if words[:1].isalpha() else f"_{words}"
 
 
 class SourceDatabase(Section):

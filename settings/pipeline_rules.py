@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from contract import events
 from contract.events import ORDERING
 from plugins import captured
 from settings.pipeline import CapturedTableSettings, Pipeline
@@ -94,7 +95,7 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     if table.ordering not in fields:
         yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {ORDERING}, the order of changes"
     for column in table.leave_out:
-        if column in fields:
+        if column in fields and column not in events.ADDED_TYPES:
             yield (
                 f"{where}.leave_out",
                 f"{column!r} is a field of {shown}, and no event will have it: take it out there",

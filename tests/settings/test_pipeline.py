@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from contract.table_names import lake_name
 from settings.files import SettingsFileError
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
-from settings.pipeline import Pipeline, lake_name
+from settings.pipeline import Pipeline
 
 SHOP = """
 [source]
@@ -146,7 +147,7 @@ def test_two_tables_of_one_topic_are_refused(folder: Path) -> None:
         ("OrderItems (old)", "order_items_old"),
         ("HTTPRequests", "http_requests"),
         ("2024 sales", "_2024_sales"),
-        ("Größe", "gr_e"),
+        ("Größe", "gro_u00df_e"),
     ],
 )
 def test_a_table_gets_a_name_that_the_lake_can_have(name: str, expected: str) -> None:

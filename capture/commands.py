@@ -1,0 +1,156 @@
+"""What `make pipeline` and `make prepare` do, a step each; the command line is in capture/__main__.py."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import typer
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+
+from capture import dsn, pipeline_file, report
+from capture.inspection import Database, inspect
+from capture.objects import source_objects
+from capture.proposal import propose_all
+from capture.selection import Patterns
+from db import source_preparing
+from db.command_line import ask_password
+from db.errors import LoadError
+from db.source_objects import SourceObjects
+from db.source_plan import Plan
+from settings.load_pipeline import PIPELINES, load_pipeline
+from settings.pipeline import Pipeline
+
+PASSWORD = "CDC_CONNECTOR_PASSWORD"  # noqa: S105  the variable's name
+
+
+def make_pipeline(
+    name: str, dsn_text: str, *, tables: str, schemas: Sequence[str], update: bool, folder: Path = PIPELINES
+) -> None:
+    """Write or compare a pipeline's files; say what would be lost, and what the database needs. Raises LoadError &c."""
+    pipeline_file.check_name(name)
+    patterns = Patterns.of_text(tables)
+    known = pipeline_file.read(name, folder)
+    with _connected(dsn_text) as connection:
+        database = inspect(connection, schemas)
+        _check_schemas(database, schemas)
+        _say(report.database_lines(database))
+        if known is None:
+            _write(name, database, patterns, folder)
+        else:
+            _compare(known, database, patterns, update=update, folder=folder)
+        _what_is_to_do(connection, load_pipeline(name, folder))
+
+
+def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
+    found = {table.name.schema for table in database.tables}
+    for schema in schemas:
+        if schema not in found:
+            raise LoadError(f"SCHEMA={schema}: {database.server.database} has no table in a schema of that name")
+
+
+def _write(name: str, database: Database, patterns: Patterns, folder: Path) -> None:
+    proposal = propose_all(database, patterns, name)
+    if not proposal.entries:
+        _say(report.refused_lines(proposal.refused))
+        raise LoadError(f"{database.server.database} has no table that can be captured: nothing was written")
+    _say(report.proposal_lines(proposal, database))
+    pipeline_file.write_new(name, database.server.database, proposal.entries, proposal.refused, folder)
+    typer.echo(f"written: pipelines/{name}.toml and {len(proposal.entries)} Avro schemas in pipelines/{name}/")
+
+
+def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update: bool, folder: Path) -> None:
+    if database.server.database != known.source.database:
+        raise LoadError(
+            f"pipelines/{known.name}.toml is of the database {known.source.database}, DSN of"
+            f" {database.server.database}: choose another NAME, or change database in the file"
+        )
+    lake_tables = {name: table.lake_table for name, table in pipeline_file.tables_of(known).items()}
+    proposal = propose_all(database, patterns, known.source.topic_prefix, known=lake_tables)
+    changes = pipeline_file.compare(known, database, proposal.entries, folder)
+    typer.echo(f"pipelines/{known.name}.toml is there, with {len(known.tables)} tables:")
+    _say(report.changes_lines(known.name, changes, update=update))
+    if update:
+        _say(report.proposal_lines(proposal, database) if proposal.entries else ())
+        pipeline_file.add(known.name, changes, folder)
+    _say(report.refused_lines(proposal.refused))
+
+
+def _what_is_to_do(connection: Connection, pipeline: Pipeline) -> None:
+    """Show what the database still needs. It is read as whoever made the DSN sees it, who need not be able to do it."""
+    with connection, connection.cursor() as cursor:
+        plan = source_preparing.plan(cursor, source_objects(pipeline))
+    command = f"make prepare NAME={pipeline.name} DSN=…"
+    if not plan.steps and not plan.problems:
+        typer.echo("The database has all that the pipeline needs.")
+    else:
+        typer.echo(f"The database needs this, which `{command}` does:")
+        _say(report.plan_lines(plan))
+        typer.echo(f"\n{plan.script}" if plan.script else "", nl=False)
+
+
+def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) -> None:
+    """Give the database what the pipeline's file asks for, or print the SQL. Raises LoadError, SettingsFileError."""
+    pipeline = load_pipeline(pipeline_file.check_name(name), folder)
+    wanted = source_objects(pipeline)
+    given = dsn.parameters(dsn_text)
+    connection, parameters = dsn.connected(given)
+    with contextlib.closing(connection), connection, connection.cursor() as cursor:
+        _check_database(cursor.connection.info.dbname, pipeline)
+        plan = source_preparing.plan(cursor, wanted)
+    if dry:
+        _print_only(plan)
+        return
+    password = None if plan.problems or plan.missing_rights else _password(plan, wanted)
+    done, left = source_preparing.prepare(parameters, wanted, password=password)
+    _say(_done_lines(done))
+    _say(report.plan_lines(left))
+
+
+def _check_database(found: str, pipeline: Pipeline) -> None:
+    if found != pipeline.source.database:
+        raise LoadError(
+            f"pipelines/{pipeline.name}.toml is of the database {pipeline.source.database}, DSN of {found}: nothing was"
+            " changed"
+        )
+
+
+def _print_only(plan: Plan) -> None:
+    """The script alone on standard output, so that it can go to a file; all else beside it."""
+    for line in report.plan_lines(plan):
+        typer.echo(line.strip(), err=True)
+    if plan.problems:
+        raise LoadError("the database isn't fit for it yet: see above")
+    typer.echo(plan.script if plan.steps else "-- Nothing is to be done.\n", nl=False)
+
+
+def _password(plan: Plan, wanted: SourceObjects) -> str | None:
+    """The connector's password: what the environment says, else asked for where the role is new, else left as it is."""
+    if not plan.makes_role and not os.environ.get(PASSWORD):
+        return None
+    return ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
+
+
+def _done_lines(plan: Plan) -> Iterator[str]:
+    if not plan.steps:
+        yield "The database has all that the pipeline needs: nothing was changed."
+    for step in plan.steps:
+        yield f"{step.purpose}:"
+        yield from (f"  {line}" for statement in step.shown for line in statement.splitlines())
+
+
+@contextlib.contextmanager
+def _connected(dsn_text: str) -> Iterator[Connection]:
+    connection, _ = dsn.connected(dsn.parameters(dsn_text))
+    with contextlib.closing(connection):
+        yield connection
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(_printable(line))
+
+
+def _printable(line: str) -> str:
+    """A table's name may hold what moves a terminal's cursor."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)

@@ -1,0 +1,27 @@
+"""What a pipeline's file asks of its database, in the words of those who prepare it (db/source_objects.py)."""
+
+from contract.capture_objects import own_schema
+from db.errors import LoadError
+from db.source_objects import SourceObjects, WantedTable
+from settings.pipeline import Pipeline
+
+
+def source_objects(pipeline: Pipeline) -> SourceObjects:
+    """Return them. Raises LoadError for the outbox's pipeline, whose database the loader prepares."""
+    if pipeline.outbox is not None:
+        raise LoadError(
+            f"pipelines/{pipeline.name}.toml captures an outbox: `python -m db.load` and `python -m db.migrate` prepare"
+            " its database"
+        )
+    return SourceObjects(
+        publication=pipeline.source.publication,
+        slot=pipeline.source.slot,
+        schema=own_schema(pipeline.name),
+        role=pipeline.source.role,
+        tables=tuple(
+            WantedTable(
+                schema=table.schema_name, name=table.table_name, key=table.key, leave_out=frozenset(table.leave_out)
+            )
+            for table in pipeline.tables
+        ),
+    )

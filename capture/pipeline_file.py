@@ -1,0 +1,191 @@
+"""A pipeline's file and its Avro schemas, as they are in the folder: read, compared with the database, added to.
+
+What is there is never rewritten: entries are added at the end of the file, fields to schemas that lack them. Each file
+is replaced in one step, the schemas before the file that names them.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from capture.entry import Entry
+from capture.inspection import Database, Table, TableName
+from capture.pipeline_text import entry_text, pipeline_text
+from capture.schemas import avro_schema
+from db.errors import LoadError
+from settings import files
+from settings.load_pipeline import PIPELINES
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+_NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
+
+
+def check_name(name: str) -> str:
+    """Return the name of a pipeline. Raises LoadError."""
+    if not name:
+        raise LoadError("NAME is missing: what shall the pipeline be called? NAME=shop, say")
+    if not _NAME.match(name):
+        raise LoadError(f"NAME={name}: a small letter first, then up to 19 small letters and digits")
+    return name
+
+
+def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
+    """Read the file as far as it is about the database; its schemas may be missing. None without one.
+
+    Raises SettingsFileError.
+    """
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        return None
+    return files.check(Pipeline, files.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What a database has that a pipeline's files haven't, and the other way round.
+
+    `entries`: tables to add; `gone`: tables of the file that the database hasn't. `schemas`: whole schemas to write, by
+    their file's name below the folder of pipelines. `said`: what only the user can decide, a line each.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    schemas: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[TableName, ...]:
+        """The tables to add."""
+        return tuple(entry.table.name for entry in self.entries)
+
+
+def tables_of(pipeline: Pipeline) -> dict[TableName, CapturedTableSettings]:
+    """Return the file's tables by their names."""
+    return {TableName(table.schema_name, table.table_name): table for table in pipeline.tables}
+
+
+def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], folder: Path = PIPELINES) -> Changes:
+    """Compare a file with the database; `entries` are proposals for tables that the file hasn't."""
+    known = tables_of(pipeline)
+    there = {table.name: table for table in database.tables}
+    schemas: dict[str, dict[str, Any]] = {}
+    said: list[str] = []
+    for name, settings in known.items():
+        if name not in there:
+            said.append(f"{name} is in the file, but not in the database, or in a schema that SCHEMA leaves out")
+            continue
+        wanted = schema_of(pipeline.name, settings, there[name])
+        changed, lines = _compare_schema(wanted, folder / pipeline.schema_file(settings))
+        said += [f"{name}: {line}" for line in lines]
+        if changed:
+            schemas[pipeline.schema_file(settings)] = changed
+    return Changes(
+        entries=entries,
+        schemas=schemas,
+        said=tuple(said),
+    )
+
+
+def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> dict[str, Any]:
+    """Return the schema that a table of a file has now."""
+    return avro_schema(
+        table,
+        pipeline=pipeline,
+        lake_table=settings.lake_table,
+        key=settings.key,
+        leave_out=settings.leave_out,
+        hashed=settings.hash,
+    )
+
+
+def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the schema with what it lacks, None when it lacks nothing, and what differs beside that."""
+    if not path.is_file():
+        return wanted, []
+    try:
+        present = json.loads(path.read_text(encoding="utf-8"))
+        fields = {field.get("source.name", field["name"]): field for field in present["fields"]}
+    except (ValueError, AttributeError, LookupError, TypeError):
+        return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"]
+    new = {field.get("source.name", field["name"]): field for field in wanted["fields"]}
+    said = [
+        f"{path.name} says {_type(fields[column])} of {column}, the database {_type(new[column])}"
+        for column in fields
+        if column in new and fields[column]["type"] != new[column]["type"]
+    ]
+    said += [
+        f"{path.name} has {column}, the database hasn't (or it is left out): its values stay, new ones are null"
+        for column in fields
+        if column not in new
+    ]
+    lacking = [field for column, field in new.items() if column not in fields]
+    if not lacking:
+        return None, said
+    # What capturing adds stays at the end.
+    own = [field for field in present["fields"] if field["name"].startswith("__")]
+    others = [field for field in present["fields"] if not field["name"].startswith("__")]
+    own += [field for field in lacking if field["name"].startswith("__")]
+    added = [field for field in lacking if not field["name"].startswith("__")]
+    return present | {"fields": [*others, *added, *own]}, said
+
+
+def _type(avro_field: Mapping[str, Any]) -> str:
+    return json.dumps(avro_field["type"])
+
+
+def write_new(
+    name: str,
+    database: str,
+    entries: tuple[Entry, ...],
+    refused: tuple[tuple[Table, str], ...],
+    folder: Path = PIPELINES,
+) -> None:
+    """Write a new pipeline: its schemas, then its file. Raises LoadError."""
+    for entry in entries:
+        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
+
+
+def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
+    """Add what the files lack. Raises LoadError."""
+    for file, schema in changes.schemas.items():
+        _write(folder / file, _json(schema))
+    for entry in changes.entries:
+        _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
+    if changes.entries:
+        path = folder / f"{name}.toml"
+        text = path.read_text(encoding="utf-8")
+        text += "" if text.endswith("\n") else "\n"
+        _write(path, text + "".join(f"\n{entry_text(entry)}" for entry in changes.entries))
+
+
+def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
+    return avro_schema(
+        entry.table,
+        pipeline=pipeline,
+        lake_table=entry.lake_table,
+        key=entry.key,
+        leave_out=entry.leave_out,
+        hashed=(),
+    )
+
+
+def _json(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step: whoever reads it sees the old one or the new one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        raise LoadError(f"cannot write {path.parent.name}/{path.name}: {error.strerror}") from error

@@ -1,0 +1,92 @@
+"""Writes a pipeline's file as text, so that what a user has written in it stays as it is."""
+
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from capture.entry import Entry
+from capture.inspection import Table
+from contract.table_names import lake_name
+
+WIDTH = 120
+DEFAULT_BUCKETS = 2
+MOST_BUCKETS = 256
+# So many rows in a bucket's file are still rewritten in seconds.
+ROWS_PER_BUCKET = 500_000
+
+_HEADER = """\
+# What is captured of the database {database}. Made by `make pipeline NAME={name}`, and yours to edit: every key is
+# explained in docs/your-database.md. After an edit: `make prepare NAME={name} DSN=…`.
+
+[source]
+database = {quoted}
+truncate = "stop"   # what a TRUNCATE does in the lake: apply, ignore (with an alarm) or stop
+"""
+
+
+def pipeline_text(name: str, database: str, entries: Iterable[Entry], refused: Sequence[tuple[Table, str]]) -> str:
+    """Return a whole new file."""
+    text = _HEADER.format(name=name, database=_one_line(database), quoted=_string(database))
+    text += "".join(f"\n{entry_text(entry)}" for entry in entries)
+    if refused:
+        text += "\n# Not captured:\n" + "".join(
+            _comment(f"{_one_line(str(table.name))}: {reason}") for table, reason in refused
+        )
+    return text
+
+
+def entry_text(entry: Entry) -> str:
+    """Return the entry of one table, with what would be lost as comments."""
+    lines = [_comment(loss) for loss in entry.losses]
+    lines += ["[[tables]]\n", *_names(entry), 'how = "log"\n', f"key = {_list(entry.key)}\n"]
+    if entry.append_only:
+        lines.append("append_only = true\n")
+    if entry.lake_table != lake_name(entry.table.name.name):
+        lines.append(f"lake_table = {_string(entry.lake_table)}\n")
+    lines += _buckets(entry.table.rows)
+    if entry.leave_out:
+        columns = [f"    {_string(name)},  # {_one_line(reason)}\n" for name, reason in entry.leave_out.items()]
+        lines.append("leave_out = [\n" + "".join(columns) + "]\n")
+    if entry.may_hash:
+        lines.append(_comment(f"hash = {_list(entry.may_hash)}  # if it is personal data: travels as SHA-256"))
+    if entry.may_leave_out:
+        reason = "if nobody should have it: never leaves the database"
+        if entry.leave_out:
+            lines.append(_comment(f"{_list(entry.may_leave_out)} in leave_out {reason}"))
+        else:
+            lines.append(_comment(f"leave_out = {_list(entry.may_leave_out)}  # {reason}"))
+    return "".join(lines)
+
+
+def _names(entry: Entry) -> list[str]:
+    name = entry.table.name
+    if "." in name.schema or "." in name.name:
+        return [f"schema = {_string(name.schema)}\n", f"table = {_string(name.name)}\n"]
+    return [f"source = {_string(str(name))}\n"]
+
+
+def _buckets(rows: int | None) -> list[str]:
+    buckets = min(MOST_BUCKETS, math.ceil((rows or 0) / ROWS_PER_BUCKET))
+    if buckets <= DEFAULT_BUCKETS:
+        return []
+    return [f"buckets = {buckets}   # for about {rows:,} rows; it can't be changed once there is data\n"]
+
+
+def _list(names: Iterable[str]) -> str:
+    return "[" + ", ".join(map(_string, names)) + "]"
+
+
+def _string(text: str) -> str:
+    """Write a TOML basic string, which JSON's is but for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    lines = textwrap.wrap(_one_line(text), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _one_line(text: str) -> str:
+    """A comment ends at its line's end, and takes no control character."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,93 @@
+"""Proposes how the chosen tables of a database are captured, by names that don't clash, and says what is refused."""
+
+import itertools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from capture.entry import Entry, propose
+from capture.inspection import Database, Server, Table, TableName
+from capture.selection import Patterns, select
+from contract.table_names import clashes, lake_name
+
+# Glue takes 255 characters; the pipeline's name stands before (settings/pipeline_rules.py).
+_LONGEST_LAKE_TABLE = 107
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """The entries, by the tables' names, and the tables that can't be captured, with the reason."""
+
+    entries: tuple[Entry, ...]
+    refused: tuple[tuple[Table, str], ...]
+
+
+def propose_all(
+    database: Database, patterns: Patterns, topic_prefix: str, *, known: Mapping[TableName, str] | None = None
+) -> Proposal:
+    """Propose an entry for each table that the patterns mean, but for those `known` with their names in the lake.
+
+    Raises SelectionError for a pattern that no table matches.
+    """
+    known = known or {}
+    selection = select(database, patterns, topic_prefix, first=known)
+    names = _lake_tables(selection.tables)
+    entries: list[Entry] = []
+    refused = [pair for pair in selection.refused if pair[0].name not in known]
+    used = set(known.values())
+    for table in selection.tables:
+        if table.name in known:
+            continue
+        entry = propose(table, names[table.name.schema, table.name.name])
+        if entry.obstacle:
+            refused.append((table, entry.obstacle))
+        else:
+            entry = _with_own_name(entry, used)
+            used.add(entry.lake_table)
+            entries.append(entry)
+    return Proposal(entries=tuple(entries), refused=tuple(sorted(refused, key=lambda pair: pair[0].name)))
+
+
+def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
+    if entry.lake_table not in used:
+        return entry
+    name = next(name for number in itertools.count(2) if (name := f"{entry.lake_table}_{number}") not in used)
+    said = f"another table is {entry.lake_table} in the lake, so this one is {name}"
+    return replace(entry, lake_table=name, losses=(*entry.losses, said))
+
+
+def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
+    """Name each table in the lake: after itself, its schema before it where another schema has one of that name."""
+    alike = clashes([table.name.name for table in tables], lake_name)
+    names = {}
+    for table in tables:
+        short = lake_name(table.name.name)
+        if short in alike and table.name.schema != "public":
+            short = f"{lake_name(table.name.schema)}_{short}"
+        names[table.name.schema, table.name.name] = short[:_LONGEST_LAKE_TABLE]
+    return names
+
+
+def server_notes(server: Server) -> list[str]:
+    """Say what of the server stands in the way of capturing, or will."""
+    notes = []
+    if server.standby:
+        notes.append("it is a standby: `make prepare` and the connector need its primary")
+    if server.wal_level != "logical":
+        notes.append(
+            f"wal_level is {server.wal_level}, and must be logical (on Aurora and RDS: rds.logical_replication = 1),"
+            " which takes a restart"
+        )
+    if server.slots >= server.max_slots:
+        notes.append(f"all {server.max_slots} replication slots are in use: raise max_replication_slots (a restart)")
+    if server.senders >= server.max_senders:
+        notes.append(f"all {server.max_senders} WAL senders are in use: raise max_wal_senders (a restart)")
+    if server.slot_keep == "-1":
+        notes.append(
+            "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes are lost"
+            " beyond it, and said to be"
+        )
+    if server.encoding != "UTF8":
+        notes.append(f"its encoding is {server.encoding}; values arrive as UTF-8")
+    if server.large_objects:
+        notes.append("it has large objects, whose content no log of changes has")
+    return notes

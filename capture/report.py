@@ -1,0 +1,128 @@
+"""What `make pipeline` and `make prepare` say: a line per fact, the tables that nothing is lost of only counted."""
+
+from collections.abc import Iterable, Iterator
+
+from capture.entry import Entry
+from capture.inspection import Database, Table
+from capture.pipeline_file import Changes
+from capture.proposal import Proposal, server_notes
+from db.source_plan import Plan
+
+# More of a kind are counted.
+SHOWN = 40
+
+
+def database_lines(database: Database) -> Iterator[str]:
+    """Say which server answered, and what of it stands in the way."""
+    server = database.server
+    kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
+    yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
+    for note in server_notes(server):
+        yield f"  {note}"
+
+
+def _version(number: int) -> str:
+    return f"{number // 10_000}.{number % 10_000}"
+
+
+def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
+    """Say per table what is captured and what would be lost, and which tables aren't captured."""
+    yield f"{_count(len(proposal.entries), 'table')} to capture:"
+    spoken = [entry for entry in proposal.entries if _said(entry)]
+    for entry in spoken[:SHOWN]:
+        yield f"  {entry.table.name} → {entry.lake_table}, {_key(entry)}"
+        for line in _said(entry):
+            yield f"    {line}"
+    yield from _more(len(spoken) - SHOWN, "further tables with remarks: they stand in the file")
+    quiet = [entry for entry in proposal.entries if not _said(entry)]
+    if quiet:
+        names = _some([str(entry.table.name) for entry in quiet])
+        yield f"  {'without a remark' if spoken else 'nothing is lost of'}: {names}"
+    yield from _type_lines(proposal)
+    yield from _long_lines(proposal)
+    yield from refused_lines(proposal.refused)
+    if database.sequences:
+        yield f"{_count(database.sequences, 'sequence')}: no log has them; the ids that they gave are in rows"
+
+
+def _key(entry: Entry) -> str:
+    return f"key {', '.join(entry.key)}" if entry.key else "append-only"
+
+
+def _said(entry: Entry) -> list[str]:
+    lines = list(entry.losses)
+    lines += [f"{name} is left out: {reason}" for name, reason in entry.leave_out.items()]
+    if entry.may_hash or entry.may_leave_out:
+        names = ", ".join((*entry.may_hash, *entry.may_leave_out))
+        lines.append(f"perhaps personal data: {names} (hash or leave_out, in the file as comments)")
+    return lines
+
+
+def _type_lines(proposal: Proposal) -> Iterator[str]:
+    """Say once per type how its values differ in the lake, with the columns that have it."""
+    columns: dict[str, list[str]] = {}
+    for entry in proposal.entries:
+        for name, note in entry.types:
+            columns.setdefault(note, []).append(f"{entry.table.name}.{name}")
+    if columns:
+        yield "Values that the lake has in another form:"
+    for note, names in columns.items():
+        yield f"  {note} ({', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''})"
+
+
+def _long_lines(proposal: Proposal) -> Iterator[str]:
+    tables = [str(entry.table.name) for entry in proposal.entries if entry.long_values]
+    if tables:
+        yield (
+            "An update that changes the key of a row leaves out its long values (over about 2 kB) that it doesn't"
+            " change. Where keys change: ALTER TABLE … REPLICA IDENTITY FULL. Tables that may have such values:"
+            f" {_some(tables)}"
+        )
+
+
+def refused_lines(refused: Iterable[tuple[Table, str]]) -> Iterator[str]:
+    """Say which tables aren't captured, and why."""
+    reasons: dict[str, list[str]] = {}
+    for table, reason in refused:
+        reasons.setdefault(f"{table.kind}: {reason}", []).append(str(table.name))
+    if reasons:
+        yield "Not captured:"
+    for reason, names in reasons.items():
+        yield f"  {_some(names)}, {reason}"
+
+
+def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]:
+    """Say what the database has that the pipeline's files haven't, and what became of it."""
+    verb = "added to" if update else "not in"
+    for table in changes.tables[:SHOWN]:
+        yield f"  {table} is {verb} pipelines/{name}.toml"
+    yield from _more(len(changes.tables) - SHOWN, "more tables")
+    for file in list(changes.schemas)[:SHOWN]:
+        yield f"  pipelines/{file} {'has now' if update else 'lacks'} what the database has"
+    yield from _more(len(changes.schemas) - SHOWN, "more schemas")
+    for line in changes.said:
+        yield f"  {line}"
+    if not (changes.tables or changes.schemas or changes.said):
+        yield "  as the database has it"
+    elif not update and (changes.tables or changes.schemas):
+        yield f"  UPDATE=1 adds it, and leaves what you have written as it is: make pipeline NAME={name} DSN=… UPDATE=1"
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """Say what stands in the way of preparing, which rights are missing, and what to know."""
+    yield from (f"  {problem}" for problem in plan.problems)
+    yield from (f"  you may not {right}" for right in plan.missing_rights)
+    yield from (f"  {remark}" for remark in plan.remarks)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _more(number: int, what: str) -> Iterator[str]:
+    if number > 0:
+        yield f"  … and {number:,} {what}"

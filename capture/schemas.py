@@ -1,0 +1,37 @@
+"""The Avro schema of a table's events: its columns, named as in the lake, and what capturing adds to each row."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from capture.inspection import Column, Table
+from capture.types import Carried, LeftOut, avro_field, carried, specials_field
+from contract import events
+from contract.table_names import lake_name
+
+
+def avro_schema(
+    table: Table, *, pipeline: str, lake_table: str, key: Iterable[str], leave_out: Iterable[str], hashed: Iterable[str]
+) -> dict[str, Any]:
+    """Return the Avro record of a table's events.
+
+    All but the key may be null: a delete says no more, and a column's NOT NULL may go. Columns that can't be carried
+    and aren't left out are left out here, too: whoever calls says so.
+    """
+    out, of_key = {*leave_out}, {*key}
+    fields, special = [], False
+    for column in table.columns:
+        kind = carried(column.type, column.modifier)
+        if column.name in out or isinstance(kind, LeftOut):
+            continue
+        special = special or (kind.special and column.name not in hashed)
+        fields.append(_field(column, kind, nullable=column.name not in of_key, hashed=column.name in hashed))
+    if special:
+        fields.append(specials_field())
+    fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in events.ADDED_TYPES.items()]
+    return {"type": "record", "name": lake_table, "namespace": pipeline, "fields": fields}
+
+
+def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:
+    field = avro_field(lake_name(column.name), column.name, kind, nullable=nullable)
+    # A hash is text, whatever was hashed.
+    return field | {"type": ["null", "string"] if nullable else "string"} if hashed else field

@@ -1,0 +1,122 @@
+"""Which of a database's tables a pipeline can capture, and for each of the others why not."""
+
+import fnmatch
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from capture.inspection import Database, Table, TableName
+from contract.capture_objects import HEARTBEAT, SIGNAL
+from contract.table_names import table_topic, topic_identity
+from plugins.captured import CapturedTable
+
+_OUTBOX = "datalake"
+_OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_events")
+_NOT_PUBLISHED = {
+    "view": "a view has no changes of its own: capture the tables that it reads, and make the view in the lake",
+    "materialized view": "PostgreSQL doesn't publish a materialized view: capture the tables that it reads",
+    "foreign table": "its rows are in another server: capture them there",
+}
+
+
+class SelectionError(Exception):
+    """A pattern that means nothing; the text is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """What `TABLES=` says: shell patterns, `!` before those to leave out.
+
+    One without a dot is a table's name in any schema, one with a dot is `schema.table`. Nothing to include: all.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @classmethod
+    def of_text(cls, text: str) -> "Patterns":
+        """Read patterns that are separated by commas. Raises SelectionError."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if "!" in parts:
+            raise SelectionError("TABLES: a ! without a pattern: write !schema.table, without a blank")
+        return cls(
+            include=tuple(part for part in parts if not part.startswith("!")),
+            exclude=tuple(part[1:] for part in parts if part.startswith("!")),
+        )
+
+    def match(self, table: TableName) -> bool:
+        """Tell whether a table is meant."""
+        included = not self.include or any(_matches(pattern, table) for pattern in self.include)
+        return included and not any(_matches(pattern, table) for pattern in self.exclude)
+
+    def check(self, tables: Iterable[TableName]) -> None:
+        """Raise SelectionError for a pattern that no table matches: it is misspelt, or the database is another."""
+        names = list(tables)
+        for pattern in (*self.include, *self.exclude):
+            if not any(_matches(pattern, name) for name in names):
+                raise SelectionError(f"TABLES: no table matches {pattern!r}")
+
+
+def _matches(pattern: str, table: TableName) -> bool:
+    return fnmatch.fnmatchcase(str(table) if "." in pattern else table.name, pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The tables to capture, and the others with the reason."""
+
+    tables: tuple[Table, ...]
+    refused: tuple[tuple[Table, str], ...]
+
+
+def select(database: Database, patterns: Patterns, topic_prefix: str, *, first: Container[TableName] = ()) -> Selection:
+    """Choose among the tables that the patterns mean; ours and the outbox's aren't spoken of.
+
+    Of two that clash one of `first` is chosen, or the first by its name. Raises SelectionError.
+    """
+    theirs = [table for table in database.tables if not _is_ours(table.name)]
+    patterns.check(table.name for table in theirs)
+    chosen: list[Table] = []
+    refused: list[tuple[Table, str]] = []
+    topics: dict[str, TableName] = {}
+    for table in sorted(theirs, key=lambda table: table.name not in first):
+        if not patterns.match(table.name):
+            continue
+        if reason := _obstacle(table) or _topic_clash(table, topic_prefix, topics):
+            refused.append((table, reason))
+        else:
+            chosen.append(table)
+    return Selection(tuple(chosen), tuple(refused))
+
+
+def _is_ours(name: TableName) -> bool:
+    """Tell whether a table is a pipeline's own (contract/capture_objects.py), or what makes the outbox (db/sql)."""
+    if name.schema == _OUTBOX:
+        return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
+    return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
+
+
+def _obstacle(table: Table) -> str | None:
+    if reason := _NOT_PUBLISHED.get(table.kind):
+        return reason
+    if table.unlogged:
+        return "unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"
+    if table.has_children:
+        return (
+            "other tables inherit from it: its snapshot would have their rows, and changes come under their names;"
+            " capture them, and join them in the lake"
+        )
+    if not table.columns:
+        return "it has no columns"
+    try:
+        CapturedTable(schema=table.name.schema, table=table.name.name)
+    except ValueError:
+        return "its name can't stand in Debezium's lists: rename it"
+    return None
+
+
+def _topic_clash(table: Table, prefix: str, topics: dict[str, TableName]) -> str | None:
+    topic = table_topic(prefix, table.name.schema, table.name.name)
+    other = topics.setdefault(topic_identity(topic), table.name)
+    if other == table.name:
+        return None
+    return f"its topic would be {topic}, which Kafka doesn't tell from that of {other}: capture it by another pipeline"

@@ -1,0 +1,271 @@
+"""`make pipeline` and `make prepare` against real databases: what they write, say and do."""
+
+import contextlib
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from typer.testing import CliRunner, Result
+
+from capture import commands, pipeline_file
+from capture.__main__ import app
+from local.services.postgres import ConnectionParameters, Postgres
+from settings.load_pipeline import load_pipeline
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
+from tests.conftest import execute, fresh_database
+
+pytestmark = pytest.mark.integration
+ROLE = "cdc_connector"
+
+
+class Folder:
+    """A folder of pipelines, and the command line that works on it and on a database."""
+
+    def __init__(self, path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path = path
+        self.database = database
+        self._monkeypatch = monkeypatch
+        for module in (commands, pipeline_file):
+            for function in ("make_pipeline", "prepare", "read", "compare", "write_new", "add"):
+                if hasattr(module, function):
+                    defaults = getattr(module, function).__kwdefaults__ or {}
+                    if "folder" in defaults:
+                        monkeypatch.setitem(defaults, "folder", path)
+
+    def run(self, *arguments: str, dsn: str | None = None, **environment: str) -> Result:
+        host, port, user = (self.database[key] for key in ("host", "port", "user"))
+        given = dsn or f"postgresql://{user}@{host}:{port}/{self.database['dbname']}"
+        settings = {"PGPASSWORD": self.database["password"], "NAME": "mine", "DSN": given, **environment}
+        return CliRunner().invoke(app, list(arguments), env=settings)
+
+    def text(self) -> str:
+        return (self.path / "mine.toml").read_text(encoding="utf-8")
+
+    def tables(self) -> dict[str, Any]:
+        tables = tomllib.loads(self.text())["tables"]
+        return {table.get("source") or f"{table['schema']}.{table['table']}": table for table in tables}
+
+    def fields(self, lake_table: str) -> dict[str, Any]:
+        schema = json.loads((self.path / "mine" / f"{lake_table}.avsc").read_text(encoding="utf-8"))
+        return {field["name"]: field for field in schema["fields"]}
+
+
+@pytest.fixture
+def shop(postgres: Postgres, nasty: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres, template=nasty["dbname"]) as database:
+        yield database
+        forget_role(database)
+
+
+def forget_role(database: ConnectionParameters) -> None:
+    for statement in (f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}"):
+        with contextlib.suppress(psycopg2.errors.UndefinedObject, psycopg2.errors.DependentObjectsStillExist):
+            execute(database, statement)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    path = tmp_path / "pipelines"
+    path.mkdir()
+    monkeypatch.delenv("CDC_CONNECTOR_PASSWORD", raising=False)
+    return Folder(path, shop, monkeypatch)
+
+
+def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(mine: Folder) -> None:
+    assert mine.run("pipeline").exit_code == 0
+    pipeline = load_pipeline("mine", mine.path)
+    keys = {table.name: table.key for table in pipeline.tables}
+    assert keys["Sales Dept.Order Details"] == ("lineNo", "Order ID")
+    assert keys["public.unique_key"] == ("code",)
+    assert {name for name, key in keys.items() if not key} == {
+        "archive.no_key_of_old",
+        *(f"public.{name}" for name in ("cat", "logged", "no_key", "unique_deferred", "unique_nullable")),
+    }
+    assert not {"public.animal", "public.cache", "public.counted", "public.happy", "public.remote"} & set(keys)
+
+
+def test_what_would_be_lost_is_said(mine: Folder) -> None:
+    said = " ".join(mine.run("pipeline").stdout.split())
+    for fact in (
+        "public.no_key → no_key, append-only no primary key and no unique index without NULLs",
+        "price_with_tax is left out: generated",
+        "public.logged → logged, append-only",
+        "1 partition, captured as this one table",
+        "inherits from public.animal",
+        "row security is on",
+        "REPLICA IDENTITY NOTHING: updates and deletes would be refused once published",
+        "REPLICA IDENTITY is the index over code, so a delete wouldn't name id",
+        "picture: of a large object its number alone arrives",
+        "public.animal, table: other tables inherit from it",
+        "public.cache, table: unlogged",
+        "public.remote, foreign table: its rows are in another server",
+        "public.happy, view: a view has no changes of its own",
+        "it has large objects",
+        "2 sequences",
+        "another table is sales_dept_order_details in the lake, so this one is sales_dept_order_details_2",
+        "ID is left out: in the lake it would be id, as Id is",
+        "__op is left out: its name is one of those that capturing adds",
+    ):
+        assert fact in said, fact
+
+
+def test_a_schema_has_the_lakes_names_and_the_events_beside_them(mine: Folder) -> None:
+    mine.run("pipeline")
+    fields = mine.fields("sales_dept_order_details")
+    assert list(fields)[:5] == ["order_id", "line_no", "select", "gro_u00df_e", "e_mail"]
+    assert fields["order_id"] == {"name": "order_id", "source.name": "Order ID", "type": "int"}
+    assert fields["select"]["type"] == ["null", "string"]
+    assert list(fields)[-1] == "__source_ts_ms"
+
+
+def test_personal_data_is_only_proposed(mine: Folder) -> None:
+    mine.run("pipeline")
+    assert '# hash = ["E-Mail"]' in mine.text()
+    assert '# leave_out = ["password_hash"]' in mine.text()
+    assert not any(table.get("hash") for table in mine.tables().values())
+    assert "password_hash" in mine.fields("sales_dept_order_details_2")
+
+
+def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
+    assert mine.run("pipeline", TABLES="identity_*,!*_full", SCHEMA="public,archive").exit_code == 0
+    assert set(mine.tables()) == {"public.identity_index", "public.identity_nothing"}
+
+
+def test_the_database_gets_what_was_said_and_then_has_it_all(mine: Folder) -> None:
+    said = mine.run("pipeline").stdout
+    script = mine.run("prepare", "--dry-run").stdout
+    assert script in said
+    done = mine.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1")
+    assert done.exit_code == 0, done.output
+    assert "Secret/1" not in done.output
+    assert "SCRAM" not in done.output
+    again = mine.run("prepare")
+    assert "nothing was changed" in again.stdout
+    assert mine.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
+    assert "The database has all that the pipeline needs." in mine.run("pipeline").stdout
+
+
+def test_what_a_dry_run_prints_is_enough_for_psql(mine: Folder) -> None:
+    mine.run("pipeline")
+    execute(mine.database, mine.run("prepare", "--dry-run").stdout)
+    assert mine.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
+
+
+def test_a_file_that_is_there_is_compared_and_left_as_it_is(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="everything")
+    edited = mine.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
+    (mine.path / "mine.toml").write_text(edited)
+    execute(mine.database, "ALTER TABLE everything ADD COLUMN added TEXT")
+    said = mine.run("pipeline").stdout
+    assert "public.no_key is not in pipelines/mine.toml" in said
+    assert "pipelines/mine/everything.avsc lacks what the database has" in said
+    assert mine.text() == edited
+    assert "added" not in mine.fields("everything")
+
+
+def test_what_a_file_lacks_is_added_and_nothing_else_changes(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="everything")
+    edited = mine.text() + "# my own words"
+    (mine.path / "mine.toml").write_text(edited)
+    before = list(mine.fields("everything"))
+    execute(mine.database, "ALTER TABLE everything ADD COLUMN added TEXT")
+    done = mine.run("pipeline", "--update", TABLES="everything,no_key,measured")
+    assert done.exit_code == 0, done.output
+    assert mine.text().startswith(edited + "\n")
+    assert set(mine.tables()) == {"public.everything", "public.no_key", "public.measured"}
+    fields = list(mine.fields("everything"))
+    assert [name for name in fields if name != "added"] == before
+    assert fields.index("added") < fields.index("__deleted")
+    load_pipeline("mine", mine.path)
+
+
+def test_a_type_that_is_another_now_is_said_and_not_changed(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="identity_full")
+    execute(mine.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
+    said = mine.run("pipeline", "--update", TABLES="identity_full").stdout
+    assert 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]' in said
+    assert mine.fields("identity_full")["note"]["type"] == ["null", "string"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "line"),
+    [
+        ({"NAME": ""}, "error: NAME is missing: what shall the pipeline be called? NAME=shop, say"),
+        ({"NAME": "My-Shop"}, "error: NAME=My-Shop: a small letter first"),
+        ({"DSN": "postgresql://me:secret@127.0.0.1/x"}, "error: DSN has a password"),
+        ({"TABLES": "nothing_like_it"}, "error: TABLES: no table matches 'nothing_like_it'"),
+        ({"TABLES": "happy"}, "error: test_"),
+        ({"SCHEMA": "elsewhere"}, "error: SCHEMA=elsewhere: test_"),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, environment: dict[str, str], line: str) -> None:
+    given = dict(environment)
+    result = mine.run("pipeline", dsn=given.pop("DSN", None), **given)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(line)
+    assert result.stderr.count("\n") == 1
+    assert "secret" not in result.output
+    assert list(mine.path.iterdir()) == []
+
+
+def test_another_database_than_the_files_is_refused(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="everything")
+    text = mine.text().replace(mine.database["dbname"], "another")
+    (mine.path / "mine.toml").write_text(text)
+    for command in ("pipeline", "prepare"):
+        result = mine.run(command)
+        assert result.exit_code == 1
+        assert "pipelines/mine.toml is of the database another, DSN of test_" in result.stderr
+
+
+def test_a_new_role_without_a_password_is_asked_for(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="everything")
+    result = mine.run("prepare")
+    assert result.stderr == "error: there is no terminal to ask at: set CDC_CONNECTOR_PASSWORD\n"
+
+
+def test_each_missing_right_is_a_line(mine: Folder) -> None:
+    mine.run("pipeline", TABLES="everything")
+    execute(mine.database, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
+    try:
+        name = mine.database["dbname"]
+        result = mine.run(
+            "prepare",
+            dsn=f"host=127.0.0.1 port={mine.database['port']} user=weak_under_test dbname={name}",
+            PGPASSWORD="weak",
+        )
+        lines = result.stderr.splitlines()
+        assert lines[0].startswith("error: you may not make a role with REPLICATION")
+        assert lines[-1] == "error: nothing was changed"
+    finally:
+        execute(mine.database, "DROP OWNED BY weak_under_test")
+        execute(mine.database, "DROP ROLE weak_under_test")
+
+
+def test_a_password_that_nobody_gave_is_a_line(mine: Folder) -> None:
+    if os.environ.get("PGPASSFILE") or Path("~/.pgpass").expanduser().exists():
+        pytest.skip("a password file of this machine would be used")
+    result = mine.run("pipeline", PGPASSWORD="")
+    assert result.stderr.endswith("there is no terminal to ask at: set PGPASSWORD or PGPASSFILE\n")
+
+
+@WITHOUT_PAGILA
+def test_pagila_loses_nothing(
+    tmp_path: Path, database: ConnectionParameters, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_dump(postgres, database, PAGILA / "pagila-schema.sql")
+    pagila = Folder(tmp_path, database, monkeypatch)
+    done = pagila.run("pipeline")
+    assert done.exit_code == 0, done.output
+    tables = pagila.tables()
+    assert len(tables) == 15
+    assert not any(table.get("append_only") or table.get("leave_out") for table in tables.values())
+    assert tables["public.payment"]["key"] == ["payment_date", "payment_id"]
+    assert pagila.fields("film")["rating"]["type"][1]["connect.name"] == "io.debezium.data.Enum"
+    assert pagila.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1").exit_code == 0
+    forget_role(database)

@@ -1,0 +1,56 @@
+import pytest
+
+from capture import dsn
+from db.errors import LoadError
+
+SECRET = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    "text", ["postgresql://me@db.example.com:5433/shop", "host=db.example.com port=5433 user=me dbname=shop"]
+)
+def test_a_dsn_is_a_url_or_words(text: str) -> None:
+    assert dsn.parameters(text) == {"host": "db.example.com", "port": "5433", "user": "me", "dbname": "shop"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "DSN is missing: which database?"),
+        (f"postgresql://me:{SECRET}@db/shop", "DSN has a password, which all users of this machine can read"),
+        (f"host=db password={SECRET}", "DSN has a password"),
+        (f"host=db sslpassword={SECRET}", "DSN has a sslpassword"),
+        (f"postgres://me:{SECRET}@db:port/shop?x", "DSN isn't one that libpq understands"),
+        (f"{SECRET}", "DSN isn't one that libpq understands"),
+        ("host=db sslmode=prefer", "DSN has sslmode=prefer: a password only goes to another machine over TLS"),
+        ("host=localhost,db sslmode=disable", "DSN has sslmode=disable"),
+        ("host=db replication=database", "DSN asks for a replication connection"),
+    ],
+)
+def test_a_dsn_that_is_refused_is_one_line_without_what_it_may_hide(text: str, reason: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        dsn.parameters(text)
+    assert str(raised.value).startswith(reason)
+    assert SECRET not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_tls_may_be_off_on_this_machine() -> None:
+    assert dsn.parameters("host=127.0.0.1 sslmode=disable")["sslmode"] == "disable"
+
+
+def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example.com")
+    assert dsn.parameters("dbname=shop") == {"host": "db.example.com", "dbname": "shop"}
+    with pytest.raises(LoadError, match="over TLS"):
+        dsn.parameters("dbname=shop sslmode=allow")
+
+
+def test_a_service_whose_host_is_not_known_takes_tls() -> None:
+    assert dsn.parameters("service=shop") == {"service": "shop", "sslmode": "require"}
