@@ -268,7 +268,12 @@ def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
 def _signals(settings: SourceSettings) -> dict[str, str]:
     if settings.signal_table is None:
         return {}
-    return {"signal.enabled.channels": "source", "signal.data.collection": settings.signal_table}
+    return {
+        "signal.enabled.channels": "source",
+        "signal.data.collection": settings.signal_table,
+        # Each chunk's marks are taken away again; by default they stay in the table.
+        "incremental.snapshot.watermarking.strategy": "insert_delete",
+    }
 
 
 def _root_certificate(settings: SourceSettings) -> dict[str, str]:

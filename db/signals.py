@@ -1,0 +1,120 @@
+"""Asks a source connector that runs for a snapshot of some tables, or of some of their rows, by its signal table.
+
+Debezium 3.7 reads a signal from the log ("Sending signals to a Debezium connector"). One that it can't follow it passes
+over with no more than a line in its log, so whoever asks looks at tables and condition first (docs/decisions/0076).
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import psycopg2
+from psycopg2 import errors, sql
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.errors import LoadError, explain
+
+# Rows that one signal names by their keys: a condition of some 100 KB at the most.
+KEYS_PER_SIGNAL = 1_000
+# A connector that starts again during a snapshot reads the tables' names from its offset, without quotes, and fails for
+# good on any other ("Unexpected input", TableIdParser of 3.7).
+_READABLE = re.compile(r"\w+\Z")
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A table, by schema and name, whose rows are to be read again: all, or those that an SQL condition names."""
+
+    table: Name
+    where: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The table's name as messages have it."""
+        return ".".join(self.table)
+
+
+def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Reading], *, publication: str) -> int:
+    """Ask for an incremental snapshot; return a log position behind the request. Raises LoadError.
+
+    Tables and conditions are tried first, without reading a row, and that the publication has them.
+    """
+    for reading in readings:
+        check(cursor, reading)
+    _check_published(cursor, publication, [signal_table, *(reading.table for reading in readings)])
+    try:
+        cursor.execute(
+            sql.SQL("INSERT INTO {} VALUES (%s, 'execute-snapshot', %s)").format(sql.Identifier(*signal_table)),
+            (str(uuid.uuid4()), json.dumps(_data(readings), ensure_ascii=False)),
+        )
+        cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
+        (position,) = cursor.fetchone() or (0,)
+    except errors.UndefinedTable as error:
+        raise LoadError(
+            f"there is no signal table {'.'.join(signal_table)}: prepare the database (`make prepare`), run this again"
+        ) from error
+    except psycopg2.Error as error:
+        raise LoadError(f"a snapshot can't be asked for in {'.'.join(signal_table)}: {explain(error)}") from error
+    return int(position)
+
+
+def check(cursor: Cursor, reading: Reading) -> None:
+    """Raise LoadError for a table that can't be read so, and for a condition that PostgreSQL doesn't take."""
+    if not all(map(_READABLE.match, reading.table)):
+        raise LoadError(
+            f"{reading.shown} can't be read again by an incremental snapshot: Debezium 3.7 fails on a name that is more"
+            " than letters, digits and underscores; touch its rows instead (docs/tables.md)"
+        )
+    statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
+    if reading.where is not None:
+        # In brackets and followed by more, as Debezium has it: a condition that comments out the rest isn't one.
+        statement = sql.SQL("{} WHERE ({}) AND TRUE").format(statement, sql.SQL(reading.where.replace("%", "%%")))
+    try:
+        cursor.execute(statement, ())
+    except errors.UndefinedTable as error:
+        raise LoadError(f"the source has no table {reading.shown}") from error
+    except psycopg2.Error as error:
+        raise LoadError(f"WHERE isn't a condition on {reading.shown}: {explain(error)}") from error
+
+
+def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -> None:
+    """Raise LoadError for tables whose changes, or signals, the connector would never be sent."""
+    cursor.execute("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", (publication,))
+    published = set(cursor.fetchall())
+    if missing := sorted({".".join(table) for table in tables if table not in published}):
+        raise LoadError(
+            f"the publication {publication} lacks {', '.join(missing)}: prepare the database (`make prepare`), run this"
+            " again"
+        )
+
+
+def of_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Sequence[str]]) -> Iterator[Reading]:
+    """Yield what reads the rows of `keys`, each the texts of its columns `key`, as many as one signal can name."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, key))
+    for start in range(0, len(keys), KEYS_PER_SIGNAL):
+        rows = sql.SQL(", ").join(
+            sql.SQL("({})").format(sql.SQL(", ").join(map(sql.Literal, values)))
+            for values in keys[start : start + KEYS_PER_SIGNAL]
+        )
+        condition = sql.SQL("({}) IN ({})").format(columns, rows)
+        yield Reading(table=table, where=condition.as_string(cursor))
+
+
+def _data(readings: Sequence[Reading]) -> Mapping[str, object]:
+    conditions = [
+        {"data-collection": _collection(reading.table), "filter": reading.where}
+        for reading in readings
+        if reading.where is not None
+    ]
+    return {
+        "type": "incremental",
+        "data-collections": [_collection(reading.table) for reading in readings],
+        **({"additional-conditions": conditions} if conditions else {}),
+    }
+
+
+def _collection(table: Name) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in table)

@@ -1,0 +1,152 @@
+"""Reads ordinary tables again while changes go on: all rows, those of a condition, or those of some keys.
+
+The connector that runs is asked for an incremental snapshot; the job gives its rows their place
+(docs/decisions/0074, 0076). Rows that only the lake has are deleted there by events of our own. The same for the local
+platform and for AWS: they differ in how the connector is asked how far it is, and in how Kafka is reached.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db import settled, signals
+from db.signals import Name, Reading
+from local.errors import PlatformError
+from local.resnapshot.deletes import as_event, delete_event
+
+LOOK_S = 0.5
+ASK_S = 5
+SETTLE_S = 60
+# Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
+_RUNNING = "incremental_snapshot_collections"
+Say = Callable[[str], None]
+Key = tuple[str, ...]
+
+
+class Reader(Protocol):
+    """The source connector, wherever it runs. Methods raise PlatformError."""
+
+    def offsets(self) -> Sequence[Mapping[str, Any]]:
+        """Return the offsets that it has stored, as it wrote them."""
+
+    def failure(self) -> str | None:
+        """Return why it has failed, None when it hasn't or nobody knows."""
+
+
+class Writer(Protocol):
+    """Who may write to a table's topic."""
+
+    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Write (key, event) pairs. Raises PlatformError when the broker doesn't take them all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signals:
+    """How a pipeline's connector is asked: its signal table, and the publication that it reads."""
+
+    table: Name
+    publication: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogTable:
+    """A captured table: its name, its key's columns, its topic, and the Avro types of its key's columns."""
+
+    database: str
+    name: Name
+    key: tuple[str, ...]
+    topic: str
+    key_types: Mapping[str, Any]
+
+
+def read_again(
+    cursor: Cursor, signals_of: Signals, readings: Sequence[Reading], reader: Reader, *, timeout_s: float, say: Say
+) -> None:
+    """Have the tables' rows read again and wait until all of them are in their topics; `cursor` commits by itself.
+
+    Raises LoadError, and PlatformError when the connector has failed or nothing moves for `timeout_s`.
+    """
+    position = signals.ask_for_snapshot(cursor, signals_of.table, readings, publication=signals_of.publication)
+    say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in readings}))}")
+    _await_read(reader, position, timeout_s)
+
+
+def read_keys_again(
+    cursor: Cursor,
+    signals_of: Signals,
+    table: LogTable,
+    keys: Sequence[Key],
+    reader: Reader,
+    *,
+    timeout_s: float,
+) -> None:
+    """Have the rows of exactly these keys read again, each key the texts of its columns. Raises as `read_again`."""
+    for reading in signals.of_keys(cursor, table.name, table.key, keys):
+        read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=_quiet)
+
+
+def delete_keys(
+    cursor: Cursor,
+    table: LogTable,
+    rows: Mapping[Key, Mapping[str, Any]],
+    writer: Writer,
+    *,
+    settle_s: float = SETTLE_S,
+) -> list[Key]:
+    """Delete from the lake those of `rows` that the source doesn't have; return their keys.
+
+    `rows` has, by the texts of the key's columns, the lake's values of these columns. Whoever inserts such a key
+    meanwhile is newer than the delete, and whoever changed it since `rows` was read is left alone.
+    Raises LoadError, PlatformError.
+    """
+    position = settled.settled_position(cursor, timeout_s=settle_s)
+    gone = settled.absent(cursor, table.name, table.key, rows)
+    keyed = []
+    for key in gone:
+        values = {name: as_event(rows[key][name], table.key_types[name]) for name in table.key}
+        keyed.append((values, delete_event(table.name, table.database, values, position)))
+    if keyed:
+        writer.write(table.topic, keyed)
+    return gone
+
+
+def is_read(offsets: Iterable[Mapping[str, Any]], position: int) -> bool:
+    """Tell whether a connector has gone beyond a position in the log and isn't in the middle of a snapshot.
+
+    Offsets are stored behind what is in the topics.
+    """
+    stored = list(offsets)
+    beyond = any(int(offset.get("lsn") or 0) > position for offset in stored)
+    return beyond and not any(_RUNNING in offset for offset in stored)
+
+
+def _await_read(reader: Reader, position: int, timeout_s: float) -> None:
+    seen: object = None
+    asked = moved = time.monotonic()
+    while not is_read(offsets := reader.offsets(), position):
+        if (reached := _reached(offsets)) != seen:
+            seen, moved = reached, time.monotonic()
+        if time.monotonic() - asked > ASK_S:
+            asked = time.monotonic()
+            if reason := reader.failure():
+                raise PlatformError(f"the connector has failed during the snapshot: {reason}")
+        if time.monotonic() - moved > timeout_s:
+            raise PlatformError(
+                f"the snapshot doesn't move for {timeout_s:.0f} s: see the connector's log, then run this again"
+            )
+        time.sleep(LOOK_S)
+
+
+def _reached(offsets: Sequence[Mapping[str, Any]]) -> object:
+    """Return what changes while a snapshot gets on: its tables and the last key read; heartbeats move the rest."""
+    running = [offset for offset in offsets if _RUNNING in offset]
+    if not running:
+        return [offset.get("lsn") for offset in offsets]
+    return [(offset[_RUNNING], offset.get("incremental_snapshot_primary_key")) for offset in running]
+
+
+def _quiet(_line: str) -> None:
+    """Nobody is watching."""
