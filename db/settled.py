@@ -23,13 +23,14 @@ Key = tuple[str, ...]
 def settled_position(cursor: Cursor, *, timeout_s: float) -> int:
     """Return a log position, once all transactions that may have written before it have ended.
 
-    Changes that a later statement doesn't see are behind it, never at it. Raises LoadError when a transaction is open
-    for longer than `timeout_s`.
+    `cursor` commits by itself. Changes that a later statement doesn't see are behind the position, never at it. Raises
+    LoadError when a transaction is open for longer than `timeout_s`.
     """
-    cursor.execute(
-        "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn - 1, pg_snapshot_xmax(pg_current_snapshot())::text"
-    )
-    position, first_later = cursor.fetchone() or (0, "0")
+    cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn - 1")
+    (position,) = cursor.fetchone() or (0,)
+    # A snapshot's xmax is behind the last transaction that has ended, not behind those that are open: our own is.
+    cursor.execute("SELECT pg_current_xact_id()::text")
+    (first_later,) = cursor.fetchone() or ("0",)
     deadline = time.monotonic() + timeout_s
     while not _have_ended(cursor, first_later):
         if time.monotonic() > deadline:

@@ -26,6 +26,7 @@ HEARTBEAT_PROCEDURE = f"{SCHEMA}.outbox_beat"
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
 DAY_MS = 86_400_000
+INCLUDED_TABLES = "table.include.list"
 OFFSET_MISMATCH = "offset.mismatch.strategy"
 LONGEST_TIMEOUT_MS = 300_000
 # How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
@@ -248,14 +249,14 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
 def _tables(settings: SourceSettings) -> dict[str, str]:
     """Say which tables and columns are captured; the outbox alone as ever, since connectors that run have it so."""
     if settings.tables == (OUTBOX,):
-        return {"table.include.list": EVENTS_TABLE}
+        return {INCLUDED_TABLES: EVENTS_TABLE}
     optional = {
         "column.exclude.list": captured.columns(settings.tables, "leave_out"),
         f"column.mask.hash.v2.SHA-256.with.salt.{settings.hash_salt}": captured.columns(settings.tables, "hashed"),
         "message.key.columns": captured.keys(settings.tables),
     }
     return {
-        "table.include.list": ",".join(table.pattern for table in settings.tables),
+        INCLUDED_TABLES: ",".join(table.pattern for table in settings.tables),
         **{name: value for name, value in optional.items() if value},
     }
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from confluent_kafka import KafkaException
 
@@ -60,3 +61,7 @@ class LocalConnector:
         """Run it as configured."""
         self._api.put_connector(self._name, self._configuration)
         self._api.resume(self._name)
+
+    def offsets(self) -> list[dict[str, Any]]:
+        """Return the offsets that it has stored, as it wrote them."""
+        return self._api.stored_offsets(self._name)

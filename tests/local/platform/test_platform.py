@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -20,6 +21,8 @@ from confluent_kafka import KafkaException
 from psycopg2 import sql
 
 from contract.sizes import LARGEST_EVENT_BYTES
+from db.errors import LoadError
+from db.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.look.topic import Topic
@@ -30,11 +33,15 @@ from local.platform.restarts import read_restarts
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, TOPIC, PlatformOptions
 from local.platform.startup import StepState
 from local.platform.state import passwords
+from local.resnapshot.added import capture_added, is_up_to_date, new_tables
+from local.resnapshot.deletes import EventWriter
+from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
 from local.services.kafka.roles import ROLES, SINK
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.sink.values import line
 from tests.conftest import execute
+from tests.local.platform.shop import ITEMS, PLACES, SIGNALS, Shop, shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -300,6 +307,91 @@ def drop_slot(name: str, source: ConnectionParameters) -> bool:
     except psycopg2.errors.ObjectInUse:
         return False
     return True
+
+
+@pytest.fixture(scope="module")
+def shop_of_platform(platform: Platform) -> Iterator[Shop]:
+    """Ordinary tables with a connector of their own, for the tests that follow each other here."""
+    with shop(platform) as captured:
+        yield captured
+
+
+def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    before = captured.count(ITEMS)
+    with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
+        cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'open then' WHERE id = 7")
+        reading = Reading(table=(ITEMS.schema, ITEMS.table))
+        read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=60, say=print)
+        rows = captured.events(ITEMS, before)
+        assert [row["id"] for row in rows] == list(range(1, 1_501))
+        assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
+        writer.commit()
+    captured.wait(ITEMS, before + 1_501)
+    # What the job relies on: behind the row that the snapshot read, whatever its position says.
+    [change] = captured.events(ITEMS, before + 1_500)
+    assert (change["id"], change["note"], change["__op"]) == (7, "open then", "u")
+
+
+def test_some_rows_are_read_again_by_condition_and_by_key(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    before = captured.count(ITEMS)
+    reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
+    read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=60, say=print)
+    table = captured.log_table(ITEMS)
+    read_keys_again(captured.cursor, SIGNALS, table, [("3",), ("1400",)], captured.reader, timeout_s=60)
+    assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
+
+
+def test_what_cant_be_read_again_is_refused_before_anything_is_asked(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    refused = {
+        "the source has no table shop.gone": Reading(table=("shop", "gone")),
+        'WHERE isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
+            table=(ITEMS.schema, ITEMS.table), where="nothing = 1"
+        ),
+        "the publication cdc_shop lacks shop.places": Reading(table=(PLACES.schema, PLACES.table)),
+    }
+    for problem, reading in refused.items():
+        with pytest.raises(LoadError, match=problem):
+            ask_for_snapshot(captured.cursor, SIGNALS.table, [reading], publication=SIGNALS.publication)
+
+
+def test_a_row_that_only_the_lake_has_is_deleted_and_who_inserts_it_meanwhile_is_newer(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    before = captured.count(ITEMS)
+    rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
+    gone = delete_keys(captured.cursor, captured.log_table(ITEMS), rows, EventWriter(captured.kafka))
+    assert gone == [("9000",)]
+    captured.cursor.execute("INSERT INTO shop.\"OrderItems\" VALUES (9000, 'new')")
+    captured.wait(ITEMS, before + 2)
+    deleted, inserted = captured.events(ITEMS, before)
+    assert (deleted["id"], deleted["__op"], deleted["__deleted"]) == (9_000, "d", "true")
+    assert deleted["__lsn"] < inserted["__lsn"]
+
+
+def test_a_table_is_added_without_reading_the_others_again(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    before = captured.count(ITEMS)
+    captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
+    settings = captured.settings(ITEMS, PLACES)
+    added = new_tables(captured.running(), settings)
+    assert added == [PLACES]
+    capture_added(
+        captured.cursor,
+        settings,
+        added,
+        configure=lambda: captured.capture(ITEMS, PLACES),
+        reader=captured.reader,
+        timeout_s=60,
+        say=print,
+    )
+    assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
+    captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
+    captured.wait(PLACES, 4)
+    assert captured.count(ITEMS) == before
+    assert is_up_to_date(captured.running(), settings)
+    assert new_tables(captured.running(), settings) == []
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:

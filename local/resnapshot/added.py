@@ -1,0 +1,80 @@
+"""Brings a running connector to another set of tables: those that are new to it are read, the others aren't again.
+
+The order matters: the publication has a table before the connector asks for its changes, and the connector captures it
+before it is asked to read it, so no change falls between (docs/decisions/0076).
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.signals import Reading
+from local.errors import PlatformError
+from local.resnapshot.log_tables import Reader, Say, Signals, read_again
+from plugins.captured import CapturedTable
+from plugins.connectors import INCLUDED_TABLES, SourceSettings, source_connector
+
+LOOK_S = 0.2
+
+
+def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[CapturedTable]:
+    """Return the tables that a connector which runs as `running` doesn't capture yet; none where nothing runs.
+
+    A connector's first start reads all of its tables by itself.
+    """
+    if INCLUDED_TABLES not in running:
+        return []
+    captured = running[INCLUDED_TABLES].split(",")
+    return [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
+
+
+def is_up_to_date(running: Mapping[str, str], wanted: SourceSettings) -> bool:
+    """Tell whether a connector captures these tables, and of them these columns."""
+    names = (INCLUDED_TABLES, "column.exclude.list")
+    configuration = source_connector(wanted)
+    return all(running.get(name) == configuration.get(name) for name in names)
+
+
+def capture_added(
+    cursor: Cursor,
+    settings: SourceSettings,
+    added: Sequence[CapturedTable],
+    *,
+    configure: Callable[[], None],
+    reader: Reader,
+    timeout_s: float,
+    say: Say,
+) -> None:
+    """Let `configure` give the connector its new configuration, and have the added tables read once it has.
+
+    Their topics and the publication are the caller's. Raises LoadError, PlatformError; run again, it goes on with the
+    tables that no connector captures, so a caller that was stopped in between re-snapshots what it has added.
+    """
+    if settings.signal_table is None:
+        raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
+    before = _session(cursor, settings.slot_name)
+    configure()
+    _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)
+    schema, _, table = settings.signal_table.partition(".")
+    readings = [Reading(table=(captured.schema, captured.table)) for captured in added]
+    if readings:
+        signals = Signals(table=(schema, table), publication=settings.publication_name)
+        read_again(cursor, signals, readings, reader, timeout_s=timeout_s, say=say)
+
+
+def _session(cursor: Cursor, slot: str) -> int | None:
+    """Return the process that serves the slot's reader."""
+    cursor.execute("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", (slot,))
+    found = cursor.fetchone()
+    return found[0] if found else None
+
+
+def _await_other_session(cursor: Cursor, slot: str, before: int | None, reader: Reader, timeout_s: float) -> None:
+    """Wait until the connector reads the slot by its new configuration: it passes over what it isn't to capture."""
+    deadline = time.monotonic() + timeout_s
+    while (now := _session(cursor, slot)) is None or now == before:
+        if time.monotonic() > deadline:
+            reason = reader.failure() or "see the connector's log"
+            raise PlatformError(f"the connector doesn't read by its new tables after {timeout_s:.0f} s: {reason}")
+        time.sleep(LOOK_S)

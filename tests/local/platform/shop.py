@@ -1,0 +1,147 @@
+"""Ordinary tables in a platform's source, and a connector of their own that captures them."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg2
+from confluent_kafka import KafkaException
+from psycopg2.extensions import cursor as Cursor
+
+from contract import capture_objects as names
+from local.look.topic import Topic
+from local.platform.platform import Platform
+from local.resnapshot.connector import LocalConnector
+from local.resnapshot.log_tables import LogTable, Signals
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters
+from plugins.captured import CapturedTable
+from plugins.connectors import SourceSettings, source_connector
+
+ITEMS = CapturedTable(schema="shop", table="OrderItems")
+PLACES = CapturedTable(schema="shop", table="places")
+NAME = "shop"
+OWN_SCHEMA = names.own_schema(NAME)
+SIGNALS = Signals(table=(OWN_SCHEMA, names.SIGNAL), publication="cdc_shop")
+MAKING = f"""
+CREATE SCHEMA shop; CREATE SCHEMA {OWN_SCHEMA};
+CREATE TABLE shop."OrderItems" (id INTEGER PRIMARY KEY, note TEXT);
+INSERT INTO shop."OrderItems" SELECT n, 'as it was' FROM generate_series(1, 1500) n;
+CREATE TABLE shop.places (id INTEGER PRIMARY KEY, note TEXT);
+INSERT INTO shop.places SELECT n, 'as it was' FROM generate_series(1, 3) n;
+CREATE TABLE {OWN_SCHEMA}.heartbeat (id INTEGER PRIMARY KEY, beat_at TIMESTAMPTZ);
+INSERT INTO {OWN_SCHEMA}.heartbeat VALUES (1, now());
+CREATE TABLE {OWN_SCHEMA}.signal (id VARCHAR(42) PRIMARY KEY, type VARCHAR(32), data TEXT);
+CREATE PUBLICATION cdc_shop FOR TABLE shop."OrderItems", {OWN_SCHEMA}.heartbeat, {OWN_SCHEMA}.signal;
+GRANT USAGE ON SCHEMA shop, {OWN_SCHEMA} TO cdc_connector;
+GRANT SELECT ON ALL TABLES IN SCHEMA shop TO cdc_connector;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {OWN_SCHEMA} TO cdc_connector;
+"""
+REMOVING = f"DROP PUBLICATION cdc_shop; DROP SCHEMA shop, {OWN_SCHEMA} CASCADE"
+TIMEOUT_S = 60
+
+
+class Shop:
+    """The tables, their connector and their topics."""
+
+    def __init__(self, platform: Platform, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.source: ConnectionParameters = platform.endpoints.source
+        self.kafka = platform.endpoints.kafka
+        self._platform = platform
+        self._api = platform.services.connect.api
+        self.reader = LocalConnector(self._api, self.topic(ITEMS), NAME, "cdc_shop", {})
+
+    def running(self) -> dict[str, str]:
+        """The connector's configuration."""
+        configuration: dict[str, str] = self._api._request("GET", f"/connectors/{NAME}")["config"]
+        return configuration
+
+    def settings(self, *tables: CapturedTable) -> SourceSettings:
+        """What the connector that captures these tables is to be."""
+        running = self._api._request("GET", "/connectors/orders-source")["config"]
+        return SourceSettings(
+            name=NAME,
+            database_hostname=running["database.hostname"],
+            database_port=int(running["database.port"]),
+            database_name=running["database.dbname"],
+            database_password=running["database.password"],
+            database_sslmode="disable",
+            topic_prefix=NAME,
+            publication_name=SIGNALS.publication,
+            slot_name="cdc_shop",
+            heartbeat_interval_ms=1_000,
+            poll_interval_ms=50,
+            tables=tables,
+            signal_table=".".join(SIGNALS.table),
+            heartbeat_query=names.heartbeat_statement(OWN_SCHEMA),
+        )
+
+    def capture(self, *tables: CapturedTable) -> None:
+        """Give the connector its configuration."""
+        users = self._platform.services.kafka.users
+        # The pipeline's own role may not write these topics.
+        login = self._platform.services.connect.acting_as(ADMIN, users.java_login(ADMIN))
+        self._api.put_connector(NAME, {**source_connector(self.settings(*tables)), **login})
+
+    def topic(self, table: CapturedTable) -> Topic:
+        """The topic of a table's events."""
+        return Topic(connection=self._platform.endpoints.kafka, name=table.topic(NAME))
+
+    def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:
+        """A table's events from an offset on."""
+        return [event.value for event in self.topic(table).events(after) if event.value]
+
+    def count(self, table: CapturedTable) -> int:
+        """How many events a table's topic has."""
+        try:
+            return self.topic(table).count()
+        except KafkaException:
+            return 0
+
+    def wait(self, table: CapturedTable, count: int) -> None:
+        """Wait until so many events are there."""
+        eventually(lambda: self.count(table) >= count)
+
+    def log_table(self, table: CapturedTable) -> LogTable:
+        """What is known of a table whose rows are deleted in the lake."""
+        database = str(self.source["dbname"])
+        name = (table.schema, table.table)
+        return LogTable(database=database, name=name, key=("id",), topic=table.topic(NAME), key_types={"id": "int"})
+
+
+@contextmanager
+def shop(platform: Platform) -> Iterator[Shop]:
+    """The tables and their connector, taken away in the end."""
+    with closing(psycopg2.connect(**platform.endpoints.source)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(MAKING)
+            result = Shop(platform, cursor)
+            try:
+                result.capture(ITEMS)
+                result.wait(ITEMS, 1_500)
+                yield result
+            finally:
+                platform.services.connect.api.delete_connector(NAME)
+                eventually(lambda: _dropped(cursor))
+                cursor.execute(REMOVING)
+
+
+def _dropped(cursor: Cursor) -> bool:
+    try:
+        cursor.execute(
+            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
+        )
+    except psycopg2.errors.ObjectInUse:
+        return False
+    return True
+
+
+def eventually(question: Callable[[], bool]) -> None:
+    """Ask until it is so."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not question():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
