@@ -50,7 +50,7 @@ def _have_ended(cursor: Cursor, first_later: str) -> bool:
 
 
 def absent(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
-    """Return those of `keys`, each the texts of its columns `key`, that the table has no row of."""
+    """Return those of `keys`, each its columns' values as text, that the table has no row of."""
     wanted = list(keys)
     gone: list[Key] = []
     for start in range(0, len(wanted), KEYS_PER_LOOK):

@@ -92,7 +92,7 @@ def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -
 
 
 def of_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Sequence[str]]) -> Iterator[Reading]:
-    """Yield what reads the rows of `keys`, each the texts of its columns `key`, as many as one signal can name."""
+    """Yield what reads the rows of `keys`, each its columns' values as text, as many as one signal can name."""
     columns = sql.SQL(", ").join(map(sql.Identifier, key))
     for start in range(0, len(keys), KEYS_PER_SIGNAL):
         rows = sql.SQL(", ").join(

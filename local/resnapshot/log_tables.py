@@ -83,7 +83,7 @@ def read_keys_again(
     *,
     timeout_s: float,
 ) -> None:
-    """Have the rows of exactly these keys read again, each key the texts of its columns. Raises as `read_again`."""
+    """Have the rows of exactly these keys read again, each key as the text of its columns. Raises as `read_again`."""
     for reading in signals.of_keys(cursor, table.name, table.key, keys):
         read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=_quiet)
 
@@ -98,8 +98,8 @@ def delete_keys(
 ) -> list[Key]:
     """Delete from the lake those of `rows` that the source doesn't have; return their keys.
 
-    `rows` has, by the texts of the key's columns, the lake's values of these columns. Whoever inserts such a key
-    meanwhile is newer than the delete, and whoever changed it since `rows` was read is left alone.
+    `rows` has the lake's values of the key's columns, by these values as text. Whoever inserts such a key meanwhile is
+    newer than the delete, and whoever changed it since `rows` was read is left alone.
     Raises LoadError, PlatformError.
     """
     position = settled.settled_position(cursor, timeout_s=settle_s)
