@@ -83,7 +83,7 @@ def read_keys_again(
     *,
     timeout_s: float,
 ) -> None:
-    """Have the rows of exactly these keys read again, each key as the text of its columns. Raises as `read_again`."""
+    """Have the rows of exactly these keys read again, each key its columns' values as text. Raises as `read_again`."""
     for reading in signals.of_keys(cursor, table.name, table.key, keys):
         read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=_quiet)
 
