@@ -39,7 +39,11 @@ def make_pipeline(
             _write(name, database, patterns, folder)
         else:
             _compare(known, database, patterns, update=update, folder=folder)
-        _what_is_to_do(connection, load_pipeline(name, folder))
+        pipeline = load_pipeline(name, folder)
+        if pipeline.outbox is None:
+            _what_is_to_do(connection, pipeline)
+        else:
+            typer.echo("It captures an outbox, whose database `python -m db.load` and `python -m db.migrate` prepare.")
 
 
 def _check_schemas(database: Database, schemas: Sequence[str]) -> None:

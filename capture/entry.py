@@ -14,8 +14,8 @@ from contract.table_names import is_lake_name, lake_name
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
-# Debezium hashes what travels as text and leaves other columns in clear ("column.mask.hash").
-_TEXT_TYPES = ("text", "varchar", "bpchar", "name", "char")
+# Debezium hashes these, and leaves columns of other types in clear (db/source_queries.py).
+_TEXT_TYPES = ("text", "varchar", "bpchar")
 LARGE_TABLE_ROWS = 10_000_000
 _LENGTH = re.compile(r"\([0-9,-]+\)")
 

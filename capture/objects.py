@@ -20,7 +20,11 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
         role=pipeline.source.role,
         tables=tuple(
             WantedTable(
-                schema=table.schema_name, name=table.table_name, key=table.key, leave_out=frozenset(table.leave_out)
+                schema=table.schema_name,
+                name=table.table_name,
+                key=table.key,
+                leave_out=frozenset(table.leave_out),
+                hashed=frozenset(table.hash),
             )
             for table in pipeline.tables
         ),

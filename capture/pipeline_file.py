@@ -115,7 +115,7 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     said = [
         f"{path.name} says {_type(fields[column])} of {column}, the database {_type(new[column])}"
         for column in fields
-        if column in new and fields[column]["type"] != new[column]["type"]
+        if column in new and _value_type(fields[column]) != _value_type(new[column])
     ]
     said += [
         f"{path.name} has {column}, the database hasn't (or it is left out): its values stay, new ones are null"
@@ -131,6 +131,13 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     own += [field for field in lacking if field["name"].startswith("__")]
     added = [field for field in lacking if not field["name"].startswith("__")]
     return present | {"fields": [*others, *added, *own]}, said
+
+
+def _value_type(avro_field: Mapping[str, Any]) -> Any:
+    """The type of its values, whether they may be null or not, which a file may say more strictly than we."""
+    kind = avro_field["type"]
+    branches = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
+    return branches[0] if len(branches) == 1 else branches
 
 
 def _type(avro_field: Mapping[str, Any]) -> str:

@@ -8,6 +8,8 @@ from capture.types import Carried, LeftOut, avro_field, carried, specials_field
 from contract import events
 from contract.table_names import lake_name
 
+_ENUM = "io.debezium.data.Enum"
+
 
 def avro_schema(
     table: Table, *, pipeline: str, lake_table: str, key: Iterable[str], leave_out: Iterable[str], hashed: Iterable[str]
@@ -33,5 +35,11 @@ def avro_schema(
 
 def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:
     field = avro_field(lake_name(column.name), column.name, kind, nullable=nullable)
-    # A hash is text, whatever was hashed.
-    return field | {"type": ["null", "string"] if nullable else "string"} if hashed else field
+    if not hashed or not _is_hashed(kind):
+        return field
+    return field | {"type": ["null", "string"] if nullable else "string"}
+
+
+def _is_hashed(kind: Carried) -> bool:
+    """Tell whether a type travels as text of its own: no other is hashed, and the schema mustn't say so."""
+    return kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)

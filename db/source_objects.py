@@ -16,13 +16,14 @@ OPERATIONS = ("insert", "update", "delete", "truncate")
 class WantedTable:
     """A table to capture. `key`: the columns that tell its rows apart, empty for one whose events are only appended.
 
-    `leave_out`: columns that the connector's role mustn't read.
+    `leave_out`: columns that the connector's role mustn't read; `hashed`: columns that travel as SHA-256.
     """
 
     schema: str
     name: str
     key: tuple[str, ...]
     leave_out: frozenset[str] = frozenset()
+    hashed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +58,9 @@ class PresentTable:
     """A wanted table as the database has it. `kind` is pg_class.relkind; `sql` its name as SQL takes it.
 
     `schema_sql` and `quoted` (its columns): likewise. `has_children`: others inherit from it, not as partitions.
-    `generated`: columns that others make; `readable`: those that the connector's role may read; `whole`: it may read
-    all, later ones included. `ours`: whoever prepares is a member of the owner, who is `owner`. `leaves`: itself, or
-    the partitions that hold its rows.
+    `generated`: columns that others make; `hashable`: those that Debezium hashes when told to; `readable`: those that
+    the connector's role may read; `whole`: it may read all, later ones included. `ours`: whoever prepares is a member
+    of the owner, who is `owner`. `leaves`: itself, or the partitions that hold its rows.
     """
 
     oid: int
@@ -77,6 +78,7 @@ class PresentTable:
     schema_owner: str
     quoted: Mapping[str, str]
     generated: frozenset[str]
+    hashable: frozenset[str]
     readable: frozenset[str]
     whole: bool
     leaves: tuple[Leaf, ...] = ()
@@ -162,7 +164,12 @@ def _tables(cursor: Cursor, wanted: SourceObjects) -> dict[tuple[str, str], Pres
     leaves = _leaves(cursor, [row["oid"] for row in found])
     return {
         (row.pop("schema"), row.pop("name")): PresentTable(
-            **{**row, "readable": frozenset(row["readable"]), "generated": frozenset(row["generated"])},
+            **{
+                **row,
+                "readable": frozenset(row["readable"]),
+                "generated": frozenset(row["generated"]),
+                "hashable": frozenset(row["hashable"]),
+            },
             leaves=tuple(leaves.get(row["oid"], ())),
         )
         for row in found

@@ -91,6 +91,11 @@ def _table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[
         for column in (*table.key, *sorted(table.leave_out)):
             if column not in found.quoted:
                 yield f"{name} has no column {column}, which the pipeline names"
+        for column in sorted(table.hashed):
+            if column not in found.quoted:
+                yield f"{name} has no column {column}, which the pipeline names"
+            elif column not in found.hashable:
+                yield f"{name}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
 
 
 def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:

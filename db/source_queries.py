@@ -105,6 +105,17 @@ SELECT
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     ) AS quoted,
     ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated <> '') AS generated,
+    -- Seen with Debezium 3.7.0: it hashes these and domains over them, and leaves all other types in clear.
+    ARRAY(
+        WITH RECURSIVE base (name, oid) AS (
+            SELECT a.attname::text, a.atttypid FROM pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            UNION ALL
+            SELECT b.name, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.oid AND t.typtype = 'd'
+        )
+        SELECT b.name FROM base b JOIN pg_type t ON t.oid = b.oid
+        WHERE t.typtype = 'e' OR t.oid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)
+    ) AS hashable,
     CASE WHEN r.oid IS NULL THEN '{}' ELSE ARRAY(
         SELECT a.attname::text FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped

@@ -4,8 +4,9 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from contract import events
 from contract.events import ORDERING
@@ -88,10 +89,23 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
         yield f"{where}", f"{shown} isn't an Avro schema of a record: `make pipeline NAME={pipeline.name}` writes it"
         return
+    yield from _fields(where, table, fields, shown)
+
+
+def _fields(
+    where: str, table: CapturedTableSettings, fields: Mapping[str, Mapping[str, Any]], shown: str
+) -> Iterator[Problem]:
+    """What is said of columns goes with their fields."""
     for name in ("key", "partition_by", "hash"):
         for column in getattr(table, name):
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
+    for column in table.hash:
+        if column in fields and not _is_text(fields[column].get("type")):
+            yield (
+                f"{where}.hash",
+                f"{column!r} isn't text, and Debezium would send it in clear: leave it out (leave_out) in place of it",
+            )
     if table.ordering not in fields:
         yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {ORDERING}, the order of changes"
     for column in table.leave_out:
@@ -100,3 +114,12 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
                 f"{where}.leave_out",
                 f"{column!r} is a field of {shown}, and no event will have it: take it out there",
             )
+
+
+def _is_text(avro_type: object) -> bool:
+    """Tell whether Debezium hashes a column of that type: text, and an enum's labels (db/source_queries.py)."""
+    for branch in avro_type if isinstance(avro_type, list) else [avro_type]:
+        named = branch.get("connect.name") if isinstance(branch, dict) else None
+        if branch not in ("null", "string") and named != "io.debezium.data.Enum":
+            return False
+    return True

@@ -282,6 +282,18 @@ def test_a_table_that_cannot_be_captured_is_one_line(shop: ConnectionParameters,
     assert line.startswith(problem)
 
 
+def test_a_column_that_debezium_would_leave_in_clear_is_not_hashed(shop: ConnectionParameters) -> None:
+    execute(shop, "CREATE DOMAIN mail AS TEXT; CREATE TYPE mood AS ENUM ('sad')")
+    execute(shop, "CREATE TABLE people (id INT PRIMARY KEY, email mail, mood mood, tax_id INT, ip INET, who UUID)")
+    people = WantedTable(
+        schema="public", name="people", key=("id",), hashed=frozenset({"email", "mood", "tax_id", "ip", "who"})
+    )
+    with pytest.raises(UnpreparableError) as raised:
+        prepare(shop, dataclasses.replace(WANTED, tables=(people,)))
+    clear = "isn't text, and Debezium would send it in clear: leave_out in place of hash"
+    assert list(raised.value.lines) == [f"public.people: {column} {clear}" for column in ("ip", "tax_id", "who")]
+
+
 def test_a_publication_for_all_tables_and_an_administrator_as_connector_are_refused(shop: ConnectionParameters) -> None:
     execute(shop, "CREATE PUBLICATION cdc_shop FOR ALL TABLES")
     with pytest.raises(UnpreparableError) as raised:

@@ -141,6 +141,30 @@ def test_two_tables_of_one_topic_are_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "refused"),
+    [
+        ("string", False),
+        (["null", {"type": "string", "connect.name": "io.debezium.data.Enum"}], False),
+        (["null", {"type": "string", "connect.name": "io.debezium.data.Uuid"}], True),
+        (["null", "int"], True),
+        ("bytes", True),
+    ],
+)
+def test_what_debezium_would_leave_in_clear_is_not_hashed(folder: Path, kind: Any, refused: bool) -> None:
+    path = folder / "shop" / "customers.avsc"
+    schema = json.loads(path.read_text())
+    next(field for field in schema["fields"] if field["name"] == "email")["type"] = kind
+    path.write_text(json.dumps(schema))
+    if refused:
+        with pytest.raises(
+            SettingsFileError, match=r"tables\[0\].hash: 'email' isn't text, and Debezium would send it in"
+        ):
+            load_pipeline("shop", folder)
+    else:
+        load_pipeline("shop", folder)
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("orders", "orders"),
