@@ -1,5 +1,7 @@
-"""Where things are in the buckets of landing and lake."""
+"""Where things are in the buckets of landing and lake, and what the lake is called."""
 
+# The Glue database on one machine; an environment's begins with its name.
+DATABASE = "datalake"
 # Of the objects that the sink lands: `<prefix>/<topic>/<partition>/<offsets>.json` (docs/decisions/0040).
 LANDING_PREFIX = "cdc-events"
 # Beside a table: what the job has put aside of it (docs/decisions/0023).

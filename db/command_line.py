@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from contract.source import DATABASE
 from db.errors import LoadError
 
-DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": "devdb", "user": "postgres"}
+DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": DATABASE, "user": "postgres"}
 
 SecretId = Annotated[
     str | None,
@@ -26,7 +27,7 @@ HostAddress = Annotated[
     ),
 ]
 Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
-DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")]
+DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default=DATABASE)]
 UserName = Annotated[
     str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
 ]

@@ -6,9 +6,9 @@ from pathlib import Path
 from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.source import SCHEMA
 from db.dump import read_file
 from db.sample import row_counts
-from db.tables import SCHEMA
 
 DIGITS = 16
 

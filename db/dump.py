@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE
 from db.dump_tokens import END, Tokens
 from db.errors import LoadError
 from db.tables import TABLES, WALK_THROUGH_ORDER, Cell, Row
 
 # Ours hold what is derived from the others; a dump of a loaded database brings them along.
-DERIVED_TABLES = frozenset({"cdc_events", "cdc_heartbeat"})
+DERIVED_TABLES = frozenset({OUTBOX_TABLE, HEARTBEAT_TABLE})
 DERIVED_PREFIX = "outbox_"
 _HEADER = "-- PostgreSQL database dump\n"
 _FOOTER = "-- PostgreSQL database dump complete"

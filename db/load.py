@@ -7,6 +7,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import SCHEMA
 from db.command_line import (
     DatabaseName,
     Host,
@@ -21,8 +23,6 @@ from db.command_line import (
 )
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport, load
-from db.preflight import CONNECTOR_ROLE
-from db.tables import SCHEMA
 
 # Tracebacks that show local variables would show passwords.
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -14,13 +14,15 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import data_set, outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import Mode, run
 from db.sample import DEFAULT_SEED, generate, row_counts
-from db.tables import SCHEMA, TABLES, Chunk, copy_lines
+from db.tables import TABLES, Chunk, copy_lines
 
 COPY_ROWS = 20_000
 
@@ -56,7 +58,7 @@ class LoadOptions:
         if self.empty and (self.dump is not None or self.scale != 1):
             raise LoadError("--empty loads no rows and doesn't go with --from or --scale")
         if not self.connector_password:
-            raise LoadError(f"the password of {preflight.CONNECTOR_ROLE} is empty: set CDC_CONNECTOR_PASSWORD")
+            raise LoadError(f"the password of {CONNECTOR_ROLE} is empty: set CDC_CONNECTOR_PASSWORD")
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def fill(
     data_set.note(cursor, data_set.describe(scale=options.scale, dump=options.dump, empty=options.empty))
     _copy(cursor, chunks, totals, progress)
     _create_outbox(cursor, options, progress)
-    cursor.execute("SELECT count(*) FROM datalake.cdc_events")
+    cursor.execute(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}")
     (events,) = cursor.fetchone() or (0,)
     return int(events)
 
@@ -123,15 +125,15 @@ def _create_tables(cursor: Cursor) -> None:
     if preflight.has_schema(cursor):
         if preflight.has_slot(cursor) and _has_outbox(cursor):
             # So that the lake hears that these orders are gone.
-            cursor.execute("DELETE FROM datalake.cdc_events")
+            cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
         cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
     if not preflight.has_publication(cursor):
-        cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(preflight.PUBLICATION)))
+        cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
     run(cursor, "01_tables.sql")
 
 
 def _has_outbox(cursor: Cursor) -> bool:
-    cursor.execute("SELECT to_regclass('datalake.cdc_events') IS NOT NULL")
+    cursor.execute(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL")
     return cursor.fetchone() == (True,)
 
 
@@ -160,7 +162,7 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
         ("gather statistics", lambda: _analyze(cursor)),
         ("create outbox", lambda: outbox.create(cursor, options.mode)),
         ("create connector role", lambda: grant_role(cursor, options.connector_password)),
-        ("fill outbox", lambda: cursor.execute("CALL datalake.usp_init_order_events()")),
+        ("fill outbox", lambda: cursor.execute(f"CALL {SCHEMA}.usp_init_order_events()")),
         ("add triggers", lambda: outbox.add_triggers(cursor, options.mode)),
         ("set search path", lambda: _set_search_path(cursor)),
     ]
@@ -177,14 +179,14 @@ def _analyze(cursor: Cursor) -> None:
 
 def grant_role(cursor: Cursor, password: str) -> None:
     """Create the connector's role, or keep the one that is there and renew its password; give it its rights here."""
-    role = sql.Identifier(preflight.CONNECTOR_ROLE)
+    role = sql.Identifier(CONNECTOR_ROLE)
     cursor.execute(
         "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s), EXISTS (SELECT FROM pg_roles WHERE rolname = %s)",
-        (preflight.CONNECTOR_ROLE, "rds_replication"),
+        (CONNECTOR_ROLE, "rds_replication"),
     )
     known, on_rds = cursor.fetchone() or (False, False)
     # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
-    verifier = encrypt_password(password, preflight.CONNECTOR_ROLE, cursor, "scram-sha-256")
+    verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
     cursor.execute(
         sql.SQL("{} ROLE {} LOGIN {} PASSWORD {}").format(
             sql.SQL("ALTER" if known else "CREATE"),

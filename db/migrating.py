@@ -12,6 +12,7 @@ from typing import Any
 from psycopg2 import errors
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.source import SCHEMA
 from db import outbox
 from db.connecting import LOCK_TIMEOUT_S
 from db.errors import LaterError, LoadError, NewerError
@@ -30,12 +31,12 @@ PIECE_MS = 800
 REFRESH_PAUSE_S = 0.05
 IN_THE_WAY = (errors.QueryCanceled, errors.LockNotAvailable, errors.DeadlockDetected)
 NOTHING_CHANGED = "nothing was changed"
-_HOLDERS = """
+_HOLDERS = f"""
 SELECT coalesce(format('pid %s (%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type)),
                 'a prepared transaction'),
        to_char(a.xact_start, 'HH24:MI:SS')
 FROM pg_locks l
-JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = 'datalake'::REGNAMESPACE
+JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = '{SCHEMA}'::REGNAMESPACE
 LEFT JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND l.database = (
     SELECT oid FROM pg_database WHERE datname = current_database()

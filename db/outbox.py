@@ -7,15 +7,15 @@ they run again whenever one of them has changed.
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.preflight import CONNECTOR_ROLE
-from db.tables import SCHEMA
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import SCHEMA
+from db import sql_text
+from db.sql_text import text_of
 
-SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 Mode = Literal["transaction", "statement"]
 
 LOCK_FILE = "03_outbox_lock.sql"
@@ -37,14 +37,14 @@ FIRST_STEPS = ("0001_outbox",)
 
 # Ours are those whose names begin with outbox_. Trigger functions are replaced, because triggers depend on them; of the
 # others a changed signature would leave the old one behind.
-_DROP_FUNCTIONS = """
+_DROP_FUNCTIONS = f"""
 DO $$
 DECLARE
     ours REGPROCEDURE;
 BEGIN
     FOR ours IN
         SELECT oid FROM pg_proc
-        WHERE pronamespace = 'datalake'::REGNAMESPACE AND proname LIKE 'outbox\\_%' AND prorettype <> 'trigger'::REGTYPE
+        WHERE pronamespace = '{SCHEMA}'::REGNAMESPACE AND proname LIKE 'outbox\\_%' AND prorettype <> 'trigger'::REGTYPE
     LOOP
         EXECUTE format('DROP ROUTINE %s', ours);
     END LOOP;
@@ -52,7 +52,7 @@ END
 $$
 """
 # What this transaction hasn't made or replaced is an earlier version's.
-_DROP_LEFTOVERS = """
+_DROP_LEFTOVERS = f"""
 DO $$
 DECLARE
     leftover RECORD;
@@ -61,13 +61,13 @@ BEGIN
         SELECT tgname AS name, tgrelid::REGCLASS AS source FROM pg_trigger
         WHERE tgname LIKE 'outbox\\_%' AND NOT tgisinternal AND tgconstraint = 0
           AND xmin <> pg_current_xact_id()::XID
-          AND (SELECT relnamespace FROM pg_class WHERE oid = tgrelid) = 'datalake'::REGNAMESPACE
+          AND (SELECT relnamespace FROM pg_class WHERE oid = tgrelid) = '{SCHEMA}'::REGNAMESPACE
     LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', leftover.name, leftover.source);
     END LOOP;
     FOR leftover IN
         SELECT oid::REGPROCEDURE AS name FROM pg_proc
-        WHERE pronamespace = 'datalake'::REGNAMESPACE AND proname LIKE 'outbox\\_%'
+        WHERE pronamespace = '{SCHEMA}'::REGNAMESPACE AND proname LIKE 'outbox\\_%'
           AND xmin <> pg_current_xact_id()::XID
     LOOP
         EXECUTE format('DROP ROUTINE %s', leftover.name);
@@ -92,11 +92,6 @@ def run(cursor: Cursor, name: str) -> None:
     cursor.execute(text_of(name))
 
 
-def text_of(name: str) -> str:
-    """Return a file of the SQL folder."""
-    return (SQL_FOLDER / name).read_text(encoding="utf-8")
-
-
 def wanted(mode: Mode) -> Version:
     """Return the version that this code makes."""
     return Version(sql_hash=_sql_hash(), steps=_steps(), views=text_of(VIEWS_FILE), mode=mode)
@@ -104,10 +99,10 @@ def wanted(mode: Mode) -> Version:
 
 def present(cursor: Cursor) -> Version:
     """Return the version that the database has; one from before versions were kept has no hash and no views' text."""
-    cursor.execute("SELECT to_regclass('datalake.outbox_versions') IS NOT NULL")
+    cursor.execute(f"SELECT to_regclass('{SCHEMA}.outbox_versions') IS NOT NULL")
     if cursor.fetchone() != (True,):
         return Version(sql_hash="", steps=FIRST_STEPS, views="", mode=_mode_of_unversioned(cursor))
-    cursor.execute("SELECT sql_hash, steps, views, mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1")
+    cursor.execute(f"SELECT sql_hash, steps, views, mode FROM {SCHEMA}.outbox_versions ORDER BY id DESC LIMIT 1")
     sql_hash, steps, views, mode = cursor.fetchone() or ("", FIRST_STEPS, "", None)
     return Version(sql_hash=sql_hash, steps=tuple(steps), views=views, mode=mode)
 
@@ -118,7 +113,7 @@ def is_newer(cursor: Cursor, found: Version) -> bool:
         return True
     if not found.sql_hash or found.sql_hash == _sql_hash():
         return False
-    cursor.execute("SELECT EXISTS (SELECT FROM datalake.outbox_versions WHERE sql_hash = %s)", (_sql_hash(),))
+    cursor.execute(f"SELECT EXISTS (SELECT FROM {SCHEMA}.outbox_versions WHERE sql_hash = %s)", (_sql_hash(),))
     return cursor.fetchone() == (True,)
 
 
@@ -141,7 +136,7 @@ def lock(cursor: Cursor, patience_s: float) -> None:
     Raises psycopg2.errors.LockNotAvailable.
     """
     run(cursor, LOCK_FILE)
-    cursor.execute("SELECT datalake.outbox_lock(make_interval(secs => %s))", (patience_s,))
+    cursor.execute(f"SELECT {SCHEMA}.outbox_lock(make_interval(secs => %s))", (patience_s,))
 
 
 def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
@@ -152,7 +147,7 @@ def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
     target = wanted(mode)
     new_views = found.views != target.views or found.steps != target.steps
     if new_views:
-        cursor.execute("SELECT datalake.outbox_drop_views()")
+        cursor.execute(f"SELECT {SCHEMA}.outbox_drop_views()")
     _run_steps(cursor, found.steps)
     if new_views:
         run(cursor, VIEWS_FILE)
@@ -164,13 +159,13 @@ def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
     cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (CONNECTOR_ROLE,))
     if cursor.fetchone():
         run(cursor, RIGHTS_FILE)
-    cursor.execute("SELECT datalake.outbox_refresh_all()")
+    cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_all()")
     _note(cursor, target)
 
 
 def refresh_step(cursor: Cursor, size: int) -> int:
     """Bring the next `size` orders' rows up to date; return how many were looked at, 0 when none is left."""
-    cursor.execute("SELECT datalake.outbox_refresh_step(%s)", (size,))
+    cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_step(%s)", (size,))
     (looked_at,) = cursor.fetchone() or (0,)
     return int(looked_at)
 
@@ -189,14 +184,14 @@ def _run_steps(cursor: Cursor, done: tuple[str, ...]) -> None:
 
 def _note(cursor: Cursor, version: Version) -> None:
     cursor.execute(
-        "INSERT INTO datalake.outbox_versions (sql_hash, mode, steps, views) VALUES (%s, %s, %s, %s)",
+        f"INSERT INTO {SCHEMA}.outbox_versions (sql_hash, mode, steps, views) VALUES (%s, %s, %s, %s)",
         (version.sql_hash, version.mode, list(version.steps), version.views),
     )
 
 
 @cache
 def _steps() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (SQL_FOLDER / "migrations").glob("*.sql")))
+    return tuple(sorted(path.stem for path in (sql_text.SQL_FOLDER / "migrations").glob("*.sql")))
 
 
 @cache

@@ -2,11 +2,9 @@
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import PUBLICATION, SCHEMA
 from db.errors import LoadError
-from db.tables import SCHEMA
-
-PUBLICATION = "cdc_publication"
-CONNECTOR_ROLE = "cdc_connector"
 
 
 def check(cursor: Cursor, *, replace: bool) -> None:

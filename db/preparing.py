@@ -6,13 +6,13 @@ from typing import Any
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import preflight
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport, fill, grant_role, source, transaction
 from db.migrating import migrate, wait_for_others
-from db.tables import SCHEMA
 
-RELATIONS = ("cdc_events", "cdc_heartbeat", "outbox_gate", "outbox_pending")
+RELATIONS = (OUTBOX_TABLE, HEARTBEAT_TABLE, "outbox_gate", "outbox_pending")
 
 
 def prepare(
@@ -50,7 +50,7 @@ def check_whole(cursor: Cursor) -> None:
     """Raise LoadError unless the schema is an outbox that some version of this code has made."""
     missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
     if not preflight.has_publication(cursor):
-        missing.append(f"the publication {preflight.PUBLICATION}")
+        missing.append(f"the publication {PUBLICATION}")
     if missing:
         raise LoadError(
             f"the schema {SCHEMA} is there, but not {', not '.join(missing)}: drop the schema if you don't need it,"

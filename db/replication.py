@@ -8,12 +8,12 @@ import psycopg2
 from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db.errors import LoadError, explain
-from db.outbox import SQL_FOLDER
-from db.preflight import CONNECTOR_ROLE, PUBLICATION
-from db.tables import SCHEMA
+from db.sql_text import text_of
 
-TABLES = frozenset({f"{SCHEMA}.cdc_events", f"{SCHEMA}.cdc_heartbeat"})
+TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
 # Creating a slot waits for all transactions that are open.
 SLOT_TIMEOUT_S = 600
 PEEK_TIMEOUT_S = 5
@@ -163,7 +163,7 @@ def restore_publication(cursor: Cursor) -> None:
         cursor.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", (PUBLICATION,))
         if cursor.fetchone() is None:
             cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
-        cursor.execute((SQL_FOLDER / "07_replication.sql").read_text(encoding="utf-8"))
+        cursor.execute(text_of("07_replication.sql"))
     except psycopg2.Error as error:
         raise LoadError(f"cannot make the publication {PUBLICATION}: {explain(error)}") from error
 

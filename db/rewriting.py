@@ -12,11 +12,11 @@ import psycopg2
 from psycopg2 import errors, sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
+from contract.source import OUTBOX_TABLE, SCHEMA
 from db.errors import LoadError, explain
-from db.tables import SCHEMA
 
 KEY = "order_id"
-OUTBOX = sql.Identifier(SCHEMA, "cdc_events")
+OUTBOX = sql.Identifier(SCHEMA, OUTBOX_TABLE)
 PIECE_ROWS = 200
 MESSAGE_BYTES = 4_000_000
 # What advances a log position by the byte; decoding passes it over.
@@ -37,9 +37,9 @@ def select_keys(cursor: Cursor, where: str | None) -> list[int]:
 
 def select_matching(cursor: Cursor, rows: str, where: str) -> list[int]:
     """Return the keys of those of `rows`, a JSON array of outbox rows, that the condition names."""
-    query = sql.SQL(
-        "SELECT {} FROM jsonb_populate_recordset(NULL::{}, {}) AS cdc_events WHERE ({}\n) ORDER BY 1"
-    ).format(sql.Identifier(KEY), OUTBOX, sql.Literal(rows), sql.SQL(where))
+    query = sql.SQL("SELECT {} FROM jsonb_populate_recordset(NULL::{}, {}) AS {} WHERE ({}\n) ORDER BY 1").format(
+        sql.Identifier(KEY), OUTBOX, sql.Literal(rows), sql.Identifier(OUTBOX_TABLE), sql.SQL(where)
+    )
     with _condition_explained(where), _read_only(cursor):
         cursor.execute(query)
         return [key for (key,) in cursor.fetchall()]

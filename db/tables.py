@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-SCHEMA = "datalake"
-
 Cell = str | int | float | None
 Row = tuple[Cell, ...]
 # A table's name and some of its rows, columns in the order of TABLES.

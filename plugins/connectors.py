@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from contract import events
+from contract import events, source
+from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins import captured
@@ -18,10 +19,9 @@ from plugins.kcql import Kcql, build_all
 from plugins.sink_properties import ASSIGNMENT, CONNECTOR_CLASS, JSON_CONVERTER, ROUND_ROBIN
 from plugins.versions import load_versions
 
-SCHEMA = "datalake"
-OUTBOX = CapturedTable(schema=SCHEMA, table="cdc_events")
+OUTBOX = CapturedTable(schema=source.SCHEMA, table=source.OUTBOX_TABLE)
 EVENTS_TABLE = OUTBOX.name
-HEARTBEAT_PROCEDURE = f"{SCHEMA}.outbox_beat"
+HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
 
 SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
@@ -91,14 +91,14 @@ class SourceSettings:
     name: str = "orders-source"
     database_hostname: str
     database_port: int = 5432
-    database_name: str = "devdb"
-    database_user: str = "cdc_connector"
+    database_name: str = source.DATABASE
+    database_user: str = CONNECTOR_ROLE
     database_password: str
     database_sslmode: str = "require"
     database_root_certificate: str | None = None
     topic_prefix: str
-    publication_name: str = "cdc_publication"
-    slot_name: str = "cdc_orders"
+    publication_name: str = source.PUBLICATION
+    slot_name: str = source.SLOT
     snapshot_mode: str = "initial"
     heartbeat_interval_ms: int = 10_000
     poll_interval_ms: int = 500

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from contract.events import ORDERING
+from contract.lake import DATABASE
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
 
 LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1827, 3653]
@@ -229,7 +230,7 @@ class Environment(Section):
         """What no two environments of an account and region may share begins with the environment's name."""
         lake = values.get("lake") if isinstance(values, dict) else None
         if isinstance(lake, dict) and "database" not in lake:
-            return values | {"lake": {"database": f"{values.get('name')}_datalake"} | lake}
+            return values | {"lake": {"database": f"{values.get('name')}_{DATABASE}"} | lake}
         return values
 
     @property

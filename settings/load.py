@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from contract.lake import DATABASE
 from plugins.versions import VersionsError
 from settings import files, rules
 from settings.environment import Environment
@@ -36,11 +37,11 @@ def _shared(environment: Environment, folder: Path) -> Iterator[tuple[str, str]]
             # What is wrong with another file is said to who wants that one.
             continue
         lake = other.get("lake")
-        theirs = lake.get("database", f"{path.stem}_datalake") if isinstance(lake, dict) else None
+        theirs = lake.get("database", f"{path.stem}_{DATABASE}") if isinstance(lake, dict) else None
         same_place = (other.get("account"), other.get("region")) == (environment.account, environment.region)
         if same_place and theirs == environment.lake.database:
             yield (
                 "lake.database",
                 f"{theirs!r} is that of {path.name}, too, in the same account and region: choose another name, such as "
-                f"{environment.name}_datalake",
+                f"{environment.name}_{DATABASE}",
             )

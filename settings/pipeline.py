@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING
 from contract.table_names import lake_name
 from plugins.captured import CapturedTable
@@ -37,7 +38,7 @@ class SourceDatabase(Section):
     topic_prefix: TopicPrefix
     publication: Identifier
     slot: SlotName
-    role: Identifier = "cdc_connector"
+    role: Identifier = CONNECTOR_ROLE
     lake_prefix: Annotated[str, Field(pattern=r"^([a-z_][a-z0-9_]*)?$")]
 
 

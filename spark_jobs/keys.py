@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from contract.lake import QUARANTINE_FOLDER
+
 RECORD_KEY = "hoodie.datasource.write.recordkey.field"
 PARTITION_PATH = "hoodie.datasource.write.partitionpath.field"
 KEY_GENERATOR = "hoodie.datasource.write.keygenerator.class"
@@ -74,7 +76,9 @@ STREAMER_PROPERTIES = {
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),
     QUARANTINE_PATH: Property(
-        default="_quarantine/<table> beside the table", own=True, meaning="folder for the events that don't fit"
+        default=f"{QUARANTINE_FOLDER}/<table> beside the table",
+        own=True,
+        meaning="folder for the events that don't fit",
     ),
     QUARANTINE_LIMIT: Property(
         default="1000", own=True, meaning="events one batch may put into quarantine; one more stops the job"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import botocore
 
+import contract.source
+
 ROOT = Path(__file__).resolve().parents[1]
 STAGING = ROOT / "build" / "handlers"
 # What belongs to a package besides its modules.
@@ -46,10 +48,15 @@ def staged(*packages: str) -> str:
 
 
 def sql_hash() -> str:
-    """Hash what the source preparation runs in the database: when it changes, a deployment has to call it again."""
+    """Hash what the source preparation runs in the database, and with which names (db/sql_text.py).
+
+    When it changes, a deployment has to call it again.
+    """
     digest = hashlib.sha256()
     for path in sorted((ROOT / "db" / "sql").rglob("*.sql")):
         digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
+    names = {name: value for name, value in vars(contract.source).items() if name.isupper()}
+    digest.update(repr(sorted(names.items())).encode())
     return digest.hexdigest()
 
 

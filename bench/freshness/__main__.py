@@ -24,6 +24,7 @@ from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
 from contract.events import SOURCE_TIME_MS
+from contract.source import SCHEMA
 from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LAKE_PATH, LANDING_BUCKET
@@ -107,8 +108,8 @@ def _at_a_rate(source: Any, rate: int, seconds: int) -> int:
 def _change(source: Any) -> None:
     with source.cursor() as cursor:
         cursor.execute(
-            "UPDATE datalake.orders SET freight = freight + 0.01 WHERE order_id = (SELECT order_id FROM datalake.orders"
-            " WHERE order_id >= %s ORDER BY order_id LIMIT 1)",
+            f"UPDATE {SCHEMA}.orders SET freight = freight + 0.01"
+            f" WHERE order_id = (SELECT order_id FROM {SCHEMA}.orders WHERE order_id >= %s ORDER BY order_id LIMIT 1)",
             (random.randint(10248, 11077),),  # noqa: S311  (no secret)
         )
 

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from contract.source import SCHEMA
 from db.errors import LoadError
 from db.loading import LoadOptions, load
 from db.outbox import Mode
@@ -94,7 +95,7 @@ def prepare(server: Postgres) -> None:
         execute(server, "postgres", f"CREATE DATABASE {variant}")
         options = LoadOptions(connector_password=secrets.token_urlsafe(12), mode=mode)
         load(server.connection_parameters(variant), options, lambda *_: None)
-        execute(server, variant, "CREATE SEQUENCE datalake.bench_order_ids START 100000")
+        execute(server, variant, f"CREATE SEQUENCE {SCHEMA}.bench_order_ids START 100000")
         if variant == "row_triggers":
             execute(server, variant, (FOLDER / "row_triggers.sql").read_text(encoding="utf-8"))
 

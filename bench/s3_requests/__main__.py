@@ -20,6 +20,8 @@ from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb
 from contract.events import DELETED, LSN, OPERATION, UPDATE
+from contract.lake import DATABASE
+from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.platform.pipeline import ROOT
 from local.platform.processes import Processes
@@ -100,7 +102,7 @@ class Landing:
             position = {LSN: 1000 + self._offset, "order_id": order, "customer_id": f"C{order % 5}"}
             lines.append(json.dumps(self._event | position | {DELETED: "false", OPERATION: UPDATE}))
             self._offset += 1
-        key = f"cdc/demo.datalake.cdc_events/0/{self._offset - 1:012d}_1_2.json"
+        key = f"cdc/demo.{SCHEMA}.{OUTBOX_TABLE}/0/{self._offset - 1:012d}_1_2.json"
         self._client.put_object(Bucket="landing", Key=key, Body=("\n".join(lines) + "\n").encode())
 
 
@@ -156,9 +158,9 @@ def _server(folder: Path) -> Iterator[CountedS3]:
 def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
     table = submit.TableJob(
         landing="s3a://landing/cdc",
-        table_path="s3a://lake/cdc_events",
-        database="datalake",
-        table="cdc_events",
+        table_path=f"s3a://lake/{OUTBOX_TABLE}",
+        database=DATABASE,
+        table=OUTBOX_TABLE,
         schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
         properties_file=str(ROOT / "spark_jobs" / "conf" / properties),
         sync_interval_seconds=0,

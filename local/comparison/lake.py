@@ -15,6 +15,7 @@ import duckdb
 import pyarrow
 import pyarrow.compute
 
+from contract.events import CREATE, OPERATION, READ
 from local.comparison.rows import CHUNK_BITS, digest, join, tidy
 from local.comparison.source import HALF, Chosen, Row, Sum, Sums
 from local.comparison.table import ComparedTable, quoted
@@ -26,8 +27,7 @@ BATCH_ROWS = 8192
 LAKE = "lake"
 WANTED = "wanted"
 _KEY = "key of the row"
-OPERATION = "__op"
-INSERTS = ("r", "c")
+INSERTS = (READ, CREATE)
 
 
 class LakeLook:

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg2
 import psycopg2.extras
 
+from contract.source import OUTBOX_TABLE, SCHEMA
 from local.demo.changes import Change
 from local.errors import PlatformError
 from local.look.canonical import EPOCH, MICROSECOND
@@ -107,7 +108,7 @@ class Watch:
         connection = psycopg2.connect(**self.parameters)
         try:
             with connection, connection.cursor(cursor_factory=psycopg2.extras.RealDictCursor) as cursor:
-                cursor.execute("SELECT * FROM datalake.cdc_events WHERE order_id = %s", (order,))
+                cursor.execute(f"SELECT * FROM {SCHEMA}.{OUTBOX_TABLE} WHERE order_id = %s", (order,))
                 row: Mapping[str, Any] | None = cursor.fetchone()
                 return row
         finally:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contract.source import SCHEMA
+
 INSERTED_ORDER = 11075
 
 
@@ -30,45 +32,45 @@ def only(order_id: int) -> str:
 CHANGES = (
     Change(
         name="ship order 11077",
-        statements=("UPDATE datalake.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
+        statements=(f"UPDATE {SCHEMA}.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
         orders=only(11077),
         shows="shipped_date",
     ),
     Change(
         name="insert order 11075 with three lines",
         statements=(
-            "INSERT INTO datalake.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
+            f"INSERT INTO {SCHEMA}.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
             " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')",
-            "INSERT INTO datalake.order_details VALUES (11075, 2, 19, 10, 0.15)",
-            "INSERT INTO datalake.order_details VALUES (11075, 46, 12, 30, 0.15)",
-            "INSERT INTO datalake.order_details VALUES (11075, 76, 18, 2, 0.15)",
+            f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 2, 19, 10, 0.15)",
+            f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 46, 12, 30, 0.15)",
+            f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 76, 18, 2, 0.15)",
         ),
         orders=only(INSERTED_ORDER),
         shows="order_items",
     ),
     Change(
         name="edit a line of order 10248",
-        statements=("UPDATE datalake.order_details SET quantity = 15 WHERE order_id = 10248 AND product_id = 11",),
+        statements=(f"UPDATE {SCHEMA}.order_details SET quantity = 15 WHERE order_id = 10248 AND product_id = 11",),
         orders=only(10248),
         shows="order_items",
     ),
     Change(
         name="delete a line of order 10248",
-        statements=("DELETE FROM datalake.order_details WHERE order_id = 10248 AND product_id = 72",),
+        statements=(f"DELETE FROM {SCHEMA}.order_details WHERE order_id = 10248 AND product_id = 72",),
         orders=only(10248),
         shows="order_items",
     ),
     Change(
         name="rename customer VINET",
-        statements=("UPDATE datalake.customers SET company_name = 'Vins Chevalier SA' WHERE customer_id = 'VINET'",),
-        orders="SELECT order_id FROM datalake.orders WHERE customer_id = 'VINET' ORDER BY order_id",
+        statements=(f"UPDATE {SCHEMA}.customers SET company_name = 'Vins Chevalier SA' WHERE customer_id = 'VINET'",),
+        orders=f"SELECT order_id FROM {SCHEMA}.orders WHERE customer_id = 'VINET' ORDER BY order_id",
         shows="customer.company_name",
     ),
     Change(
         name="delete order 11075",
         statements=(
-            "DELETE FROM datalake.order_details WHERE order_id = 11075",
-            "DELETE FROM datalake.orders WHERE order_id = 11075",
+            f"DELETE FROM {SCHEMA}.order_details WHERE order_id = 11075",
+            f"DELETE FROM {SCHEMA}.orders WHERE order_id = 11075",
         ),
         orders=only(INSERTED_ORDER),
         shows="order_items",

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from contract.source import SCHEMA
 from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
@@ -51,7 +52,7 @@ def reconcile(
             print_comparison(console, outbox, title="tables and outbox", sides=("orders", "outbox rows"))
             equal = outbox.equal
             if not equal:
-                console.print("the outbox is stale: CALL datalake.usp_init_order_events() brings it up to date")
+                console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
         problems = [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)

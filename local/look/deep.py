@@ -12,11 +12,12 @@ from typing import Any
 import psycopg2
 from psycopg2 import sql
 
+from contract.source import SCHEMA
 from local.errors import PlatformError
 from local.look.reconcile import KEY, OUTBOX, WAIT_BETWEEN_ROUNDS_S, Comparison
 
 # What the outbox should say (db/sql/03_outbox.sql); it has all of the outbox's columns but the time of writing.
-RECOMPUTED = ("datalake", "current_order_events")
+RECOMPUTED = (SCHEMA, "current_order_events")
 
 
 def compare_outbox(
@@ -52,7 +53,7 @@ def _look(parameters: Mapping[str, Any], keys: Iterable[str] | None) -> Comparis
             columns = _columns(cursor)
             cursor.execute(
                 sql.SQL(
-                    "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM datalake.orders),"
+                    f"SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {SCHEMA}.orders),"
                     " (SELECT count(*) FROM {})"
                 ).format(sql.Identifier(*OUTBOX))
             )

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from contract.lake import QUARANTINE_FOLDER
+from contract.source import OUTBOX_TABLE
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET = "lake"
-PREFIX = f"{QUARANTINE_FOLDER}/cdc_events/"
+PREFIX = f"{QUARANTINE_FOLDER}/{OUTBOX_TABLE}/"
 
 
 def count_quarantined(client: "S3Client") -> int:

@@ -14,11 +14,12 @@ import psycopg2
 import pyarrow
 import pyarrow.compute
 
+from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.look.canonical import by_name, lake_rows, source_expression
 from local.look.lake import Lake, LakeError
 
-OUTBOX = ("datalake", "cdc_events")
+OUTBOX = (SCHEMA, OUTBOX_TABLE)
 KEY = "order_id"
 # A row's canonical form: column → text, or None for NULL. The same value has the same text on both sides.
 Canonical = dict[str, str | None]

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
 from contract.lake import LANDING_PREFIX
+from contract.source import SCHEMA
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
@@ -111,7 +112,7 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
         return []
     return [
         f"{queue.failing} queued changes of the outbox fail and are tried again: {queue.error}"
-        " (the table datalake.outbox_queue says which)"
+        f" (the table {SCHEMA}.outbox_queue says which)"
     ]
 
 

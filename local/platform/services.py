@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from contract import lake
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import DATABASE, OUTBOX_TABLE
 from db.outbox import Mode
-from db.preflight import CONNECTOR_ROLE
 from local.look.lake import Lake, local_s3_options
 from local.look.topic import Topic
 from local.platform.processes import Command
@@ -26,10 +28,10 @@ PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")
 TOPIC = events_topic("demo")
 LANDING_BUCKET = "landing"
 LAKE_BUCKET = "lake"
-LAKE_PATH = "cdc_events"
+LAKE_PATH = OUTBOX_TABLE
 LAKE_URI = f"s3://{LAKE_BUCKET}/{LAKE_PATH}"
-GLUE_DATABASE = "datalake"
-GLUE_TABLE = "cdc_events"
+GLUE_DATABASE = lake.DATABASE
+GLUE_TABLE = OUTBOX_TABLE
 SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
 
 
@@ -43,7 +45,7 @@ class PlatformOptions:
     `supervised` leaves a process behind that restarts what dies.
     """
 
-    database: str = "devdb"
+    database: str = DATABASE
     mode: Mode | None = None
     scale: int | None = None
     dump: Path | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg2
 from psycopg2 import sql
 
+from contract.source import OUTBOX_TABLE, SCHEMA
 from db.replication import Replication, look
 from local.services.postgres import Postgres
 
@@ -48,18 +49,18 @@ class SourceDatabase:
 
     def is_loaded(self) -> bool:
         """Tell whether the outbox is there; the loader makes all or nothing."""
-        return bool(self._value("SELECT to_regclass('datalake.cdc_events') IS NOT NULL"))
+        return bool(self._value(f"SELECT to_regclass('{SCHEMA}.{OUTBOX_TABLE}') IS NOT NULL"))
 
     def outbox_rows(self) -> int:
         """Count the outbox's rows."""
-        return int(self._value("SELECT count(*) FROM datalake.cdc_events"))
+        return int(self._value(f"SELECT count(*) FROM {SCHEMA}.{OUTBOX_TABLE}"))
 
     def outbox_queue(self) -> OutboxQueue:
         """Return how far the outbox is behind the tables."""
         with _cursor(self._postgres, self._name) as cursor:
             cursor.execute(
                 "SELECT entries, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float, failing, error"
-                " FROM datalake.outbox_lag"
+                f" FROM {SCHEMA}.outbox_lag"
             )
             entries, seconds, failing, error = cursor.fetchone()
         return OutboxQueue(entries=entries, seconds=seconds, failing=failing, error=error)

@@ -14,6 +14,7 @@ import psycopg2
 import typer
 
 from contract.events import OPERATION
+from contract.source import OUTBOX_TABLE, SCHEMA
 from db.outbox import Mode
 from local.errors import PlatformError
 from local.look.topic import RawEvent, Topic
@@ -28,11 +29,11 @@ TIMEOUT_S = 30
 SNAPSHOT_ORDERS = (10248, 10249, 11077)
 
 INSERT_11075 = (
-    "INSERT INTO datalake.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
+    f"INSERT INTO {SCHEMA}.orders VALUES (11075, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
     " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')",
-    "INSERT INTO datalake.order_details VALUES (11075, 2, 19, 10, 0.15)",
-    "INSERT INTO datalake.order_details VALUES (11075, 46, 12, 30, 0.15)",
-    "INSERT INTO datalake.order_details VALUES (11075, 76, 18, 2, 0.15)",
+    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 2, 19, 10, 0.15)",
+    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 46, 12, 30, 0.15)",
+    f"INSERT INTO {SCHEMA}.order_details VALUES (11075, 76, 18, 2, 0.15)",
 )
 
 
@@ -48,8 +49,8 @@ class Case:
 def delete_order(order_id: int) -> tuple[str, ...]:
     """Write the statements that delete an order."""
     return (
-        f"DELETE FROM datalake.order_details WHERE order_id = {int(order_id)}",  # noqa: S608  (a number)
-        f"DELETE FROM datalake.orders WHERE order_id = {int(order_id)}",  # noqa: S608
+        f"DELETE FROM {SCHEMA}.order_details WHERE order_id = {int(order_id)}",
+        f"DELETE FROM {SCHEMA}.orders WHERE order_id = {int(order_id)}",
     )
 
 
@@ -57,7 +58,7 @@ TRANSACTION_CASES = (
     Case(name="insert", statements=INSERT_11075, operations="c"),
     Case(
         name="update",
-        statements=("UPDATE datalake.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
+        statements=(f"UPDATE {SCHEMA}.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
         operations="u",
     ),
     Case(name="delete", statements=delete_order(11075), operations="d"),
@@ -66,10 +67,10 @@ TRANSACTION_CASES = (
     Case(
         name="unavailable_value",
         statements=(
-            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL, ALTER COLUMN products SET STORAGE EXTERNAL",
-            "UPDATE datalake.cdc_events SET products = products || '[]' WHERE order_id = 11077",
-            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT",
-            "UPDATE datalake.cdc_events SET required_date = '1998-06-04' WHERE order_id = 11077",
+            f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY FULL, ALTER COLUMN products SET STORAGE EXTERNAL",
+            f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET products = products || '[]' WHERE order_id = 11077",
+            f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY DEFAULT",
+            f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET required_date = '1998-06-04' WHERE order_id = 11077",
         ),
         operations="uu",
     ),
@@ -77,9 +78,9 @@ TRANSACTION_CASES = (
     Case(
         name="new_column",
         statements=(
-            "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL",
-            "ALTER TABLE datalake.cdc_events ADD COLUMN sales_channel TEXT",
-            "UPDATE datalake.cdc_events SET sales_channel = 'web' WHERE order_id = 10248",
+            f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY FULL",
+            f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} ADD COLUMN sales_channel TEXT",
+            f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET sales_channel = 'web' WHERE order_id = 10248",
         ),
         operations="u",
     ),

@@ -18,6 +18,7 @@ import psycopg2
 import typer
 
 from contract.events import ADDED_TYPES
+from contract.source import DATABASE, OUTBOX_TABLE, SCHEMA
 from db.errors import LoadError
 from db.loading import LoadOptions, load
 from local.errors import PlatformError
@@ -25,7 +26,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import choose
 
 TARGET = Path(__file__).resolve().parents[2] / "pipelines" / "orders" / "cdc_events.avsc"
-TABLE = "datalake.cdc_events"
+TABLE = f"{SCHEMA}.{OUTBOX_TABLE}"
 
 AvroType = str | dict[str, str]
 
@@ -123,7 +124,7 @@ def _field(name: str, avro_type: AvroType, *, nullable: bool) -> dict[str, Any]:
 def main(
     host: Annotated[str | None, typer.Option(help="The database server; without it a temporary one is loaded.")] = None,
     port: Annotated[int, typer.Option(help="Its port.")] = 5432,
-    dbname: Annotated[str, typer.Option(help="The database.")] = "devdb",
+    dbname: Annotated[str, typer.Option(help="The database.")] = DATABASE,
     user: Annotated[str, typer.Option(help="Who logs in; the password is asked for, or PGPASSWORD.")] = "postgres",
     table: Annotated[str, typer.Option(help="The table whose events the schema describes.")] = TABLE,
     output: Annotated[Path, typer.Option(help="The file to write.")] = TARGET,

@@ -8,6 +8,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from contract.lake import LANDING_PREFIX
+from contract.source import SCHEMA
+from plugins.connectors import events_topic
 from settings import rules
 from settings.environment import Environment, Section
 
@@ -15,7 +18,7 @@ from settings.environment import Environment, Section
 NOT_SETTINGS = frozenset({"name", "account", "region"})
 # Settings that only make sense together.
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
-    "connectors.topic_prefix": {"tables[0].topic": "orders.datalake.cdc_events"},
+    "connectors.topic_prefix": {"tables[0].topic": events_topic("orders")},
     "database.restore": {"database.sample_data": False},
 }
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
@@ -50,7 +53,7 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "connectors.sink.flush_count": (1_000,),
     "connectors.sink.partition_by": (("order_id",),),
     "connectors.sink.kcql": (
-        "INSERT INTO {landing}:cdc-events SELECT * FROM `msk.datalake.cdc_events` STOREAS `JSON` "
+        f"INSERT INTO {{landing}}:{LANDING_PREFIX} SELECT * FROM `{events_topic('msk')}` STOREAS `JSON` "
         "PROPERTIES('flush.interval'=30, 'flush.count'=2000)",
     ),
     "connectors.sink.dead_letter_topic": ("cdc.dead-letters",),
@@ -61,7 +64,7 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "processing.maximum_core_instances": (8,),
     "processing.applications": (("Hadoop", "Hive", "Spark"),),
     "tables[0].name": ("orders",),
-    "tables[0].topic": ("msk.datalake.orders",),
+    "tables[0].topic": (f"msk.{SCHEMA}.orders",),
     "tables[0].schema": ("orders.avsc",),
     "tables[0].properties": ("cdc_events_partitioned.properties", "orders.properties"),
     "tables[0].path": ("orders",),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from contract.metrics import COMMIT_AGE_SECONDS, COMMIT_SECONDS, LAG_SECONDS
+from contract import metrics as names
 from stacks.monitoring.metrics import Metrics
 
 WIDTH = 24
@@ -60,15 +60,15 @@ class Dashboard(Construct):
 
         return {
             f"{table}: age, lag and duration of commits (s)": [
-                job(COMMIT_AGE_SECONDS, "Maximum"),
-                job(LAG_SECONDS, "Maximum"),
-                job(COMMIT_SECONDS, "Maximum"),
+                job(names.COMMIT_AGE_SECONDS, "Maximum"),
+                job(names.LAG_SECONDS, "Maximum"),
+                job(names.COMMIT_SECONDS, "Maximum"),
             ],
-            f"{table}: events": [job("Events", "Sum"), job("Upserts", "Sum"), job("Deletes", "Sum")],
+            f"{table}: events": [job(names.EVENTS, "Sum"), job(names.UPSERTS, "Sum"), job(names.DELETES, "Sum")],
             f"{table}: what needs a look": [
-                job("Quarantined", "Sum"),
-                job("MissingOffsets", "Sum"),
-                job("LateFiles", "Sum"),
+                job(names.QUARANTINED, "Sum"),
+                job(names.MISSING_OFFSETS, "Sum"),
+                job(names.LATE_FILES, "Sum"),
             ],
         }
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psycopg2
 
+from contract.capture_objects import CONNECTOR_ROLE
 from db.outbox import Mode
-from db.preflight import CONNECTOR_ROLE
 from db.sample import DEFAULT_SEED, generate
 from db.tables import TABLES, copy_lines
 from local.services.postgres import ConnectionParameters

@@ -2,7 +2,7 @@
 
 import re
 
-from db.outbox import SQL_FOLDER
+from db.sql_text import SQL_FOLDER
 from db.tables import TABLES, copy_lines
 
 

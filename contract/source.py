@@ -1,0 +1,15 @@
+"""What the outbox's source database has for the pipeline, by name.
+
+The SQL of db/sql makes these objects (db/sql_text.py gives it the names), the source connector reads them, everything
+that looks at the source asks for them. Other pipelines' names are in their own files (pipelines/).
+"""
+
+DATABASE = "devdb"
+SCHEMA = "datalake"
+# The table whose rows are the events, and the one whose only row is touched so that the slot moves on.
+OUTBOX_TABLE = "cdc_events"
+HEARTBEAT_TABLE = "cdc_heartbeat"
+# Touches the heartbeat and sends what is queued (docs/decisions/0011).
+HEARTBEAT_PROCEDURE = "outbox_beat"
+PUBLICATION = "cdc_publication"
+SLOT = "cdc_orders"

@@ -1,0 +1,93 @@
+"""What stands in contract/ stands nowhere else in the code: a copy would stay behind when the original changes."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract import capture_objects, events, lake, metrics, source, source_tags, stop_file, tags
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = (capture_objects, events, lake, metrics, source, source_tags, stop_file, tags)
+FOLDERS = ("bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
+# Everyday words, which mean something else elsewhere.
+WORDS = {"r", "c", "u", "d", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
+WORDS |= {"Events", "Commits", "Deletes", "Upserts", "heartbeat", "signal", "id", "type", "data"}
+WORDS |= {"SELECT", "INSERT", "DELETE"}
+# File → what it may say, and why.
+ALLOWED = {
+    "db/sql_text.py": (
+        "datalake cdc_events cdc_heartbeat outbox_beat cdc_publication cdc_connector",
+        "the names that the SQL files spell out, each with the one that takes its place",
+    ),
+}
+
+
+def constants() -> dict[str, str]:
+    """Each text of the contract and the module that it is in; what tuples and dictionaries hold, too."""
+    found: dict[str, str] = {}
+    for module in MODULES:
+        for name, value in vars(module).items():
+            if name.isupper() and not name.startswith("_"):
+                texts = [value] if isinstance(value, str) else [*value] if isinstance(value, tuple | dict) else []
+                found |= {text: module.__name__ for text in texts if isinstance(text, str)}
+    return {text: module for text, module in found.items() if text not in WORDS}
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module, line by line, without its docstrings; a text with gaps comes in pieces."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.lineno, node.value
+
+
+def copies(path: Path, texts: dict[str, str]) -> list[str]:
+    """Where a module says again what the contract has; a file's name may be like that of what it describes."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+    allowed = ALLOWED.get(name, ("", ""))[0].split()
+    pattern = re.compile(
+        "|".join(
+            rf"(?<![\w-]){re.escape(text)}(?![\w-]|\.(?:avsc|properties))" for text in sorted(texts, key=len)[::-1]
+        )
+    )
+    return [
+        f"{name}:{line}: {found[0]!r} is {texts[found[0]]}'s"
+        for line, literal in literals(path)
+        for found in pattern.finditer(literal)
+        if found[0] not in allowed
+    ]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_module_says_again_what_the_contract_has(folder: str) -> None:
+    texts = constants()
+    assert [found for path in sorted((ROOT / folder).rglob("*.py")) for found in copies(path, texts)] == []
+
+
+def test_a_copy_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "copy.py"
+    path.write_text(
+        f'"""{source.SCHEMA} in a docstring."""\n'
+        f'QUERY = f"SELECT 1 FROM {source.SCHEMA}.orders WHERE x = {{1}} AND {events.LSN} > 1"\n'
+        f'OTHER = "my{source.SCHEMA} {source.OUTBOX_TABLE}_old"\n'
+    )
+    assert copies(path, constants()) == [
+        f"copy.py:2: {source.SCHEMA!r} is contract.source's",
+        f"copy.py:2: {events.LSN!r} is contract.events's",
+    ]
+
+
+def test_what_is_allowed_is_there() -> None:
+    for name, (texts, _) in ALLOWED.items():
+        said = " ".join(literal for _, literal in literals(ROOT / name))
+        assert [text for text in texts.split() if text not in said] == [], name
