@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from capture.inspection import Database, Table, TableName
 from contract.capture_objects import HEARTBEAT, SIGNAL
+from contract.source import SCHEMA
 from contract.table_names import table_topic, topic_identity
 from plugins.captured import CapturedTable
 
-_OUTBOX = "datalake"
+_OUTBOX = SCHEMA
 _OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_events")
 _NOT_PUBLISHED = {
     "view": "a view has no changes of its own: capture the tables that it reads, and make the view in the lake",

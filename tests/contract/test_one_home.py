@@ -26,7 +26,7 @@ ALLOWED = {
 
 
 def constants() -> dict[str, str]:
-    """Each text of the contract and the module that it is in; what tuples and dictionaries hold, too."""
+    """Each name of the contract and the module that it is in; what tuples and dictionaries hold, too."""
     found: dict[str, str] = {}
     for module in MODULES:
         for name, value in vars(module).items():
@@ -37,7 +37,7 @@ def constants() -> dict[str, str]:
 
 
 def literals(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module, line by line, without its docstrings; a text with gaps comes in pieces."""
+    """A module's literals, line by line, without its docstrings; one with gaps comes in pieces."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     said = {
         id(node.body[0].value)
