@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from local.look.canonical import canonical as spelled_by_python
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
+_DIGITS = 64
+# PostgreSQL's atttypmod of a text is its length and this.
+_HEADER = 4
 _JSON = "io.debezium.data.Json"
 _SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
 
@@ -102,15 +105,31 @@ def _lake_names(schema_file: Path) -> dict[str, str]:
 
 
 def _column(column: Column, kind: Carried, lake_name: str, *, hashed: bool) -> ComparedColumn:
+    if hashed and kind.lake == "string":
+        # Of the text as the log has it, a char(n)'s blanks included.
+        return ComparedColumn(
+            name=column.name,
+            lake_name=lake_name,
+            spelled=replace(kind, spelling=canonical.TEXT),
+            hash_digits=_hash_digits(column),
+        )
     return ComparedColumn(
         name=column.name,
         lake_name=lake_name,
         spelled=kind,
         value_sql=_value_sql(kind, column.type_text),
-        hashed=hashed,
         any_sign=kind.lake == "string",
         tidy=_tidy(kind),
     )
+
+
+def _hash_digits(column: Column) -> int:
+    """Return how much of the hash travels: Debezium 3.7's MaskStrings cuts it to the column's length.
+
+    It hashes values that it has as text and leaves others as they are.
+    """
+    limited = column.type.name in ("varchar", "bpchar") and column.modifier > _HEADER
+    return min(column.modifier - _HEADER, _DIGITS) if limited else _DIGITS
 
 
 def _value_sql(kind: Carried, type_text: str) -> str | None:

@@ -35,7 +35,8 @@ class Spelled(Protocol):
 class ComparedColumn:
     """A column of both sides: its name here and there.
 
-    `hashed`: the lake has the salted SHA-256. `tidy` brings two spellings of one value together, and no two values.
+    `hash_digits`: the lake has so many digits of the salted SHA-256, 0: the value. `tidy` brings two spellings of one
+    value together, and no two values.
     `value_sql` makes PostgreSQL's value of a text `{t}` again, for looking up a key; None where only a scan finds it.
     `any_sign`: the text may hold any sign; a number's can't, and goes without the escapes, which take their time.
     """
@@ -44,7 +45,7 @@ class ComparedColumn:
     lake_name: str
     spelled: Spelled
     value_sql: str | None = None
-    hashed: bool = False
+    hash_digits: int = 0
     any_sign: bool = True
     tidy: Callable[[str], str] = str
 
@@ -103,7 +104,12 @@ def differing(one: str, other: str, columns: Sequence[ComparedColumn]) -> list[s
 def with_hashes(row: str, columns: Sequence[ComparedColumn], salt: bytes) -> str:
     """Return the source's row with the values that travel hashed as the source connector hashes them."""
     texts = zip(split(row), columns, strict=True)
-    return join([_salted(text, salt) if column.hashed and text is not None else text for text, column in texts])
+    return join(
+        [
+            _salted(text, salt)[: column.hash_digits] if column.hash_digits and text is not None else text
+            for text, column in texts
+        ]
+    )
 
 
 def digest(text: str) -> str:

@@ -41,7 +41,7 @@ class ComparedTable:
     @property
     def hashes(self) -> bool:
         """Whether a column travels hashed: PostgreSQL isn't told the salt, so those rows are hashed here."""
-        return any(column.hashed for column in self.columns)
+        return any(column.hash_digits for column in self.columns)
 
     @property
     def relation(self) -> str:

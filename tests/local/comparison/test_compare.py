@@ -173,7 +173,7 @@ def test_hashed_columns_are_compared_by_their_hash(database: ConnectionParameter
     )
     hashes = [hashlib.sha256(b"salt" + mail.encode()).hexdigest() for mail in ("ä@b", "x")]
     rows = {"id": pyarrow.array([1, 2, 3], pyarrow.int32()), "mail": [hashes[0], None, hashes[1]], "__op": ["r"] * 3}
-    columns = [column("id", "int4", value_sql="{t}::int"), column("mail", hashed=True)]
+    columns = [column("id", "int4", value_sql="{t}::int"), column("mail", hash_digits=64)]
     found = compare(database, compared("people", columns, pyarrow.table(rows), salt=b"salt", key=key))
     assert (found.missing + found.extra + 2 * found.different) == 2
     if key:
@@ -183,7 +183,7 @@ def test_hashed_columns_are_compared_by_their_hash(database: ConnectionParameter
 def test_the_salt_never_reaches_the_database(shop: ConnectionParameters, postgres: Any) -> None:
     execute(shop, "ALTER SYSTEM SET log_statement = 'all'; ")
     execute(shop, "SELECT pg_reload_conf()")
-    columns = [column("id", "int8"), column("name", hashed=True), column("price", "float8")]
+    columns = [column("id", "int8"), column("name", hash_digits=64), column("price", "float8")]
     compare(shop, compared("items", columns, items(1), salt=b"pepper and salt"))
     execute(shop, "ALTER SYSTEM RESET log_statement")
     execute(shop, "SELECT pg_reload_conf()")

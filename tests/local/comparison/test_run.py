@@ -110,6 +110,25 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
 
 
 @pytest.mark.integration
+def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionParameters, tmp_path: Path) -> None:
+    """Seen with Debezium 3.7.0's MaskStrings: a varchar(10)'s hash has ten digits, and a number stays one."""
+    columns = "id int, short varchar(10), padded char(6), free text, number int"
+    execute(database, f"CREATE TABLE h ({columns}); INSERT INTO h VALUES (1, 'abc', 'ab', 'äb€', 7)")
+    salt = "0123456789abcdef"
+    rows = {
+        "id": pyarrow.array([1], pyarrow.int32()),
+        "short": ["ac3897f0ee"],
+        "padded": [hashlib.sha256(f"{salt}ab    ".encode()).hexdigest()[:6]],
+        "free": ["6f415f28f9f4497d5458c594dc45334f328dac0d91df7ba7c564cc3790938b10"],
+        "number": pyarrow.array([7], pyarrow.int32()),
+    }
+    hashed = ["short", "padded", "free", "number"]
+    table = entry("public.h", ArrowLake(now=[pyarrow.table(rows)]), tmp_path, hash=hashed)
+    [found] = compare_tables(database, [table], AT_ONCE, salt=salt)
+    assert found.equal, found
+
+
+@pytest.mark.integration
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
     execute(people, "CREATE ROLE half LOGIN PASSWORD 'h'; GRANT SELECT (id, pay) ON people TO half")
     table = entry("public.people", lake_of_people(), tmp_path, leave_out=["photo", "bits", "twice", "any_size"])
