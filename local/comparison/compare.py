@@ -31,6 +31,8 @@ TIDIED_ROWS = 20_000
 # As many keys are looked up by their index; more by reading the table.
 LOOKED_UP_ROWS = 50_000
 SHOWN_ROWS = 5
+# As often is repaired what differs, or differs again.
+REPAIRS = 3
 LEAST_BITS = 4
 
 # A cleaner may remove what a long look still reads; the next one begins with the newest commit.
@@ -63,7 +65,8 @@ class TableComparison:
     """What differs between a table and the lake as of the log position `position`.
 
     `source_rows` and `lake_rows`: what the first look counted. `shown`: the first few rows that differ. `absent`:
-    columns that hold values and aren't in the lake. `problem`: why the table couldn't be compared.
+    columns that hold values and aren't in the lake. `repaired`: how many rows were read again or deleted. `problem`:
+    why the table couldn't be compared.
     """
 
     table: str
@@ -78,6 +81,7 @@ class TableComparison:
     absent: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     looks: int = 1
+    repaired: int = 0
     seconds: float = 0.0
     problem: str | None = None
 
@@ -101,6 +105,10 @@ class Limits:
     pages: int = PAGES
 
 
+# Repairs the keys that are suspected; returns how many. It may raise PlatformError.
+Repair = Callable[[Suspects, LakeLook], int]
+
+
 @dataclass
 class _Run:
     """One comparison on its way."""
@@ -120,11 +128,12 @@ def compare_table(
     limits: Limits | None = None,
     *,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
-    with_suspects: Callable[[Suspects], None] = lambda _suspects: None,
+    repair: Repair | None = None,
 ) -> TableComparison:
-    """Compare a table's rows with the lake's; `with_suspects` gets the keys that differ in the end, if any do.
+    """Compare a table's rows with the lake's; have what differs repaired, if asked to, and look again.
 
-    The lake must have the table. Raises psycopg2.Error and LakeError when a side can't be read.
+    The lake must have the table. Raises psycopg2.Error and LakeError when a side can't be read, and what `repair`
+    raises.
     """
     started = time.monotonic()
     with suspects() as found:
@@ -132,10 +141,10 @@ def compare_table(
         run = _Run(parameters, table, limits or Limits(), found, lake, on_progress)
         first, chosen = _sums(run)
         notes = [*table.notes, *_not_inserts(lake)]
-        if chosen.chunks and _settle(run, chosen):
-            with_suspects(found)
+        repaired = _settle_and_repair(run, chosen, repair) if chosen.chunks else 0
         return replace(
             first,
+            repaired=repaired,
             missing=found.count(MISSING),
             extra=found.count(EXTRA),
             different=found.count(DIFFERENT),
@@ -144,6 +153,19 @@ def compare_table(
             looks=run.looks,
             seconds=time.monotonic() - started,
         )
+
+
+def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> int:
+    """Look until nothing differs or the time is over, and again after each repair; return how many were repaired."""
+    repaired = 0
+    count = _settle(run, chosen)
+    for _ in range(REPAIRS if repair else 0):
+        if repair is None or not count:
+            break
+        repaired += repair(run.suspects, run.lake)
+        # Python's spelling all the time: what was found by it alone would count as repaired by the engines'.
+        count = _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
+    return repaired
 
 
 @_again
@@ -184,14 +206,13 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
     return count
 
 
-def _settle(run: _Run, chosen: Chosen) -> int:
+def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> int:
     """Look at the rows of the chunks that differ, and again at those that still do, until the time is over.
 
     Returns how many differ in the end; the last look at them was by Python's spelling.
     """
     deadline = time.monotonic() + run.limits.timeout_s
-    count = _look(run, chosen, tidied=False)
-    tidied = False
+    count = _look(run, chosen, tidied=tidied)
     while count:
         over = time.monotonic() >= deadline
         if tidied and over:

@@ -75,6 +75,18 @@ class LakeLook:
             for batch in engine.sql(query).to_arrow_reader(BATCH_ROWS):
                 yield [self._tidied(row) for row in lake_rows(pyarrow.Table.from_batches([batch]))]
 
+    def keys(self) -> dict[str, dict[str, Any]]:
+        """Return the wanted rows' keys: text → the key's columns, by their names in the source, as Arrow gives them."""
+        names = {column.name: column.lake_name for column in self._table.keys}
+        columns = ", ".join(f"h.{quoted(name)}" for name in names.values())
+        query = (
+            f"SELECT h.{quoted(_KEY)}, {columns} FROM (SELECT {self._table.lake_key} AS {quoted(_KEY)}, * FROM {LAKE})"
+            f" AS h SEMI JOIN {WANTED} AS w ON h.{quoted(_KEY)} = w.key"
+        )
+        with self._reading() as engine:
+            rows = engine.sql(query).to_arrow_table().to_pylist()
+        return {row[_KEY]: {name: row[lake_name] for name, lake_name in names.items()} for row in rows}
+
     def _tidied(self, row: dict[str, Any]) -> Row:
         specials = json.loads(row[self._table.specials] or "{}") if self._table.specials else {}
         texts = {

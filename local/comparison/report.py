@@ -18,6 +18,7 @@ def _line(found: TableComparison) -> str:
     if found.problem:
         return f"{found.table}  not compared: {found.problem}"
     took = f"{found.seconds:.1f} s"
+    took = f"{found.repaired:,} rows repaired, {took}" if found.repaired else took
     if found.equal:
         return f"{found.table}  equal  {found.source_rows:,} rows  {took}"
     counts = ("missing", "extra", "different")
@@ -35,7 +36,7 @@ def _difference(one: Difference) -> str:
     return f"different: {key} in {', '.join(one.columns) or 'how often it is there'}"
 
 
-def write(path: Path, pipeline: str, found: Sequence[TableComparison], repaired: Sequence[str] = ()) -> None:
+def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
     """Write all of it as JSON, at once or not at all."""
     tables = [{**asdict(one), "equal": one.equal} for one in found]
     document = {
@@ -43,7 +44,6 @@ def write(path: Path, pipeline: str, found: Sequence[TableComparison], repaired:
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "equal": all(one.equal for one in found),
         "tables": tables,
-        "repaired": list(repaired),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".new")

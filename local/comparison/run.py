@@ -11,10 +11,9 @@ import psycopg2.sql
 
 from capture.inspection import Database, inspect
 from db.connecting import connect
-from db.errors import explain
-from local.comparison.compare import Limits, Progress, TableComparison, compare_table
+from db.errors import LoadError, explain
+from local.comparison.compare import Limits, Progress, Repair, TableComparison, compare_table
 from local.comparison.describe import Compared, describe
-from local.comparison.suspects import Suspects
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
@@ -22,7 +21,8 @@ from local.look.lake import LakeError
 LOOK_S = 0.5
 
 OnProgress = Callable[[Progress], None]
-WithSuspects = Callable[[ComparedTable, Suspects], None]
+# Makes what repairs a table.
+Repairs = Callable[[Compared, ComparedTable], Repair]
 
 
 def compare_tables(
@@ -32,19 +32,19 @@ def compare_tables(
     *,
     salt: str = "",
     on_progress: OnProgress = lambda _progress: None,
-    with_suspects: WithSuspects = lambda _table, _suspects: None,
+    repairs: Repairs | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield what was found as soon as it is. Raises LoadError when the source can't be reached.
 
-    `with_suspects` gets the keys that differ, of a table that differs.
+    With `repairs` the rows that differ are repaired, and compared again.
     """
     tables = list(tables)
     database = read_catalogue(parameters, tables)
     for wanted in tables:
         started = time.monotonic()
         try:
-            found = _compare(parameters, wanted, database, limits, salt, on_progress, with_suspects)
-        except (PlatformError, LakeError) as error:
+            found = _compare(parameters, wanted, database, limits, salt, on_progress, repairs)
+        except (PlatformError, LakeError, LoadError) as error:
             found = TableComparison(table=wanted.entry.name, problem=str(error))
         except psycopg2.Error as error:
             found = TableComparison(table=wanted.entry.name, problem=explain(error))
@@ -64,7 +64,7 @@ def _compare(
     limits: Limits,
     salt: str,
     on_progress: OnProgress,
-    with_suspects: WithSuspects,
+    repairs: Repairs | None,
 ) -> TableComparison:
     deadline = time.monotonic() + limits.timeout_s
     while not wanted.lake.exists():
@@ -80,9 +80,8 @@ def _compare(
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
     table = describe(wanted, database, salt=salt)
-    return compare_table(
-        parameters, table, limits, on_progress=on_progress, with_suspects=lambda found: with_suspects(table, found)
-    )
+    repair = repairs(wanted, table) if repairs else None
+    return compare_table(parameters, table, limits, on_progress=on_progress, repair=repair)
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:

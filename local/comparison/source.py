@@ -168,6 +168,32 @@ class SourceLook:
             on_rows(len(batch))
         return total
 
+    def key_values(self, keys: Sequence[str]) -> list[tuple[str, ...]] | None:
+        """Return keys as PostgreSQL writes their columns' values; None when one of them isn't a value there."""
+        values = _values(self._table)
+        if values is None or (arrays := self._arrays(keys)) is None:
+            return None
+        texts = ", ".join(f"concat({value})" for value in values)
+        aliases = ", ".join(f"c{number}" for number in range(len(values)))
+        with self._connection.cursor() as cursor:
+            cursor.execute("SAVEPOINT key_values")
+            try:
+                cursor.execute(f"SELECT {texts} FROM unnest({arrays}) WITH ORDINALITY AS k ({aliases}, n) ORDER BY n")
+                return cursor.fetchall()
+            except (psycopg2.DataError, psycopg2.IntegrityError):
+                cursor.execute("ROLLBACK TO SAVEPOINT key_values")
+                return None
+
+    def _arrays(self, keys: Sequence[str]) -> str | None:
+        """Write keys as arrays, one for each column; None when a key is NULL in part, which no index finds."""
+        parts = [split(key) for key in keys]
+        if any(text is None for part in parts for text in part):
+            return None
+        with self._connection.cursor() as cursor:
+            # No parameters in the query itself: names may have percent signs.
+            columns = [list(column) for column in zip(*parts, strict=True)]
+            return ", ".join(cursor.mogrify("%s::text[]", [column]).decode() for column in columns)
+
     def rows(self, chosen: Chosen) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows, with their hashes as values.
 
@@ -212,14 +238,9 @@ class SourceLook:
 
     def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[tuple[str, str]] | None:
         """Read rows by the index of their key; None when a key can't be a value of its column, or is NULL in part."""
-        parts = [split(key) for key in keys]
-        if any(text is None for part in parts for text in part):
+        if (arrays := self._arrays(keys)) is None:
             return None
         with self._connection.cursor() as cursor:
-            # No parameters in the query itself: names may have percent signs.
-            arrays = ", ".join(
-                cursor.mogrify("%s::text[]", [list(column)]).decode() for column in zip(*parts, strict=True)
-            )
             cursor.execute("SAVEPOINT lookup")
             try:
                 cursor.execute(
@@ -227,7 +248,7 @@ class SourceLook:
                     f" WHERE {lookup.replace(_ARRAYS, arrays)}"
                 )
                 found = cursor.fetchall()
-            except psycopg2.DataError:
+            except (psycopg2.DataError, psycopg2.IntegrityError):
                 cursor.execute("ROLLBACK TO SAVEPOINT lookup")
                 return None
             cursor.execute("RELEASE SAVEPOINT lookup")
@@ -294,14 +315,18 @@ def _half(hash_: str, first: int) -> str:
 
 def _lookup(table: ComparedTable) -> str | None:
     """Write the condition that finds rows by their keys' texts, arrays of them for _ARRAYS; None without a way."""
+    if not (values := _values(table)):
+        return None
+    names = ", ".join(f"t.{quoted(name)}" for name in table.key)
+    aliases = ", ".join(f"c{number}" for number in range(len(table.key)))
+    return f"({names}) IN (SELECT {', '.join(values)} FROM unnest({_ARRAYS}) AS k ({aliases}))"
+
+
+def _values(table: ComparedTable) -> list[str] | None:
+    """Write PostgreSQL's values of a key's texts, k.c0 and so on; None where a type has no way back."""
     values = [
         column.value_sql.replace("{t}", f"k.c{number}")
         for number, column in enumerate(table.keys)
         if column.value_sql is not None
     ]
-    if not values or len(values) < len(table.key):
-        return None
-    names = ", ".join(f"t.{quoted(name)}" for name in table.key)
-    aliases = ", ".join(f"c{number}" for number in range(len(table.key)))
-    found = ", ".join(values)
-    return f"({names}) IN (SELECT {found} FROM unnest({_ARRAYS}) AS k ({aliases}))"
+    return values if values and len(values) == len(table.key) else None

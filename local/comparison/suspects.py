@@ -104,11 +104,23 @@ class Suspects:
         self.engine.execute(f"INSERT INTO {WANTED} SELECT unnest($keys)", {"keys": list(keys)})
         return Chosen(keys=keys, suspected=True)
 
-    def keys(self, batch: int) -> Iterator[list[str]]:
-        """Yield the keys' texts as the engines write them, in batches."""
-        found = self.engine.cursor().execute(f"SELECT key FROM {WANTED} ORDER BY key")
-        while rows := found.fetchmany(batch):
-            yield [key for (key,) in rows]
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Suspect the same keys after the block, whatever it chooses."""
+        self.engine.execute(f"CREATE OR REPLACE TABLE kept AS FROM {WANTED}")
+        yield
+        self.engine.execute(f"DELETE FROM {WANTED}")
+        self.engine.execute(f"INSERT INTO {WANTED} FROM kept")
+
+    def keys(self, condition: str, batch: int) -> Iterator[list[str]]:
+        """Yield the keys' texts, as the engines write them, of rows that a condition on `states` holds for."""
+        with contextlib.closing(self.engine.cursor()) as engine:
+            found = engine.execute(
+                "SELECT DISTINCT key FROM (FROM source_now UNION ALL FROM lake_now) SEMI JOIN"
+                f" (SELECT id FROM states WHERE {condition}) AS s USING (id) ORDER BY key"
+            )
+            while rows := found.fetchmany(batch):
+                yield [key for (key,) in rows]
 
     def _column(self, query: str) -> list[Any]:
         return [value for (value,) in self.engine.execute(query).fetchall()]

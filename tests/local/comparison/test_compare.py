@@ -11,7 +11,9 @@ import pytest
 
 from local.comparison import compare as module
 from local.comparison.compare import Limits, Progress, compare_table
+from local.comparison.repair import repair_of
 from local.comparison.source import SourceLook
+from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
@@ -276,3 +278,50 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
     monkeypatch.setattr(module, "PAUSE_S", 0)
     assert compare(shop, table, Limits(timeout_s=0)).equal
+
+
+class TakesFromTheSource:
+    """Repairs an Arrow lake as the pipeline would: rows read again come from the source, what it hasn't goes."""
+
+    def __init__(self, lake: Any, *rows: pyarrow.Table) -> None:
+        """`rows`: what the lake has after rows were read again, and after others were deleted."""
+        self.lake, self.rows = lake, rows
+        self.read: list[tuple[str, ...]] = []
+        self.deleted: dict[tuple[str, ...], Any] = {}
+
+    def read_again(self, keys: Any) -> None:
+        self.read += keys
+        self.lake.now[:] = [self.rows[0]]
+
+    def delete(self, rows: Any) -> None:
+        self.deleted |= rows
+        self.lake.now[:] = [self.rows[-1]]
+
+
+def test_exactly_what_differs_is_repaired_and_compared_again(shop: ConnectionParameters) -> None:
+    execute(shop, "DELETE FROM items WHERE id = 77")
+    there = [i for i in range(1, 501) if i != 77]
+    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
+    table = compared("items", columns, items(*(i for i in range(1, 501) if i != 99), price_3=0.3))
+    keys = TakesFromTheSource(table.lake, items(*there, 77), items(*there))
+    said: list[str] = []
+    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys, said.append))
+    assert (keys.read, keys.deleted) == ([("3",), ("99",)], {("77",): {"id": 77}})
+    assert found.equal
+    assert found.repaired == 3
+    assert said == ["public.items: 2 rows read again, 1 that only the lake had deleted"]
+
+
+def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionParameters) -> None:
+    columns = [column("id", "int8", value_sql="{t}::int8"), column("name"), column("price", "float8")]
+    stale = items(*range(1, 500))
+    table = compared("items", columns, stale)
+    keys = TakesFromTheSource(table.lake, stale)
+    found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys, lambda _line: None))
+    assert keys.read == [("500",)] * module.REPAIRS
+    assert found.missing == 1
+
+
+def test_a_table_without_key_cannot_be_repaired_row_by_row(database: ConnectionParameters) -> None:
+    with pytest.raises(PlatformError, match="has no key"):
+        repair_of(database, compared("log", {"line": "text"}, key=()), TakesFromTheSource(None, items()), print)
