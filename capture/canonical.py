@@ -92,6 +92,8 @@ TEXT = Spelling("concat({c})", "{c}", str)
 INTEGER = Spelling("{c}::text", "CAST({c} AS VARCHAR)", str)
 BOOLEAN = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _boolean)
 DECIMAL = Spelling("{c}::text", "CAST({c} AS VARCHAR)", _decimal)
+# DuckDB writes no 0 before the point of a decimal that has digits behind it only.
+FRACTION = Spelling(DECIMAL.source, f"regexp_replace({DECIMAL.lake}, '^(-?)\\.', '\\10.')", _decimal)
 PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", _without_padding)
 BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", _hexadecimal)
 ONE_BIT = Spelling("({c} = B'1')::text", "CAST({c} AS VARCHAR)", _boolean)
@@ -118,7 +120,10 @@ INSTANT = Spelling(
     _infinities("epoch_us({c})", INFINITE_MICROS),
     _micros,
 )
-TIME_WITH_ZONE = Spelling("({c} AT TIME ZONE 'UTC')::text", "{c}", str)
+# Midnight at the day's end would be the next one's beginning.
+TIME_WITH_ZONE = Spelling(
+    "CASE WHEN {c} = '24:00:00+00'::timetz THEN {c} ELSE {c} AT TIME ZONE 'UTC' END::text", "{c}", str
+)
 INTERVAL = Spelling(
     "concat('P', extract(year FROM {c}), 'Y', extract(month FROM {c}), 'M', extract(day FROM {c}), 'DT',"
     " extract(hour FROM {c}), 'H', extract(minute FROM {c}), 'M', trim_scale(extract(second FROM {c})), 'S')",
@@ -128,6 +133,7 @@ INTERVAL = Spelling(
 MONEY = Spelling("{c}::numeric::text", "CAST({c} AS VARCHAR)", _decimal)
 # JSON arrays: element by element as PostgreSQL writes it, numbers and booleans without quotes.
 ARRAY = Spelling("array_to_json({c})::text", "{c}", str)
+ARRAY_OF_OIDS = Spelling("array_to_json({c}::bigint[])::text", "{c}", str)
 ARRAY_OF_TEXTS = Spelling("array_to_json({c}::text[])::text", "{c}", str)
 
 
@@ -180,8 +186,12 @@ def _coordinates() -> str:
     return f"(SELECT string_agg({_coordinate('part[1]::float8')}, '' ORDER BY n) FROM {numbers})"
 
 
-_POINTS = _reversed("encode(int4send(npoints({c})), 'hex')", 4)
-_CORNERS = tuple(f"({{c}})[{x}][0], ({{c}})[{y}][1]" for x, y in ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0)))
+def _count(expression: str) -> str:
+    return _reversed(f"encode(int4send({expression}), 'hex')", 4)
+
+
+_POINTS = _count("npoints({c})")
+_CORNERS = tuple(f"(({{c}})[{x}])[0], (({{c}})[{y}])[1]" for x, y in ((0, 0), (0, 1), (1, 1), (1, 0), (0, 0)))
 _BOX_COORDINATES = [number for corner in _CORNERS for number in corner.split(", ")]
 
 
@@ -193,7 +203,12 @@ def _wkb(source: str) -> Spelling:
 POINT = _wkb(f"'0101000000' || {_coordinates()}")
 SEGMENT = _wkb(f"'010200000002000000' || {_coordinates()}")
 BOX = _wkb("concat('01030000000100000005000000', " + ", ".join(map(_coordinate, _BOX_COORDINATES)) + ")")
-POLYGON = _wkb(f"concat('010300000001000000', {_POINTS}, {_coordinates()})")
+# A ring ends where it begins: Debezium adds the first point (32 hexadecimal digits) where it isn't the last as well.
+_OPEN = "(left(ring, 32) <> right(ring, 32))"
+POLYGON = _wkb(
+    f"(SELECT concat('010300000001000000', {_count(f'npoints({{c}}) + {_OPEN}::int')}, ring,"
+    f" CASE WHEN {_OPEN} THEN left(ring, 32) END) FROM (SELECT {_coordinates()} AS ring) AS coordinates)"
+)
 PATH = Spelling(
     f"concat(isclosed({{c}})::text, ' 0102000000', {_POINTS}, {_coordinates()})",
     "json_extract_string({c}, '$.closed') || ' ' || lower(hex(from_base64(json_extract_string({c}, '$.wkb'))))",

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from capture import canonical
 from capture.canonical import Spelling
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, PATH, SOURCE_NAME, SPECIALS, TEXT_AS_BYTES
+from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, SOURCE_NAME, SPECIALS, TEXT_AS_BYTES
 from contract.special_values import SPECIALS_COLUMN
 
 AvroType = str | dict[str, Any]
@@ -43,8 +43,9 @@ class CatalogueType(Protocol):
 class Carried:
     """What a type becomes. `wire`: the event's JSON; `avro`: the schema's type; `lake`: the column's, by Spark's name.
 
-    `spelling` makes values comparable. `special`: what the lake's type can't hold goes to contract.special_values's
-    column. `note`: what isn't as in PostgreSQL, or what stops the source; empty when nothing.
+    `spelling` makes values comparable. `has_placeholder`: events say so when a large value was left as it was; where
+    they don't, a table with such values needs REPLICA IDENTITY FULL. `special`: what the lake's type can't hold goes to
+    contract.special_values's column. `note`: what isn't as in PostgreSQL, or what stops the source; empty when nothing.
     """
 
     wire: str
@@ -52,6 +53,7 @@ class Carried:
     lake: str
     spelling: Spelling
     special: bool = False
+    has_placeholder: bool = True
     note: str = ""
 
     def source_sql(self, column: str) -> str:
@@ -60,7 +62,8 @@ class Carried:
         It holds in a session with canonical.SOURCE_SETTINGS.
         """
         name = _quoted(column)
-        return f"CASE WHEN {name} IS NOT NULL THEN {self.spelling.source.replace('{c}', name)} END"
+        # `IS NOT NULL` would ask about each field of a composite.
+        return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN {self.spelling.source.replace('{c}', name)} END"
 
     def lake_sql(self, column: str) -> str:
         """Write DuckDB's expression for the canonical text of a lake's column; null for null."""
@@ -86,9 +89,12 @@ class LeftOut:
 
 def carried(kind: CatalogueType, modifier: int = -1) -> Carried | LeftOut:
     """Tell what becomes of a column of a type with `modifier` (atttypmod, -1: none)."""
+    given = kind
     kind, modifier = _without_domains(kind, modifier)
     if kind.kind == "array":
-        return _array(kind, modifier)
+        array = _array(kind, modifier)
+        # Debezium finds an array's placeholder by the name of its type, which a domain hides.
+        return replace(array, has_placeholder=False) if given is not kind and isinstance(array, Carried) else array
     if kind.kind == "enum":
         return _named("io.debezium.data.Enum")
     if kind.kind == "pseudo":
@@ -140,14 +146,15 @@ def _number(avro: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wir
     return Carried(wire=wire, avro=avro, lake=lake, spelling=spelling)
 
 
-def _decimal(precision: int, scale: int, *, spelling: Spelling = canonical.DECIMAL, note: str = "") -> Carried:
+def _decimal(precision: int, scale: int, *, spelling: Spelling | None = None, note: str = "") -> Carried:
+    """Carry a decimal; one with a `spelling` of its own is always a number."""
     avro = {"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale}
     return Carried(
         wire="text",
         avro=avro,
         lake=f"decimal({precision},{scale})",
-        spelling=spelling,
-        special=spelling is canonical.DECIMAL,
+        spelling=spelling or (canonical.FRACTION if precision == scale else canonical.DECIMAL),
+        special=spelling is None,
         note=note,
     )
 
@@ -170,7 +177,8 @@ def _bits(modifier: int) -> Carried:
         return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
     parameters = {BITS_LENGTH: str(modifier)}
     avro = _avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})
-    return Carried(wire="Base64", avro=avro, lake="string", spelling=canonical.TEXT, note="as text of 0 and 1")
+    note = "as text of 0 and 1"
+    return Carried(wire="Base64", avro=avro, lake="string", spelling=canonical.TEXT, has_placeholder=False, note=note)
 
 
 def _is_millis(modifier: int) -> bool:
@@ -199,13 +207,19 @@ def _geometry(name: str, spelling: Spelling) -> Carried:
         avro=_avro("string", f"io.debezium.data.geometry.{name}"),
         lake="binary",
         spelling=spelling,
+        has_placeholder=False,
         note="as well-known binary (WKB)",
     )
 
 
 def _object(name: str, spelling: Spelling, example: str) -> Carried:
     return Carried(
-        wire="object", avro=_avro("string", name), lake="string", spelling=spelling, note=f"as JSON: `{example}`"
+        wire="object",
+        avro=_avro("string", name),
+        lake="string",
+        spelling=spelling,
+        has_placeholder=False,
+        note=f"as JSON: `{example}`",
     )
 
 
@@ -286,18 +300,23 @@ _BASE: Mapping[str, Callable[[int], Carried]] = {
     "line": _fixed(_object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}')),
     "circle": _fixed(_object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}')),
 }
+_OBJECT_NAMES = (
+    *("regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator"),
+    *("regproc", "regprocedure", "regrole", "regtype"),
+)
 _LEFT_OUT = {
     "varbit": "Debezium drops its length: B'01' and B'1' are one value",
     "refcursor": "a snapshot would open the cursor that it names, and fail",
     "int2vector": "Debezium sends it empty",
     "oidvector": "Debezium sends it empty",
+    **dict.fromkeys(_OBJECT_NAMES, "its text depends on the search_path of who reads it"),
 }
 _EXTENSIONS: Mapping[str, Callable[[CatalogueType, int], Carried | LeftOut]] = {
     "citext": lambda *_: _text(),
     "ltree": lambda *_: _named("io.debezium.data.Ltree"),
     "isbn": lambda *_: _text(),
     "hstore": lambda kind, _: replace(
-        _named("io.debezium.data.Json", canonical.hstore(kind.schema)), note="as JSON, its keys in order", wire="JSON"
+        _named(HSTORE, canonical.hstore(kind.schema)), note="as JSON, its keys in order", wire="JSON"
     ),
     "vector": lambda *_: _floats("double", "io.debezium.data.DoubleVector", "::real[]", 32),
     "halfvec": lambda *_: _floats("float", "io.debezium.data.FloatVector", "::real[]", 32),
@@ -312,7 +331,7 @@ _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "int2": ("int", canonical.ARRAY),
     "int4": ("int", canonical.ARRAY),
     "int8": ("long", canonical.ARRAY),
-    "oid": ("long", canonical.ARRAY),
+    "oid": ("long", canonical.ARRAY_OF_OIDS),
     "bool": ("boolean", canonical.ARRAY),
     "float4": ("float", canonical.float_array(32)),
     "float8": ("double", canonical.float_array(64)),
@@ -328,6 +347,7 @@ _ELEMENT_NOTES = {
     "timestamp": "; a timestamp BC in it comes wrong",
     "timestamptz": "; a timestamp BC in it comes wrong",
 }
+_WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
 # Debezium has no arrays of these, or loses something of them.
 _NO_ARRAYS = {
     **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
@@ -354,7 +374,8 @@ def _array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
     if element.name == "timestamp":
         return _json_array(_timestamp(modifier).avro, canonical.ARRAY_OF_TEXTS, _ELEMENT_NOTES["timestamp"])
     avro, spelling = _ELEMENTS.get(element.name, (_TEXT_AS_BYTES.avro, canonical.ARRAY_OF_TEXTS))
-    return _json_array(avro, spelling, _ELEMENT_NOTES.get(element.name, ""))
+    has_placeholder = element.name in _WITH_PLACEHOLDER
+    return _json_array(avro, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
 
 
 def _extension_array(element: CatalogueType) -> Carried | LeftOut:
@@ -365,12 +386,18 @@ def _extension_array(element: CatalogueType) -> Carried | LeftOut:
     return _json_array(_TEXT_AS_BYTES.avro, canonical.ARRAY_OF_TEXTS)
 
 
-def _json_array(items: AvroType, spelling: Spelling, note: str = "") -> Carried:
-    avro = {"type": "array", "items": ["null", items]}
-    return Carried(wire="array", avro=avro, lake="string", spelling=spelling, note=_FLAT + note)
+def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_placeholder: bool = False) -> Carried:
+    return Carried(
+        wire="array",
+        avro={"type": "array", "items": ["null", items]},
+        lake="string",
+        spelling=spelling,
+        has_placeholder=has_placeholder,
+        note=_FLAT + note,
+    )
 
 
 def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
     avro = {"type": "array", "items": ["null", items], "connect.name": meaning}
-    spelling = canonical.float_array(size, cast=cast)
-    return Carried(wire="array", avro=avro, lake="string", spelling=spelling, note="as a JSON array")
+    spelling, note = canonical.float_array(size, cast=cast), "as a JSON array"
+    return Carried(wire="array", avro=avro, lake="string", spelling=spelling, has_placeholder=False, note=note)

@@ -15,3 +15,5 @@ BITS_LENGTH = "length"
 EXACT_NUMBER = "io.debezium.data.VariableScaleDecimal"
 # A path: Debezium's Geometry with its `extensions`, which say whether it is closed.
 PATH = "cdc.lake.Path"
+# An hstore: a JSON object of texts, in text.
+HSTORE = "cdc.lake.Hstore"

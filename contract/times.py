@@ -9,3 +9,11 @@ the microseconds which Debezium sends for an infinite TIMESTAMP.
 INFINITE_DAYS = {2_146_033_979: "infinity", -2_147_472_691: "-infinity"}
 # Microseconds since 1970-01-01T00:00Z → what PostgreSQL says.
 INFINITE_MICROS = {9_223_372_036_825_200_000: "infinity", -9_223_372_036_832_400_000: "-infinity"}
+# How else an infinite DATE comes: a snapshot reads it by another way than the log. None of these is a date that
+# PostgreSQL has. Days since 1970-01-01 → the days above.
+SNAPSHOT_INFINITE_DAYS = {-622_191_234: 2_146_033_979, -625_821_272: -2_147_472_691}
+# An infinite TIMESTAMP as it comes: microseconds → the microseconds above. With at most three digits behind its
+# seconds it comes as the number above, of milliseconds.
+WIRE_INFINITE_MICROS = {2**63 - 1: 9_223_372_036_825_200_000, -(2**63): -9_223_372_036_832_400_000}
+# A negatively infinite TIMESTAMPTZ within an array: Java's date without its era. PostgreSQL's years end at 294276.
+WIRE_INFINITE_TEXTS = {"+292269055-12-02T23:00:00.000000Z": "-infinity"}

@@ -4,11 +4,11 @@
 the first JSON value of a line. Every null that it gives is therefore compared with what the line says.
 """
 
+import json
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import cast
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -16,16 +16,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract import events
-from contract.times import INFINITE_MICROS
+from spark_jobs import values
 from spark_jobs.schema import Column, Encoding
 from spark_jobs.snapshot_rows import is_snapshot_row
+from spark_jobs.values import wire
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
 # No field that becomes a column can be called so.
 CORRUPT = "corrupt line"
-_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
-_TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
+_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
 _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -55,12 +55,14 @@ class Decoder:
         refusal: str | None = None,
     ) -> None:
         known = [column.name for column in columns]
-        wire = T.StructType([*(T.StructField(column.name, column.wire) for column in columns), _corrupt_field()])
+        sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+        parsed = T.StructType([*(T.StructField(column.source, column.wire) for column in sent), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
-        needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | _is_large(columns)
+        needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | _is_large(sent)
         unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
-        placeholders = {column.name: _is_placeholder(column) for column in columns if _is_text(column)}
-        reasons = [_broken(), _wrong_types(columns), _bad_values(columns), _changed_numbers(columns, unknown)]
+        placeholders = {column.name: values.is_placeholder(column) for column in sent}
+        takes_specials = len(sent) < len(columns)
+        reasons = [_broken(), _wrong_types(sent), _bad_values(sent, takes_specials), _changed_numbers(sent, unknown)]
         reasons += [_missing(required, not_of_snapshots), _bad_operation(known)]
         if unplaceable:
             reasons.append(unplaceable(_is_delete(known)))
@@ -68,15 +70,17 @@ class Decoder:
         fits = F.col("reason").isNull()
         self._parsed = [
             *map(F.col, LINE_COLUMNS),
-            _is_one_json_value(F.col("line")).alias("_whole"),
-            F.from_json("line", wire, _STRICT).alias("_wire"),
-            F.array_except(F.json_object_keys("line"), F.array(*map(F.lit, known))).alias("_others"),
+            values.is_one_json_value(F.col("line")).alias("_whole"),
+            F.from_json("line", parsed, _STRICT).alias("_wire"),
+            F.array_except(F.json_object_keys("line"), F.array(*(F.lit(column.source) for column in sent))).alias(
+                "_others"
+            ),
         ]
         self._with_text = [
             F.col("*"),
             F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text"),
         ]
-        self._converted = [F.col("*"), F.struct(*(_stored(column) for column in columns)).alias("row")]
+        self._converted = [F.col("*"), F.struct(*_stored(columns)).alias("row")]
         self._judged = [
             *map(F.col, LINE_COLUMNS),
             (F.trim("line") == "").alias("blank"),
@@ -111,47 +115,23 @@ def _no_names() -> Expression:
     return F.array().cast("array<string>")
 
 
-def _is_one_json_value(text: Expression) -> Expression:
-    """True for text that is exactly one JSON value, with nothing after it."""
-    followed_by_another = F.concat(F.lit("["), text, F.lit(",0]"))
-    return F.coalesce(F.json_array_length(followed_by_another) == 2, F.lit(False))
-
-
-def _stored(column: Column) -> Expression:
-    """Convert one field from the wire to its stored type; null when it can't be."""
-    value = F.col(f"_wire.{column.name}")
-    match column.encoding:
-        case Encoding.DAYS:
-            value = F.expr(f"date_from_unix_date(`_wire`.`{column.name}`)")
-        case Encoding.MILLIS:
-            value = F.expr(f"timestamp_millis(`_wire`.`{column.name}`)")
-        case Encoding.MICROS:
-            value = F.expr(f"timestamp_micros(`_wire`.`{column.name}`)")
-        case Encoding.ISO_TIMESTAMP:
-            instant = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
-            for micros, text in INFINITE_MICROS.items():
-                instant = F.when(value == text, F.expr(f"timestamp_micros({micros}L)")).otherwise(instant)
-            value = instant
-        case Encoding.DECIMAL:
-            value = F.when(value.rlike(_decimal_pattern(cast(T.DecimalType, column.stored))), value.cast(column.stored))
-        case Encoding.JSON:
-            value = F.when(_is_placeholder(column) | _is_one_json_value(value), value)
-        case Encoding.PLAIN | Encoding.ANYTHING:
-            pass
-    return value.alias(column.name)
+def _stored(columns: Sequence[Column]) -> list[Expression]:
+    special = values.specials(columns)
+    return [special.alias(c.name) if c.encoding is Encoding.SPECIALS else values.stored(c) for c in columns]
 
 
 def _is_text(column: Column) -> bool:
     return isinstance(column.wire, T.StringType)
 
 
-def _is_placeholder(column: Column) -> Expression:
-    return F.coalesce(F.col(f"_wire.{column.name}") == events.PLACEHOLDER, F.lit(False))
+def _key(column: Column) -> str:
+    """Return the pattern of a column's name as a JSON key."""
+    return re.escape(json.dumps(column.source, ensure_ascii=False))
 
 
-def _names_where(conditions: dict[str, Expression]) -> Expression:
-    """Return an array of the names whose condition holds."""
-    named = [F.when(condition, F.lit(name)) for name, condition in conditions.items()]
+def _names_where(conditions: Mapping[str, Expression | None]) -> Expression:
+    """Return an array of the names whose condition holds; one without a condition never does."""
+    named = [F.when(condition, F.lit(name)) for name, condition in conditions.items() if condition is not None]
     return F.array_compact(F.array(*named)) if named else _no_names()
 
 
@@ -178,8 +158,8 @@ def _broken() -> Expression:
 def _wrong_types(columns: Sequence[Column]) -> Expression:
     """Name the fields whose value has another JSON type than their column, or doesn't fit into it."""
     wrong = {
-        f"{column.name} (not {column.wire.simpleString()})": F.col(f"_wire.{column.name}").isNull()
-        & F.col("_text")[column.name].isNotNull()
+        f"{column.source} (not {column.wire.simpleString()})": wire(column).isNull()
+        & F.col("_text")[column.source].isNotNull()
         for column in columns
         if not _is_text(column)
     }
@@ -193,13 +173,13 @@ def _not_text(columns: Sequence[Column]) -> Expression:
     JSON columns may come as objects, and events.DELETED as true or false: their meaning is the same.
     """
     open_to_all = (Encoding.JSON, Encoding.ANYTHING)
-    names = [c.name for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != events.DELETED]
-    if not names:
+    texts = [c for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != events.DELETED]
+    if not texts:
         return F.lit(None).cast("string")
     # Looking through the whole line costs as much as parsing it, and few texts look like one of those values. A quote
     # inside of a text is escaped in JSON, so the pattern meets field names only.
-    looks_so = reduce(operator.or_, (F.col(f"_wire.{name}").rlike(_LITERAL) for name in names))
-    pattern = rf'"({"|".join(map(re.escape, names))})"\s*:\s*[^"n\s]'
+    looks_so = reduce(operator.or_, (wire(column).rlike(_LITERAL) for column in texts))
+    pattern = rf'"({"|".join(_key(column)[1:-1] for column in texts)})"\s*:\s*[^"n\s]'
     found = F.when(F.coalesce(looks_so, F.lit(False)), F.regexp_extract("line", pattern, 1))
     return F.when(found != "", F.concat(F.lit("type: "), found, F.lit(" (not string)")))
 
@@ -210,7 +190,7 @@ def _fractional(columns: Sequence[Column]) -> list[Column]:
 
 def _is_large(columns: Sequence[Column]) -> Expression:
     """Tell lines with a double beyond which not every whole number is one."""
-    large = [F.abs(F.col(f"_wire.{column.name}")) >= _TWO_TO_53 for column in _fractional(columns)]
+    large = [F.abs(wire(column)) >= _TWO_TO_53 for column in _fractional(columns)]
     return reduce(operator.or_, (F.coalesce(one, F.lit(False)) for one in large), F.lit(False))
 
 
@@ -222,8 +202,8 @@ def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expressi
     inexact = F.col("line").rlike(_INEXACT_IN_TEXT)
     for column in columns:
         if column.encoding in (Encoding.JSON, Encoding.ANYTHING):
-            value = F.col(f"_wire.{column.name}")
-            bare = F.col("line").rlike(rf'"{re.escape(column.name)}"\s*:\s*[-\d\[{{]')
+            value = wire(column)
+            bare = F.col("line").rlike(rf"{_key(column)}\s*:\s*[-\d\[{{]")
             copied[f"{column.name} (a number in it would change)"] = value.rlike(_LITERAL) & bare
     infinite = F.exists(unknown, lambda name: F.col("_text")[name].rlike('^"?-?Infinity"?$'))
     beyond = F.when(
@@ -234,27 +214,32 @@ def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expressi
 
 
 def _is_changed(column: Column) -> Expression:
-    value = F.col(f"_wire.{column.name}")
-    infinite = F.abs(value) == float("inf")
-    vanished = (value == 0) & F.col("line").rlike(rf'"{re.escape(column.name)}"\s*:\s*-?[0.]*[1-9]')
-    text = F.col("_text")[column.name]
+    value, key = wire(column), _key(column)
+    # PostgreSQL's own infinity comes in quotes.
+    infinite = (F.abs(value) == float("inf")) & ~F.col("line").rlike(rf'{key}\s*:\s*"')
+    vanished = (value == 0) & F.col("line").rlike(rf"{key}\s*:\s*-?[0.]*[1-9]")
+    text = F.col("_text")[column.source]
     whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
     return infinite | vanished | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False))
 
 
-def _decimal_pattern(stored: T.DecimalType) -> str:
-    fraction = rf"(\.\d{{1,{stored.scale}}}0*)?" if stored.scale else r"(\.0+)?"
-    return rf"^-?0*\d{{1,{max(stored.precision - stored.scale, 1)}}}{fraction}$"
-
-
-def _bad_values(columns: Sequence[Column]) -> Expression:
+def _bad_values(columns: Sequence[Column], takes_specials: bool) -> Expression:
     converted = {
-        f"{column.name} (not {column.encoding.value})": F.col(f"_wire.{column.name}").isNotNull()
-        & F.col(f"row.{column.name}").isNull()
+        f"{column.source} (not {column.encoding.value})": _is_unconverted(column, takes_specials)
         for column in columns
         if column.encoding not in (Encoding.PLAIN, Encoding.ANYTHING)
     }
     return _listed("value: ", converted)
+
+
+def _is_unconverted(column: Column, takes_specials: bool) -> Expression:
+    missing = wire(column).isNotNull() & F.col(f"row.{column.name}").isNull()
+    placeholder = values.is_placeholder(column)
+    if placeholder is not None:
+        missing &= ~placeholder
+    if column.encoding is Encoding.DECIMAL and takes_specials:
+        missing &= ~values.is_special(column)
+    return missing
 
 
 def _missing(required: Sequence[str], not_of_snapshots: str | None) -> Expression:

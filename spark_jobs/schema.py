@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
+from contract import avro_names
 from spark_jobs.errors import SettingsError
 
 IS_DELETED = "_hoodie_is_deleted"
@@ -19,21 +20,47 @@ class Encoding(Enum):
     PLAIN = "as it is"
     DAYS = "days since 1970-01-01"
     MILLIS = "milliseconds since 1970-01-01T00:00Z"
-    MICROS = "microseconds since 1970-01-01T00:00Z"
+    MICROS = "microseconds since 1970-01-01T00:00Z, until the year 294246"
+    MILLIS_OF_DAY = "milliseconds since midnight"
+    MICROS_OF_DAY = "microseconds since midnight"
+    ZONED_TIME = "a time in UTC"
     ISO_TIMESTAMP = "ISO 8601 text with an offset"
     DECIMAL = "a decimal number as text"
+    EXACT_NUMBER = "a number as text"
+    SPECIALS = "what no decimal can be"
     JSON = "JSON text"
+    HSTORE = "a JSON object of texts"
+    BYTES = "bytes in Base64"
+    TEXT_AS_BYTES = "text in Base64"
+    BITS = "bits in Base64, the lowest first"
+    WKB = "an object with WKB in Base64"
+    PATH = "an object with WKB in Base64, and whether it is closed"
+    LINE = "an object of a, b and c"
+    CIRCLE = "an object of center and radius"
+    ARRAY = "an array of one dimension"
     ANYTHING = "text, or any other value as JSON text"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: the JSON type that events carry and the type that the table stores."""
+    """One column: the JSON type that events carry and the type that the table stores.
+
+    `source` is its name in events, `name` in the table. `length` is how many bits there are, `element` how an array's
+    elements become text.
+    """
 
     name: str
     wire: T.DataType
     stored: T.DataType
     encoding: Encoding = Encoding.PLAIN
+    given_source: str | None = None
+    length: int = 0
+    element: Encoding = Encoding.PLAIN
+
+    @property
+    def source(self) -> str:
+        """What events call the column."""
+        return self.name if self.given_source is None else self.given_source
 
 
 _PRIMITIVES: dict[str, T.DataType] = {
@@ -43,7 +70,9 @@ _PRIMITIVES: dict[str, T.DataType] = {
     "float": T.FloatType(),
     "double": T.DoubleType(),
     "string": T.StringType(),
+    "bytes": T.StringType(),
 }
+_STRING = T.StringType()
 # Avro's logical types, and the names that Debezium and Connect give theirs.
 _ENCODINGS: dict[str, tuple[Encoding, T.DataType]] = {
     "date": (Encoding.DAYS, T.DateType()),
@@ -55,11 +84,41 @@ _ENCODINGS: dict[str, tuple[Encoding, T.DataType]] = {
     "timestamp-micros": (Encoding.MICROS, T.TimestampType()),
     "io.debezium.time.MicroTimestamp": (Encoding.MICROS, T.TimestampType()),
     "io.debezium.time.ZonedTimestamp": (Encoding.ISO_TIMESTAMP, T.TimestampType()),
-    "io.debezium.data.Json": (Encoding.JSON, T.StringType()),
-    "io.debezium.data.Uuid": (Encoding.PLAIN, T.StringType()),
-    "uuid": (Encoding.PLAIN, T.StringType()),
-    "io.debezium.data.Enum": (Encoding.PLAIN, T.StringType()),
+    "io.debezium.time.Time": (Encoding.MILLIS_OF_DAY, _STRING),
+    "time-millis": (Encoding.MILLIS_OF_DAY, _STRING),
+    "io.debezium.time.MicroTime": (Encoding.MICROS_OF_DAY, _STRING),
+    "time-micros": (Encoding.MICROS_OF_DAY, _STRING),
+    "io.debezium.time.ZonedTime": (Encoding.ZONED_TIME, _STRING),
+    "io.debezium.time.Interval": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.Json": (Encoding.JSON, _STRING),
+    "io.debezium.data.Uuid": (Encoding.PLAIN, _STRING),
+    "uuid": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.Enum": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.Xml": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.Ltree": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.TsVector": (Encoding.PLAIN, _STRING),
+    "io.debezium.data.Bits": (Encoding.BITS, _STRING),
+    "io.debezium.data.geometry.Point": (Encoding.WKB, T.BinaryType()),
+    "io.debezium.data.geometry.Geometry": (Encoding.WKB, T.BinaryType()),
+    "io.debezium.data.geometry.Line": (Encoding.LINE, _STRING),
+    "io.debezium.data.geometry.Circle": (Encoding.CIRCLE, _STRING),
+    avro_names.PATH: (Encoding.PATH, _STRING),
+    avro_names.EXACT_NUMBER: (Encoding.EXACT_NUMBER, _STRING),
+    avro_names.TEXT_AS_BYTES: (Encoding.TEXT_AS_BYTES, _STRING),
+    avro_names.HSTORE: (Encoding.HSTORE, _STRING),
+    avro_names.SPECIALS: (Encoding.SPECIALS, _STRING),
 }
+# Where events carry an object.
+_WKB = T.StructField("wkb", _STRING)
+_POINT = T.StructType([T.StructField("x", T.DoubleType()), T.StructField("y", T.DoubleType())])
+_OBJECTS: dict[Encoding, T.DataType] = {
+    Encoding.WKB: T.StructType([_WKB]),
+    Encoding.PATH: T.StructType([_WKB, T.StructField("extensions", T.StructType([T.StructField("closed", _STRING)]))]),
+    Encoding.LINE: T.StructType([T.StructField(name, T.DoubleType()) for name in "abc"]),
+    Encoding.CIRCLE: T.StructType([T.StructField("center", _POINT), T.StructField("radius", T.DoubleType())]),
+}
+# Whose names say how an array as a whole travels: by its elements.
+_ARRAYS = ("io.debezium.data.DoubleVector", "io.debezium.data.FloatVector")
 
 
 def parse(text: str, path: str) -> tuple[Column, ...]:
@@ -122,20 +181,48 @@ def with_decimal_ordering(columns: Sequence[Column], ordering: str) -> tuple[Col
 
 
 def _column(field: dict[str, Any], path: str) -> Column:
-    name = field.get("name", "?")
-    declared = field.get("type")
-    branches = [b for b in declared if b != "null"] if isinstance(declared, list) else [declared]
-    if len(branches) != 1:
-        raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
-    attributes = branches[0] if isinstance(branches[0], dict) else {"type": branches[0]}
+    name = str(field.get("name", "?"))
+    attributes = _only_branch(field.get("type"), name, path)
+    source = field.get(avro_names.SOURCE_NAME)
+    if attributes.get("type") == "array":
+        return _array(name, attributes, source, path)
     wire = _PRIMITIVES.get(str(attributes.get("type")))
-    if isinstance(wire, T.StringType) and attributes.get("logicalType") == "decimal":
-        return Column(name, wire, _decimal(attributes, name, path), Encoding.DECIMAL)
+    if attributes.get("type") == "string" and attributes.get("logicalType") == "decimal":
+        return Column(name, _STRING, _decimal(attributes, name, path), Encoding.DECIMAL, source)
     meaning = str(attributes.get("logicalType") or attributes.get("connect.name") or "")
     if wire is None or (meaning and meaning not in _ENCODINGS):
         raise SettingsError(f"{path}: field {name} has the type {meaning or attributes.get('type')}, not supported")
+    if not meaning and attributes["type"] == "bytes":
+        return Column(name, wire, T.BinaryType(), Encoding.BYTES, source)
     encoding, stored = _ENCODINGS[meaning] if meaning else (Encoding.PLAIN, wire)
-    return Column(name, wire, stored, encoding)
+    length = _bits(attributes, name, path) if encoding is Encoding.BITS else 0
+    return Column(name, _OBJECTS.get(encoding, wire), stored, encoding, source, length)
+
+
+def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
+    """Return the one type, besides null, of a field or of an array's items."""
+    branches = [b for b in declared if b != "null"] if isinstance(declared, list) else [declared]
+    if len(branches) != 1:
+        raise SettingsError(f"{path}: field {name} is a union of {len(branches)} types; only null and one other works")
+    return branches[0] if isinstance(branches[0], dict) else {"type": branches[0]}
+
+
+def _array(name: str, attributes: dict[str, Any], source: str | None, path: str) -> Column:
+    """Return the column of an array, which the table has as JSON text."""
+    items = _only_branch(attributes.get("items"), f"{name} (its items)", path)
+    element = _column({"name": f"{name} (its items)", "type": items}, path)
+    if element.encoding in (*_OBJECTS, Encoding.BITS, Encoding.ARRAY) or (
+        attributes.get("connect.name") not in (None, *_ARRAYS)
+    ):
+        raise SettingsError(f"{path}: field {name} is an array of {element.encoding.value}, not supported")
+    return Column(name, T.ArrayType(element.wire), _STRING, Encoding.ARRAY, source, element=element.encoding)
+
+
+def _bits(attributes: dict[str, Any], name: str, path: str) -> int:
+    try:
+        return int(attributes["connect.parameters"][avro_names.BITS_LENGTH])
+    except (KeyError, TypeError, ValueError):
+        raise SettingsError(f"{path}: field {name} doesn't say how many bits it has") from None
 
 
 def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
@@ -150,7 +237,7 @@ def _wire_type(stored: T.DataType) -> T.DataType:
     """Return how events most likely carry a column that the Avro file doesn't describe, as Debezium encodes it."""
     if isinstance(stored, T.DateType):
         return T.IntegerType()
-    return T.StringType() if isinstance(stored, T.TimestampType | T.DecimalType) else stored
+    return _STRING if isinstance(stored, T.TimestampType | T.DecimalType | T.BinaryType) else stored
 
 
 def _encoding_of(stored: T.DataType) -> Encoding:
@@ -160,4 +247,6 @@ def _encoding_of(stored: T.DataType) -> Encoding:
         return Encoding.ANYTHING
     if isinstance(stored, T.DecimalType):
         return Encoding.DECIMAL
+    if isinstance(stored, T.BinaryType):
+        return Encoding.BYTES
     return Encoding.ISO_TIMESTAMP if isinstance(stored, T.TimestampType) else Encoding.PLAIN

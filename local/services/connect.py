@@ -48,7 +48,7 @@ class Connect:
         self._port = port
         self._bootstrap_servers = bootstrap_servers
         self._lenses = lenses
-        self._login = login or {}
+        self.login = login or {}
         self.api = ConnectApi(self.url)
 
     @property
@@ -116,10 +116,10 @@ class Connect:
     def properties(self) -> dict[str, str]:
         """Return the worker's configuration."""
         # A connector's clients get all but the secret: one without a login of its own can't act as the worker.
-        shared = {name: value for name, value in self._login.items() if name != SECRET_PART}
+        shared = {name: value for name, value in self.login.items() if name != SECRET_PART}
         return {
             "bootstrap.servers": self._bootstrap_servers,
-            **self._kept("worker", self._login),
+            **self._kept("worker", self.login),
             **{f"{client}.{name}": value for client in CLIENTS for name, value in shared.items()},
             "group.id": GROUP,
             "config.storage.topic": CONFIG_TOPIC,

@@ -84,3 +84,22 @@ def test_a_field_says_what_events_call_it() -> None:
 
 def test_the_special_values_have_a_column() -> None:
     assert specials_field()["name"] == "__specials"
+
+
+@pytest.mark.parametrize(
+    ("kind", "has_placeholder"),
+    [
+        (Type("bytea"), True),
+        (Type("mine", "public", "composite"), True),
+        (Type("polygon"), False),
+        (array_of(Type("text")), True),
+        (array_of(Type("float8")), False),
+        # Debezium finds it by the array's name.
+        (domain_over(array_of(Type("text"))), False),
+        (domain_over(Type("text")), True),
+    ],
+)
+def test_it_is_known_whether_events_tell_that_a_large_value_was_left_alone(kind: Type, has_placeholder: bool) -> None:
+    found = carried(kind)
+    assert isinstance(found, Carried)
+    assert found.has_placeholder is has_placeholder

@@ -91,7 +91,7 @@ def configuration(worker: Connect, database: ConnectionParameters, **changes: An
         "database_root_certificate": ROOT_CERTIFICATE,
         "topic_prefix": "verified",
     }
-    login = worker.acting_as(ADMIN, worker._login)
+    login = worker.acting_as(ADMIN, worker.login)
     return {**source_connector(SourceSettings(**(values | changes))), **login}
 
 

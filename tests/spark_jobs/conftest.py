@@ -241,7 +241,7 @@ class Lake:
     def quarantined(self) -> list[dict[str, Any]]:
         """All quarantined entries."""
         files = sorted(path for path in self.quarantine.rglob("*.json") if not path.name.startswith("."))
-        return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+        return [json.loads(line) for path in files for line in path.read_text().strip().split("\n")]
 
     def commits(self) -> int:
         """How many completed commits the timeline has."""

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -243,3 +244,46 @@ def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
     assert rows[0]["row"]["extra"] == '{"a":[1]}'
     assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
     assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
+
+
+ODD: list[dict[str, Any]] = [
+    {"name": "order_id", "type": "int"},
+    {"name": "order_note", "type": "string", "source.name": 'Order "Note" (1)'},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+    {"name": "counts", "type": {"type": "array", "items": ["null", "int"]}},
+    {"name": "photo", "type": "bytes"},
+    {"name": "price", "type": {"type": "string", "logicalType": "decimal", "precision": 5, "scale": 2}},
+    {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
+    {"name": "weight", "type": "double"},
+    {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
+    {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
+]
+ODD[6]["type"]["connect.parameters"] = {"length": "4"}
+
+
+def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
+    columns = parse(json.dumps({"type": "record", "name": "odd", "fields": ODD}), "odd.avsc")
+    cases: list[tuple[Event, str | None]] = [
+        ({'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="}, None),
+        ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)'),
+        # Arrays of several dimensions.
+        ({"counts": [None, None]}, "value: counts (not an array of one dimension)"),
+        ({"tags": ["[Ljava.lang.String;@6aa72406"]}, "value: tags (not an array of one dimension)"),
+        ({"photo": "?"}, "value: photo (not bytes in Base64)"),
+        ({"price": "1234.00"}, "value: price (not a decimal number as text)"),
+        # Without a column for it.
+        ({"price": "NAN"}, "value: price (not a decimal number as text)"),
+        ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)"),
+        ({"weight": "NaN"}, None),
+        ({"weight": "heavy"}, "type: weight (not double)"),
+        ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)"),
+        # The year 294276, beyond 64 bits.
+        (
+            {"since": -9_223_372_036_853_775_810},
+            "value: since (not microseconds since 1970-01-01T00:00Z, until the year 294246)",
+        ),
+    ]
+    rows = decode(*({"order_id": 1} | fields for fields, _ in cases), by=columns)
+    assert [row["reason"] for row in rows] == [reason for _, reason in cases]
+    assert rows[0]["row"]["order_note"] == "a"
+    assert rows[0]["row"]["tags"] == '["a",null]'

@@ -1,0 +1,129 @@
+"""Records what Debezium sends for each type: `python -m local.tools.record_types`, for tests/events/every_type.jsonl.
+
+The database is that of tests/events/every_type.sql: what stands above the line `-- changes` is there when the snapshot
+begins, the rest comes after it. It takes about 30 s.
+"""
+
+import contextlib
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import typer
+
+from local.errors import PlatformError
+from local.look.topic import Topic
+from local.platform.processes import Processes
+from local.services.connect import Connect
+from local.services.kafka.broker import Kafka
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters, Postgres
+from local.setup.ports import choose
+from plugins.captured import CapturedTable
+from plugins.connectors import SourceSettings, heartbeat_topic, source_connector
+from plugins.topics import PlannedTopic
+
+EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
+SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
+TABLES = tuple(CapturedTable(schema="types", table=table) for table in ("every_type", "large"))
+PREFIX = "types"
+CHANGES = "-- changes\n"
+START_S, TIMEOUT_S, QUIET_S = 120, 60, 3
+
+
+def main() -> None:
+    """Write the events of both tables, a line per event, table by table."""
+    try:
+        with tempfile.TemporaryDirectory() as folder, _running(Path(folder)) as (postgres, kafka, connect):
+            lines = record(postgres.connection_parameters(), kafka, connect)
+    except PlatformError as error:
+        typer.echo(f"record_types: {error}", err=True)
+        raise SystemExit(1) from error
+    TARGET.write_bytes(b"".join(line + b"\n" for line in lines))
+    typer.echo(f"{TARGET.name}: {len(lines)} events")
+
+
+def record(database: ConnectionParameters, kafka: Kafka, connect: Connect) -> list[bytes]:
+    """Run the script around the connector's start; return the events' values. Raises PlatformError."""
+    there, _, changes = SCRIPT.read_text(encoding="utf-8").partition(CHANGES)
+    topics = [Topic(connection=kafka.client(), name=table.topic(PREFIX)) for table in TABLES]
+    names = [*(topic.name for topic in topics), heartbeat_topic(PREFIX)]
+    kafka.create_topics([PlannedTopic(name=name, partitions=1, replicas=1) for name in names])
+    with contextlib.closing(psycopg2.connect(**database)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(there)
+            cursor.execute("CREATE PUBLICATION types FOR TABLES IN SCHEMA types")
+            connect.api.put_connector("types", _configuration(database, connect))
+            _wait_until_quiet(topics, connect)
+            cursor.execute(changes)
+    _wait_until_quiet(topics, connect)
+    return [event.value or b"" for topic in topics for event in topic.raw_events(0)]
+
+
+def _configuration(database: ConnectionParameters, connect: Connect) -> dict[str, str]:
+    settings = SourceSettings(
+        name="types",
+        database_hostname=database["host"],
+        database_port=database["port"],
+        database_name=database["dbname"],
+        database_user=database["user"],
+        database_password=connect.password_reference(database["password"]),
+        database_sslmode="disable",
+        topic_prefix=PREFIX,
+        publication_name="types",
+        slot_name="types",
+        poll_interval_ms=50,
+        tables=TABLES,
+        heartbeat_query=None,
+    )
+    return {**source_connector(settings), **connect.acting_as(ADMIN, connect.login)}
+
+
+def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
+    """Wait until events have come to all topics, and no more come."""
+    deadline, before, since = time.monotonic() + TIMEOUT_S, [0], time.monotonic()
+    while time.monotonic() < deadline:
+        if failure := connect.api.failure("types"):
+            raise PlatformError(f"the connector failed: {failure}")
+        now = [topic.count() for topic in topics]
+        if now != before:
+            before, since = now, time.monotonic()
+        elif all(now) and time.monotonic() > since + QUIET_S:
+            return
+        time.sleep(0.2)
+    raise PlatformError(f"events still came, or none did, within {TIMEOUT_S} s")
+
+
+@contextlib.contextmanager
+def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
+    """Start PostgreSQL, Kafka and Connect, and stop them at the end."""
+    ports = choose(["postgres", "kafka", "kafka-controller", "connect"], earlier={})
+    postgres = Postgres(folder / "data", ports["postgres"], folder / "postgres.log", secrets.token_urlsafe(12))
+    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+    connect = Connect(
+        folder / "connect",
+        port=ports["connect"],
+        bootstrap_servers=kafka.bootstrap_servers,
+        lenses=None,
+        login=kafka.users.java_login(ADMIN),
+    )
+    processes = Processes(folder / "processes", folder / "logs")
+    try:
+        postgres.start()
+        connect.install_plugins()
+        for service in (kafka, connect):
+            processes.start(service.name, service.prepare())
+            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        yield postgres, kafka, connect
+    finally:
+        for service in (connect, kafka):
+            processes.stop(service.name, grace_s=20)
+        postgres.remove()
+
+
+if __name__ == "__main__":
+    main()
