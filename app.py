@@ -3,19 +3,18 @@
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
+from contract.errors import one_line_errors
 
 # isort: split
 from aws_cdk import App, Tags
 from aws_cdk import Environment as Place
 
-from plugins.versions import VersionsError
 from settings.environment import Environment
-from settings.load import EnvironmentFileError, load
+from settings.load import load
 from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
@@ -24,7 +23,6 @@ from stacks.network import NetworkStack
 from stacks.processing.stack import ProcessingStack
 from stacks.streaming import StreamingStack
 from stacks.vpn import VpnStack
-from stacks.wheels import WheelError
 
 ROOT = Path(__file__).resolve().parent
 
@@ -78,7 +76,7 @@ def _context(environment: Environment) -> dict[str, object]:
     return context | {key: list(environment.availability_zones)}
 
 
-def main() -> int:
+def main() -> None:
     """Synthesize the environment that `-c env=…` or ENV names, dev without it.
 
     CDK's command line says where to; by hand and by `make synth` it is cdk.out/<environment>, without CDK's own check:
@@ -87,18 +85,14 @@ def main() -> int:
     by_cdk = "CDK_OUTDIR" in os.environ
     chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env") or os.environ.get("ENV") or "dev"
     outdir = None if by_cdk else ROOT / "cdk.out" / str(chosen)
-    try:
+    with one_line_errors("synth"):
         environment = load(str(chosen))
         if outdir:
             shutil.rmtree(outdir, ignore_errors=True)
         assembly = build(environment, outdir=outdir, validate=by_cdk).synth()
-    except (EnvironmentFileError, VersionsError, WheelError) as error:
-        print(error, file=sys.stderr)
-        return 1
     if outdir:
         print(f"{len(assembly.stacks)} templates in {outdir.relative_to(ROOT)}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

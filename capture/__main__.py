@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from capture import commands
-from capture.selection import SelectionError
-from db.errors import LoadError
+from contract.errors import UserError, one_line_errors
 from db.source_preparing import UnpreparableError
 from settings.files import SettingsFileError
 
@@ -53,21 +52,17 @@ def prepare(
 @contextlib.contextmanager
 def _errors() -> Iterator[None]:
     """Show a user's error: a line each, no traceback."""
-    try:
-        yield
-    except UnpreparableError as error:
-        _fail(*error.lines, "nothing was changed")
-    except (LoadError, SelectionError, SettingsFileError) as error:
-        _fail(*str(error).splitlines())
-    except KeyboardInterrupt:
-        typer.echo("error: interrupted", err=True)
-        raise typer.Exit(130) from None
+    with one_line_errors("error"):
+        try:
+            yield
+        except UnpreparableError as error:
+            raise UserError(_each(*error.lines, "nothing was changed")) from error
+        except SettingsFileError as error:
+            raise UserError(_each(*str(error).splitlines())) from error
 
 
-def _fail(*lines: str) -> None:
-    for line in lines:
-        typer.echo(f"error: {line}", err=True)
-    raise typer.Exit(1) from None
+def _each(*problems: str) -> str:
+    return "\nerror: ".join(problems)
 
 
 if __name__ == "__main__":

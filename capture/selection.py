@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from capture.inspection import Database, Table, TableName
 from contract.capture_objects import HEARTBEAT, SIGNAL
+from contract.errors import UserError
 from contract.source import SCHEMA
 from contract.table_names import table_topic, topic_identity
 from plugins.captured import CapturedTable
@@ -19,7 +20,7 @@ _NOT_PUBLISHED = {
 }
 
 
-class SelectionError(Exception):
+class SelectionError(UserError):
     """A pattern that means nothing; the text is one line."""
 
 

@@ -2,8 +2,10 @@
 
 import psycopg2
 
+from contract.errors import UserError
 
-class LoadError(Exception):
+
+class LoadError(UserError):
     """The load can't go on. Its text is one line: what, where, what to do. The database is as it was."""
 
 

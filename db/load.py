@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from contract.capture_objects import CONNECTOR_ROLE
+from contract.errors import one_line_errors
 from contract.source import SCHEMA
 from db.command_line import (
     DatabaseName,
@@ -59,7 +60,7 @@ def main(
     One transaction: everything or nothing. Passwords come from PGPASSWORD and CDC_CONNECTOR_PASSWORD, from AWS Secrets
     Manager, or are asked for.
     """
-    try:
+    with one_line_errors("error", interrupted="interrupted, nothing was loaded"):
         given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
         parameters = connection_parameters(secret_id, given)
         if not yes:
@@ -75,12 +76,6 @@ def main(
             replace=replace,
         )
         report = _load_showing_progress(parameters, options)
-    except LoadError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("error: interrupted, nothing was loaded", err=True)
-        raise typer.Exit(130) from None
     rows = sum(report.rows.values())
     typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from contract.errors import one_line_errors
 from db.command_line import (
     DatabaseName,
     Host,
@@ -14,7 +15,6 @@ from db.command_line import (
     ask_password,
     connection_parameters,
 )
-from db.errors import LoadError
 from db.loading import transaction
 from db.migrating import NOTHING_CHANGED, PATIENCE_S, Migration, migrate
 from db.outbox import Mode
@@ -45,7 +45,7 @@ def main(
     Writers go on; they wait for moments. Interrupted, it goes on where it was when it is called again. The password
     comes from PGPASSWORD, from AWS Secrets Manager, or is asked for.
     """
-    try:
+    with one_line_errors("error", interrupted="interrupted: call it again for what is left"):
         given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
         parameters = connection_parameters(secret_id, given)
         if "password" not in parameters:
@@ -53,12 +53,6 @@ def main(
         with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
             check_whole(cursor)
         done = migrate(parameters, mode, patience_s=patience_s)
-    except LoadError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("error: interrupted: call it again for what is left", err=True)
-        raise typer.Exit(130) from None
     typer.echo(_report(done))
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -16,33 +15,19 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
-from db.errors import LoadError
+from contract import errors
 from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
-from local.look.lake import LakeError
 from local.look.status import Status, read_status
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
-from local.setup.jars import JarsError
-from local.setup.java import JavaNotFoundError
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_FOLDER = ROOT / "build" / "platform"
-INTERRUPTED = 130
 BYTES_PER_MB = 1_000_000
 # Each says in its first line what is wrong.
-USER_ERRORS = (
-    PlatformError,
-    JarsError,
-    JavaNotFoundError,
-    LoadError,
-    LakeError,
-    KafkaException,
-    BotoCoreError,
-    ClientError,
-    OSError,
-)
+LIBRARY_ERRORS = (KafkaException, BotoCoreError, ClientError)
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="The pipeline on one machine."
@@ -112,17 +97,12 @@ def one_line_errors(command: str) -> Iterator[None]:
     """
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
-    except psycopg2.Error as error:
-        # libpq says it in several lines, with guesses of its own.
-        typer.echo(f"{command}: {' '.join(str(error).split()) or type(error).__name__}", err=True)
-        sys.exit(1)
-    except USER_ERRORS as error:
-        typer.echo(f"{command}: {str(error).strip() or type(error).__name__}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo(f"{command}: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        with errors.one_line_errors(command, *LIBRARY_ERRORS):
+            try:
+                yield
+            except psycopg2.Error as error:
+                # libpq says it in several lines, with guesses of its own.
+                raise PlatformError(" ".join(str(error).split()) or type(error).__name__) from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,7 +1,9 @@
 """The errors that end a command with one line for the user."""
 
+from contract.errors import UserError
 
-class PlatformError(RuntimeError):
+
+class PlatformError(UserError):
     """The platform can't do what was asked; the message is one line: what, where, what to do.
 
     A service's death adds the last lines of its log below that line.

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from contract.errors import one_line_errors
 from local.demo.display import print_comparison
 from local.resnapshot.run import Wanted
 from operate import kafka, kafka_ui, resnapshot, tail, topics, vpn
 from operate.cost_report import report
-from operate.errors import one_line_errors
 from operate.prices import load_prices
 from operate.reader import connect
 from operate.text import columns

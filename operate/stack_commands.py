@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from contract.errors import one_line_errors
 from operate import deploy, review, synth
-from operate.errors import one_line_errors
 from settings.load import load
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")

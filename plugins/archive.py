@@ -21,6 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from contract.errors import UserError
+
 CHUNK_BYTES = 1 << 20
 LARGEST_FILE_BYTES = 512 << 20
 LARGEST_CONTENT_BYTES = 1 << 30
@@ -37,7 +39,7 @@ _TRANSIENT_STATUS = (408, 425, 429)
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
-class ArchiveError(RuntimeError):
+class ArchiveError(UserError):
     """A release can't be brought or used; the message is one line: which, what, and what to do."""
 
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
+from contract.errors import one_line_errors, show
 from plugins.archive import ArchiveError, Digest, download
 from plugins.versions import VERSIONS_TOML, Release, load_versions
 
@@ -25,12 +26,9 @@ def main(
     path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML,
 ) -> None:
     """Download every release and pin it by size and SHA-256; exit status 1 when one could not be."""
-    try:
+    with one_line_errors("error", ValueError):
         releases = load_versions(path).releases
-    except (OSError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
-    failed = [name for name, release in releases.items() if not _lock(path, name, release)]
+        failed = [name for name, release in releases.items() if not _lock(path, name, release)]
     sys.exit(1 if failed else 0)
 
 
@@ -61,7 +59,7 @@ def _lock(path: Path, name: str, release: Release) -> bool:
             )
         _replace(path, pin(path.read_text(), name, found))
     except (ArchiveError, OSError, ValueError) as error:
-        typer.echo(f"error: {name}: {error}", err=True)
+        show(f"error: {name}", error)
         return False
     typer.echo(f"{name}: {release.file}, {found.size:,} bytes, SHA-256 {found.sha256}")
     return True

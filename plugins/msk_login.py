@@ -6,10 +6,12 @@ Amazon MSK developer guide, "Configure clients to use IAM access control", for c
 from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from botocore.exceptions import BotoCoreError
 
+from contract.errors import UserError
+
 MS_PER_S = 1000
 
 
-class NoCredentialsError(Exception):
+class NoCredentialsError(UserError):
     """There are no AWS credentials to sign a login with."""
 
 

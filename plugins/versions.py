@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from contract.errors import UserError
+
 VERSIONS_TOML = Path(__file__).with_name("versions.toml")
 COORDINATE_PARTS = 5
 # A host's name only: that Maven Central serves an artifact's path over HTTPS is said once, in `maven_url`.
 MAVEN_CENTRAL = "repo1.maven.org"
 
 
-class VersionsError(ValueError):
+class VersionsError(UserError, ValueError):
     """versions.toml is missing or wrong; one line that names the file and the entry."""
 
 

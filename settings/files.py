@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from contract.errors import UserError
+
 Model = TypeVar("Model", bound=BaseModel)
 Problems = Iterable[tuple[str, str]]
 
 
-class SettingsFileError(ValueError):
+class SettingsFileError(UserError, ValueError):
     """A file is missing or wrong; one line per problem, each naming the file and the key."""
 
 

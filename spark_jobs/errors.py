@@ -1,7 +1,9 @@
 """The job's own errors: each message is one line that says what, where and what to do."""
 
+from contract.errors import UserError
 
-class JobError(RuntimeError):
+
+class JobError(UserError):
     """The job can't go on, and trying again would end the same way: exit 1 with this one line."""
 
 

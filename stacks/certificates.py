@@ -10,6 +10,7 @@ import ssl
 import sys
 from pathlib import Path
 
+from contract.errors import UserError, one_line_errors
 from contract.rds_ca import BUNDLE, IDENTIFIER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,7 +22,7 @@ _BETWEEN_LINES = re.compile(r"\\n'\s*\+\s*'")
 _SUBJECT = re.compile(rb"Amazon RDS ([a-z]{2}(?:-[a-z]+)+-\d) Root CA RSA2048 G1")
 
 
-class CertificateError(Exception):
+class CertificateError(UserError):
     """The certificates can't be had, or aren't the committed ones. Its text is one line."""
 
 
@@ -60,7 +61,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with one_line_errors("error"):
         main(sys.argv[1:])
-    except CertificateError as problem:
-        sys.exit(f"error: {problem}")

@@ -12,6 +12,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.errors import UserError
+
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "requirements.txt"
 CACHE = ROOT / ".cache" / "layers"
@@ -43,7 +45,7 @@ KAFKA = Layer(
 LAYERS = (PSYCOPG2, KAFKA)
 
 
-class WheelError(Exception):
+class WheelError(UserError):
     """A wheel isn't there or can't be had. Its text is one line."""
 
 

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
+from contract.errors import one_line_errors
 from contract.events import SOURCE_TIME_MS
 from contract.source import SCHEMA
 from local.errors import PlatformError
@@ -45,13 +46,13 @@ def main(
 ) -> None:
     """Measure freshness; exit 1 when it misses the goals, or what was changed doesn't arrive."""
     console = Console()
-    try:
-        with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, _platform(Path(folder)) as platform:
-            alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
-            many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
-    except (PlatformError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    with (
+        one_line_errors("error", ValueError),
+        tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder,
+        _platform(Path(folder)) as platform,
+    ):
+        alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
+        many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
     achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)
     console.print(_table(f"{len(alone)} changes one by one", [("", alone)]))
     console.print(_table(f"{len(many):,} changes, {achieved:.0f} per second", [("all", many), *_parts(many)]))

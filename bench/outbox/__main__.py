@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from contract.errors import UserError, one_line_errors
 from contract.source import SCHEMA
-from db.errors import LoadError
 from db.loading import LoadOptions, load
 from db.outbox import Mode
-from local.services.postgres import Postgres, PostgresError
+from local.services.postgres import Postgres
 from local.setup import ports
 
 FOLDER = Path(__file__).resolve().parent
@@ -39,7 +39,7 @@ WORKLOADS = {
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-class BenchError(RuntimeError):
+class BenchError(UserError):
     """A run that can't be counted; the message is pgbench's."""
 
 
@@ -63,13 +63,13 @@ def main(
     ] = False,
 ) -> None:
     """Measure transactions per second of a sale and of a shipment, with each outbox function."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder, _server(Path(folder)) as server:
-            prepare(server)
-            measured = _measure(server, rounds, clients=clients, seconds=seconds, durable=durable)
-    except (BenchError, LoadError, PostgresError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    with (
+        one_line_errors("error"),
+        tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder,
+        _server(Path(folder)) as server,
+    ):
+        prepare(server)
+        measured = _measure(server, rounds, clients=clients, seconds=seconds, durable=durable)
     commits = "commits wait for the disk" if durable else "commits don't wait for the disk"
     _print(measured, f"{clients} clients, median of {rounds} runs of {seconds} s, {commits}")
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb
+from contract.errors import one_line_errors
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE, SCHEMA
@@ -47,7 +48,7 @@ def main(
     table = Table(
         "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
     )
-    try:
+    with one_line_errors("error"):
         for layout, properties in LAYOUTS.items():
             counted = measure(properties, commits=commits, orders=orders)
             for first, last in thirds(commits):
@@ -55,9 +56,6 @@ def main(
                 means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
                 label = f"{first + 1} to {last}"
                 table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}")
-    except PlatformError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     Console().print(table)
 
 

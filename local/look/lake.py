@@ -7,13 +7,14 @@ import pyarrow
 from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
+from contract.errors import UserError
 from local.services.s3 import REGION
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
 
 
-class LakeError(RuntimeError):
+class LakeError(UserError):
     """The lake's table can't be read; the message is one line."""
 
 

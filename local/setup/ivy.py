@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 
+from contract.errors import UserError
 from local.setup.java import java_binary, trust_store_flags
 
 MAVEN_NAMESPACE = "http://ant.apache.org/ivy/maven"
@@ -23,7 +24,7 @@ SETTINGS = """<ivysettings>
 """
 
 
-class IvyError(RuntimeError):
+class IvyError(UserError):
     """Ivy could not bring a coordinate; the message holds its last lines."""
 
 

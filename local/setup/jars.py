@@ -7,17 +7,15 @@ lock-jars`) resolves jars.toml anew and writes jars.lock.
 import hashlib
 import json
 import shutil
-import sys
 import tomllib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
+from contract.errors import UserError, one_line_errors
 from local.setup.ivy import Dependency, IvyError, download, resolve
 from plugins.versions import load_versions
 
@@ -32,7 +30,7 @@ Lock = dict[str, Files]
 app = typer.Typer(add_completion=False, help="Bring and verify the jars of the local platform.")
 
 
-class JarsError(RuntimeError):
+class JarsError(UserError):
     """Jars are missing or not the locked ones; the message is one line that says what to do."""
 
 
@@ -48,7 +46,7 @@ def jar_folder(name: str) -> Path:
 def fetch() -> None:
     """Download what is missing or damaged, verify everything against jars.lock."""
     locked: Lock = json.loads(JARS_LOCK.read_text())
-    with _one_line_errors():
+    with one_line_errors("jars"):
         wanted = {name: files for name, files in locked.items() if problems(CACHE / name, files)}
         if wanted:
             # The sets at the same time: a registry's answers take longer to wait for than to receive.
@@ -61,7 +59,7 @@ def fetch() -> None:
 @app.command()
 def lock() -> None:
     """Resolve jars.toml and write jars.lock: coordinate, size in bytes and SHA-256 of each file."""
-    with _one_line_errors(), ThreadPoolExecutor() as pool:
+    with one_line_errors("jars"), ThreadPoolExecutor() as pool:
         names = [*_sets(), "debezium"]
         resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
     JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
@@ -166,15 +164,6 @@ def _progress() -> Progress:
     return Progress(
         TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), redirect_stdout=False
     )
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    try:
-        yield
-    except (JarsError, IvyError, OSError) as error:
-        typer.echo(f"jars: {error}", err=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

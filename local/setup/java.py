@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from contract.errors import UserError
+
 REQUIRED_MAJOR = 17
 # Of addresses, not of memory: what Java reserves for all tiers. For the first one alone it reserves 48 MB, which the
 # streaming job fills in minutes; then Java stops compiling (docs/decisions/0001).
@@ -15,7 +17,7 @@ CODE_CACHE_MB = 240
 SYSTEM_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
 
-class JavaNotFoundError(RuntimeError):
+class JavaNotFoundError(UserError):
     """No Java 17 runtime on this machine; the message says what was tried and what to do."""
 
 

@@ -1,7 +1,9 @@
 """What can go wrong in the sink; each message is one line."""
 
+from contract.errors import UserError
 
-class SinkError(RuntimeError):
+
+class SinkError(UserError):
     """The sink can't go on and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
 
 

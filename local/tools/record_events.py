@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg2
 import typer
 
+from contract.errors import one_line_errors
 from contract.events import OPERATION
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db.outbox import Mode
@@ -91,7 +92,7 @@ CASES: dict[Mode, tuple[Case, ...]] = {"transaction": TRANSACTION_CASES, "statem
 
 def main() -> None:
     """Capture all cases into tests/events/."""
-    try:
+    with one_line_errors("capture"):
         for mode, cases in CASES.items():
             platform = Platform(PLATFORMS / mode, PlatformOptions(mode=mode, job=False))
             platform.remove()
@@ -103,9 +104,6 @@ def main() -> None:
                     capture(case, platform)
             finally:
                 platform.remove()
-    except PlatformError as error:
-        typer.echo(f"capture: {error}", err=True)
-        raise SystemExit(1) from error
 
 
 def capture_snapshot(topic: Topic) -> None:

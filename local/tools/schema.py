@@ -17,9 +17,9 @@ from typing import Annotated, Any
 import psycopg2
 import typer
 
+from contract.errors import one_line_errors
 from contract.events import ADDED_TYPES
 from contract.source import DATABASE, OUTBOX_TABLE, SCHEMA
-from db.errors import LoadError
 from db.loading import LoadOptions, load
 from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters, Postgres
@@ -130,7 +130,7 @@ def main(
     output: Annotated[Path, typer.Option(help="The file to write.")] = TARGET,
 ) -> None:
     """Write the Avro schema of a table's change events."""
-    try:
+    with one_line_errors("error"):
         if host is None:
             with passing_database() as parameters:
                 columns = read_columns(parameters, table)
@@ -139,9 +139,6 @@ def main(
             given = {"host": host, "port": port, "dbname": dbname, "user": user, "password": password}
             columns = read_columns({**given, "connect_timeout": 10}, table)
         schema = avro_schema(table, columns)
-    except (PlatformError, LoadError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
     output.write_text(json.dumps(schema, indent=2) + "\n")
     typer.echo(f"{output.name}: {len(schema['fields'])} fields")
 

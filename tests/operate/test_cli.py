@@ -1,8 +1,9 @@
 import pytest
 from typer.testing import CliRunner
 
+from contract.errors import one_line_errors
 from operate import cli, kafka
-from operate.errors import OperateError, one_line_errors
+from operate.errors import OperateError
 
 
 @pytest.fixture

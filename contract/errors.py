@@ -1,0 +1,43 @@
+"""Errors that a user can cause or mend: one class for all of them, and the one place that shows them."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+FAILED = 1
+# 128 and SIGINT's number, as shells say it.
+INTERRUPTED = 130
+
+
+class UserError(Exception):
+    """Its text is one line for the user: what is wrong, where, and what to do. More lines below it show details."""
+
+
+@contextlib.contextmanager
+def one_line_errors(
+    prefix: str, *others: type[Exception], interrupted: str = "interrupted", status: int = FAILED
+) -> Iterator[None]:
+    """End the program without a traceback: `<prefix>: <the error's text>` on standard error and `status`.
+
+    `others` are errors of libraries, which say in their first line what is wrong; the system's (OSError) are shown
+    always. Ctrl-C ends it with INTERRUPTED and that word. Whoever reads the output may have enough of it
+    (`make tail … | head`): that is no error.
+    """
+    shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
+    try:
+        yield
+    except BrokenPipeError:
+        # Python would complain again when it flushes.
+        sys.stdout = None
+        sys.exit(0)
+    except shown as error:
+        show(prefix, error)
+        sys.exit(status)
+    except KeyboardInterrupt:
+        print(f"{prefix}: {interrupted}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def show(prefix: str, error: BaseException) -> None:
+    """Print an error's text to standard error; one without a text by its name."""
+    print(f"{prefix}: {str(error).strip() or type(error).__name__}", file=sys.stderr)

@@ -1,0 +1,49 @@
+import subprocess
+import sys
+
+import pytest
+
+from contract.errors import INTERRUPTED, UserError, one_line_errors
+
+
+def test_a_users_error_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, one_line_errors("up"):
+        raise UserError("no disk: free some")
+    assert (ended.value.code, *capsys.readouterr()) == (1, "", "up: no disk: free some\n")
+
+
+def test_a_librarys_error_is_shown_where_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), one_line_errors("up", LookupError):
+        raise LookupError
+    assert capsys.readouterr().err == "up: LookupError\n"
+    with pytest.raises(LookupError), one_line_errors("up"):
+        raise LookupError
+
+
+def test_what_the_system_refuses_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), one_line_errors("up"):
+        open("/nowhere/at/all")  # noqa: PTH123, SIM115
+    assert capsys.readouterr().err == "up: [Errno 2] No such file or directory: '/nowhere/at/all'\n"
+
+
+def test_ctrl_c_is_130(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, one_line_errors("up", interrupted="nothing was done"):
+        raise KeyboardInterrupt
+    assert (ended.value.code, capsys.readouterr().err) == (INTERRUPTED, "up: nothing was done\n")
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    script = (
+        "from contract.errors import one_line_errors\n"
+        "with one_line_errors('tail'):\n"
+        "    while True: print('x' * 1000)\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    program.stdout.readline()
+    program.stdout.close()
+    assert (program.wait(), program.stderr.read()) == (0, "")
+    program.stderr.close()
