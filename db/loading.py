@@ -14,14 +14,15 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from contract.capture_objects import CONNECTOR_ROLE
 from contract.source import OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db import data_set, outbox, preflight
+from db import data_set, outbox, preflight, source_objects
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import Mode, run
 from db.sample import DEFAULT_SEED, generate, row_counts
+from db.source_objects import SourceObjects
+from db.source_rights import role_steps
 from db.tables import TABLES, Chunk, copy_lines
 
 COPY_ROWS = 20_000
@@ -179,27 +180,12 @@ def _analyze(cursor: Cursor) -> None:
 
 def grant_role(cursor: Cursor, password: str) -> None:
     """Create the connector's role, or keep the one that is there and renew its password; give it its rights here."""
-    role = sql.Identifier(CONNECTOR_ROLE)
-    cursor.execute(
-        "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s), EXISTS (SELECT FROM pg_roles WHERE rolname = %s)",
-        (CONNECTOR_ROLE, "rds_replication"),
-    )
-    known, on_rds = cursor.fetchone() or (False, False)
+    wanted = SourceObjects(publication=PUBLICATION, slot="", schema=SCHEMA, tables=())
     # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
-    verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
-    cursor.execute(
-        sql.SQL("{} ROLE {} LOGIN {} PASSWORD {}").format(
-            sql.SQL("ALTER" if known else "CREATE"),
-            role,
-            sql.SQL("" if on_rds else "REPLICATION"),
-            sql.Literal(verifier),
-        )
-    )
-    if on_rds:
-        cursor.execute(sql.SQL("GRANT rds_replication TO {}").format(role))
-    cursor.execute("SELECT current_database()")
-    (name,) = cursor.fetchone() or ("",)
-    cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), role))
+    verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+    for step in role_steps(wanted, source_objects.read(cursor, wanted), verifier):
+        for statement in step.statements:
+            cursor.execute(statement)
     run(cursor, "08_connector_rights.sql")
 
 
