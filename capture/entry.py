@@ -10,12 +10,14 @@ from capture.types import Carried, LeftOut, carried
 from contract import events
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import is_lake_name, lake_name
+from db.signals import READABLE
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
 # Debezium hashes these, and leaves columns of other types in clear (db/source_queries.py).
 _TEXT_TYPES = ("text", "varchar", "bpchar")
+SHA256_DIGITS = 64
 LARGE_TABLE_ROWS = 10_000_000
 _LENGTH = re.compile(r"\([0-9,-]+\)")
 
@@ -40,6 +42,11 @@ class Entry:
     long_values: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     obstacle: str | None = None
+
+    @property
+    def cut_hashes(self) -> tuple[str, ...]:
+        """Columns that may be hashed and are shorter than SHA-256 in hexadecimal: Debezium cuts it to their length."""
+        return tuple(name for name in self.may_hash if _length(self.table.column(name)) < SHA256_DIGITS)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -116,9 +123,7 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
     elif not table.primary_key:
         yield f"no primary key: known by the unique index over {', '.join(key)}, which mustn't be dropped"
     yield from _identity(table, key)
-    renamed = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
-    if renamed:
-        yield f"in the lake: {', '.join(renamed[:10])}{'…' if len(renamed) > 10 else ''}"
+    yield from _name(table, kept)
     if table.kind == "partitioned table":
         count = len(table.partitions)
         yield f"{count} partition{'' if count == 1 else 's'}, captured as this one table; detached ones no longer are"
@@ -135,6 +140,14 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         yield f"{', '.join(large)}: of a large object its number alone arrives, its content isn't in the log's changes"
     if table.rows is not None and table.rows >= LARGE_TABLE_ROWS:
         yield f"about {table.rows:,} rows, which the first snapshot reads one after the other"
+
+
+def _name(table: Table, kept: list[Column]) -> Iterator[str]:
+    renamed = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
+    if renamed:
+        yield f"in the lake: {', '.join(renamed[:10])}{'…' if len(renamed) > 10 else ''}"
+    if not READABLE.match(table.name.schema) or not READABLE.match(table.name.name):
+        yield "Debezium can't read it again by an incremental snapshot: its name is more than letters, digits and _"
 
 
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -157,6 +170,15 @@ def _long_values(table: Table, columns: list[Column], key: tuple[str, ...]) -> I
     if key and table.identity != "full":
         long = [column for column in columns if column.toastable and _is_long(column)]
         yield from (column.name for column in long if column.name not in key)
+
+
+def _length(column: Column) -> int:
+    """The most characters that a text column takes; domains have their base's."""
+    kind, modifier = column.type, column.modifier
+    while kind.kind == "domain":
+        [(_, kind, modifier)] = kind.parts
+    # varchar(n) and char(n) keep n + 4.
+    return modifier - 4 if kind.name in ("varchar", "bpchar") and modifier > 0 else SHA256_DIGITS
 
 
 def _is_long(column: Column) -> bool:

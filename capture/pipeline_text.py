@@ -49,7 +49,9 @@ def entry_text(entry: Entry) -> str:
         columns = [f"    {_string(name)},  # {_one_line(reason)}\n" for name, reason in entry.leave_out.items()]
         lines.append("leave_out = [\n" + "".join(columns) + "]\n")
     if entry.may_hash:
-        lines.append(_comment(f"hash = {_list(entry.may_hash)}  # if it is personal data: travels as SHA-256"))
+        cut = f"; cut to the column's length: {', '.join(entry.cut_hashes)}" if entry.cut_hashes else ""
+        reason = f"if it is personal data: travels as SHA-256{cut}"
+        lines.append(_comment(f"hash = {_list(entry.may_hash)}  # {reason}"))
     if entry.may_leave_out:
         reason = "if nobody should have it: never leaves the database"
         if entry.leave_out:

@@ -7,7 +7,7 @@ over with no more than a line in its log, so whoever asks looks at tables and co
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import psycopg2
@@ -20,7 +20,7 @@ from db.errors import LoadError, explain
 KEYS_PER_SIGNAL = 1_000
 # A connector that starts again during a snapshot reads the tables' names from its offset, without quotes, and fails for
 # good on any other ("Unexpected input", TableIdParser of 3.7).
-_READABLE = re.compile(r"\w+\Z")
+READABLE = re.compile(r"\w+\Z")
 Name = tuple[str, str]
 
 
@@ -63,7 +63,7 @@ def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Read
 
 def check(cursor: Cursor, reading: Reading) -> None:
     """Raise LoadError for a table that can't be read so, and for a condition that PostgreSQL doesn't take."""
-    if not all(map(_READABLE.match, reading.table)):
+    if not all(map(READABLE.match, reading.table)):
         raise LoadError(
             f"{reading.shown} can't be read again by an incremental snapshot: Debezium 3.7 fails on a name that is more"
             " than letters, digits and underscores; touch its rows instead (docs/tables.md)"
@@ -78,6 +78,28 @@ def check(cursor: Cursor, reading: Reading) -> None:
         raise LoadError(f"the source has no table {reading.shown}") from error
     except psycopg2.Error as error:
         raise LoadError(f"WHERE isn't a condition on {reading.shown}: {explain(error)}") from error
+
+
+def check_role_reads(cursor: Cursor, role: str, table: Name, left_out: Collection[str]) -> None:
+    """Raise LoadError unless the connector's role may read all of a table but the columns that are left out.
+
+    A column that was added to a table with such columns may not be read until the database is prepared again, and
+    Debezium 3.7 drops a table that it may not read from an incremental snapshot with no more than a line in its log.
+    """
+    cursor.execute(
+        "SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (%s)"
+        " AND NOT (has_schema_privilege(%s, n.oid, 'USAGE') AND has_column_privilege(%s, c.oid, a.attnum, 'SELECT'))"
+        " ORDER BY a.attnum",
+        (*table, list(left_out), role, role),
+    )
+    if unread := [name for (name,) in cursor.fetchall()]:
+        shown = ", ".join(unread[:3]) + (f" and {len(unread) - 3} more" if len(unread) > 3 else "")
+        raise LoadError(
+            f"the role {role} may not read {shown} of {'.'.join(table)}: prepare the database (`make prepare`), run"
+            " this again"
+        )
 
 
 def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.signals import Reading
+from db.signals import Reading, check_role_reads
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
 from plugins.captured import CapturedTable
@@ -53,6 +53,8 @@ def capture_added(
     """
     if settings.signal_table is None:
         raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
+    for captured in added:
+        check_role_reads(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
     before = _session(cursor, settings.slot_name)
     configure()
     _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)

@@ -131,6 +131,14 @@ def test_personal_data_is_only_proposed(mine: Folder) -> None:
     assert "password_hash" in mine.fields("sales_dept_order_details_2")
 
 
+def test_a_hash_that_would_be_cut_is_said(mine: Folder) -> None:
+    execute(mine.database, "CREATE TABLE calls (id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT)")
+    mine.run("pipeline", TABLES="calls")
+    assert '# hash = ["phone", "email"]' in mine.text()
+    assert "cut to the column's length: phone\n" in mine.text()
+    assert '# leave_out = ["fax"]' in mine.text()
+
+
 def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
     assert mine.run("pipeline", TABLES="identity_*,!*_full", SCHEMA="public,archive").exit_code == 0
     assert set(mine.tables()) == {"public.identity_index", "public.identity_nothing"}

@@ -12,7 +12,8 @@ from psycopg2.extensions import cursor as Cursor
 
 from contract.capture_objects import heartbeat_statement
 from db import source_preparing
-from db.errors import LaterError
+from db.errors import LaterError, LoadError
+from db.signals import check_role_reads
 from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import UnpreparableError, prepare
 from local.services.postgres import ConnectionParameters, Postgres
@@ -211,6 +212,19 @@ def test_a_column_that_is_left_out_later_can_no_longer_be_read(prepared: Connect
         cursor.execute("SELECT code FROM unique_key")
         with pytest.raises(InsufficientPrivilege):
             cursor.execute("SELECT label FROM unique_key")
+
+
+def test_a_column_that_was_added_beside_one_that_is_left_out_is_missed_before_a_snapshot_would(
+    prepared: ConnectionParameters,
+) -> None:
+    table, left_out = ("Sales Dept", "Order Details"), {"E-Mail"}
+    with cursor_of(prepared) as cursor:
+        check_role_reads(cursor, ROLE, table, left_out)
+        cursor.execute('ALTER TABLE "Sales Dept"."Order Details" ADD COLUMN added INT')
+        with pytest.raises(LoadError, match=r"may not read added of Sales Dept\.Order Details: prepare the database"):
+            check_role_reads(cursor, ROLE, table, left_out)
+        prepare(prepared, WANTED)
+        check_role_reads(cursor, ROLE, table, left_out)
 
 
 def test_each_right_that_is_missing_is_named_and_nothing_is_changed(shop: ConnectionParameters) -> None:
