@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
 
+# The transformation and the predicate by which a TRUNCATE ends the task.
+TRUNCATED = "truncated"
 # What no name has, and what means something else in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
@@ -21,7 +23,8 @@ class CapturedTable:
     """A table of the source as its catalogue has it, without quotes. Raises ValueError naming what is wrong.
 
     `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
-    `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256.
+    `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256. `stops_at_truncate`:
+    a TRUNCATE of it ends the connector's task; otherwise nothing tells of it (docs/decisions/0075).
     """
 
     schema: str
@@ -29,6 +32,7 @@ class CapturedTable:
     key: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
+    stops_at_truncate: bool = False
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):
@@ -72,6 +76,28 @@ def columns(tables: Iterable[CapturedTable], chosen: str) -> str:
 def keys(tables: Iterable[CapturedTable]) -> str:
     """Return Debezium's `message.key.columns` for the tables that have a key of their own; empty for none."""
     return ";".join(f"{table.pattern}:{','.join(map(_literal, table.key))}" for table in tables if table.key)
+
+
+def truncates(tables: Iterable[CapturedTable], prefix: str) -> dict[str, str]:
+    """Return what ends the task at a TRUNCATE of the tables that say so, before the event is dropped; empty for none.
+
+    A TRUNCATE's event has no key, every other event of a table with a key has one: a transformation that looks into the
+    key refuses it.
+    """
+    topics = [re.escape(table.topic(prefix)) for table in tables if table.stops_at_truncate]
+    if not topics:
+        return {}
+    return {
+        "skipped.operations": "none",
+        "transforms": f"{TRUNCATED},unwrap",
+        f"transforms.{TRUNCATED}.type": "org.apache.kafka.connect.transforms.MaskField$Key",
+        # No column is called so: nothing is masked.
+        f"transforms.{TRUNCATED}.fields": "__no_such_column",
+        f"transforms.{TRUNCATED}.predicate": TRUNCATED,
+        "predicates": TRUNCATED,
+        f"predicates.{TRUNCATED}.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
+        f"predicates.{TRUNCATED}.pattern": "|".join(topics),
+    }
 
 
 def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:

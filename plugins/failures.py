@@ -29,6 +29,12 @@ _KNOWN = (
         "the publication is gone, or was made again after the slot: run `make resnapshot`",
     ),
     (
+        # What a TRUNCATE's event, which has no key, does to the transformation of plugins/captured.py.
+        re.compile(r"supported .*for \[mask fields\], found: null"),
+        'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "ignore" for it,'
+        " start again, then delete its rows in the lake by `make resnapshot TABLE=…` (docs/tables.md)",
+    ),
+    (
         re.compile(r"is not permitted to log in"),
         "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again",
     ),

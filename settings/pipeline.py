@@ -108,6 +108,8 @@ class CapturedTableSettings(Section):
             key=self.key,
             leave_out=self.leave_out,
             hashed=self.hash,
+            # The outbox refuses a TRUNCATE itself, and where every event is a row one says nothing of the others.
+            stops_at_truncate=self.how == "log" and self.truncate != "ignore" and not self.append_only,
         )
 
 

@@ -59,6 +59,15 @@ def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:
     assert not [name for name in config if name.startswith(("column.", "message.key", "signal.", "heartbeat.action"))]
 
 
+def test_a_truncate_stops_only_where_a_table_says_so() -> None:
+    config = source_connector(replace(SOURCE, tables=(replace(CUSTOMER, stops_at_truncate=True), EVENTS)))
+    assert config["skipped.operations"] == "none"
+    assert config["transforms"] == "truncated,unwrap"
+    assert re.fullmatch(config["predicates.truncated.pattern"], "shop.public.customer")
+    assert not re.fullmatch(config["predicates.truncated.pattern"], "shop.public.customers")
+    assert source_connector(SOURCE)["transforms"] == "unwrap"
+
+
 def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
     config = source_connector(replace(SOURCE, signal_table="cdc.signals"))
     assert config["signal.data.collection"] == "cdc.signals"

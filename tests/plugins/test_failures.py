@@ -17,6 +17,11 @@ TRACES = Path(__file__).with_name("failures")
         ("publication-made-again", "the publication is gone, or was made again after the slot: run `make resnapshot`"),
         ("role-may-not-log-in", "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again"),
         (
+            "truncate",
+            'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "ignore" for'
+            " it, start again, then delete its rows in the lake by `make resnapshot TABLE=…` (docs/tables.md)",
+        ),
+        (
             "event-too-large-for-producer",
             "an event of datalake.cdc_events has 2284013 bytes, more than the 1048576 that Kafka takes from here:"
             " make that row smaller, then run `make resnapshot SKIP=1`",

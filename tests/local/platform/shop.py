@@ -20,7 +20,7 @@ from plugins.captured import CapturedTable
 from plugins.connectors import SourceSettings, source_connector
 
 ITEMS = CapturedTable(schema="shop", table="OrderItems")
-PLACES = CapturedTable(schema="shop", table="places")
+PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
 NAME = "shop"
 OWN_SCHEMA = names.own_schema(NAME)
 SIGNALS = Signals(table=(OWN_SCHEMA, names.SIGNAL), publication="cdc_shop")

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -392,6 +393,20 @@ def test_a_table_is_added_without_reading_the_others_again(shop_of_platform: Sho
     assert captured.count(ITEMS) == before
     assert is_up_to_date(captured.running(), settings)
     assert new_tables(captured.running(), settings) == []
+
+
+def test_a_truncate_ends_the_connector_until_somebody_decides(shop_of_platform: Shop) -> None:
+    captured = shop_of_platform
+    before = captured.count(PLACES)
+    captured.cursor.execute("TRUNCATE shop.places; INSERT INTO shop.places VALUES (5, 'behind it')")
+    eventually(lambda: captured.reader.failure() is not None, timeout_s=60)
+    assert "emptied by TRUNCATE" in str(captured.reader.failure())
+    assert captured.count(PLACES) == before
+    captured.capture(ITEMS, replace(PLACES, stops_at_truncate=False))
+    captured.reader.restart()
+    captured.wait(PLACES, before + 1)
+    assert [event["id"] for event in captured.events(PLACES, before)] == [5]
+    captured.cursor.execute("TRUNCATE shop.places")
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:
