@@ -21,7 +21,7 @@ _HEADER = """\
 
 [source]
 database = {quoted}
-truncate = "stop"   # what a TRUNCATE does in the lake: apply, ignore (with an alarm) or stop
+truncate = "stop"   # what a TRUNCATE does: stop, ignore, or apply (docs/tables.md)
 """
 
 
