@@ -37,8 +37,8 @@ status: setup ## Show services, ports and how far the data has come
 down: setup ## Stop the platform; `make up` goes on from where it was
 	@$(BIN)/python -m local down
 
-reconcile: setup ## Compare the outbox with the lake on the running platform (DEEP=1: and the tables with the outbox)
-	@$(BIN)/python -m local reconcile $(if $(DEEP),--deep)
+reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1; DEEP=1: outbox and its tables, too)
+	@$(BIN)/python -m local reconcile $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair)
 
 resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, ENV=dev)
 	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(if $(SKIP),--skip) $${WHERE:+--where "$$WHERE"}

@@ -4,14 +4,19 @@ Of an ordinary table exactly the keys that differ are asked for by the signal ta
 outbox are written anew (docs/decisions/0034).
 """
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from db.connecting import connect
 from local.comparison.lake import LakeLook
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, Suspects
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, delete_keys, read_keys_again
 
 BATCH_KEYS = 1_000
 Key = tuple[str, ...]
@@ -72,3 +77,59 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
         columns = ", ".join(table.key)
         raise PlatformError(f"rows can't be named by {columns}, so they can't be repaired one by one: re-snapshot it")
     return values
+
+
+class LogRepair:
+    """Repairs an ordinary table: its connector is asked by signals, and deletes are events of our own."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        signals: Signals,
+        table: LogTable,
+        reader: Reader,
+        writer: Writer,
+        *,
+        timeout_s: float,
+    ) -> None:
+        """`parameters`: of a role that may write to the signal table."""
+        self._parameters = parameters
+        self._signals = signals
+        self._table = table
+        self._reader = reader
+        self._writer = writer
+        self._timeout_s = timeout_s
+
+    def read_again(self, keys: Sequence[Key]) -> None:
+        """Ask for the rows, and wait until they are in the table's topic."""
+        with self._cursor() as cursor:
+            read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
+
+    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
+        """Write delete events for what the source doesn't have."""
+        with self._cursor() as cursor:
+            delete_keys(cursor, self._table, rows, self._writer)
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        with contextlib.closing(connect(self._parameters)) as connection, connection.cursor() as cursor:
+            connection.autocommit = True
+            yield cursor
+
+
+class OutboxRepair:
+    """Repairs the outbox's rows by what re-snapshots those that a condition names; it buries what only the lake has."""
+
+    def __init__(self, key: str, resnapshot: Callable[[str], object]) -> None:
+        self._key = key
+        self._resnapshot = resnapshot
+
+    def read_again(self, keys: Sequence[Key]) -> None:
+        """Write the rows anew."""
+        # The outbox's key is an integer: int() lets nothing else into the condition.
+        self._resnapshot(f"{self._key} IN ({', '.join(str(int(value)) for (value,) in keys)})")
+
+    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
+        """Have the rows that the source hasn't deleted."""
+        if rows:
+            self.read_again(list(rows))

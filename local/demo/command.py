@@ -7,6 +7,7 @@ import typer
 
 from contract.source import SCHEMA
 from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
+from local.comparison.platform_tables import reconcile_platform
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
 from local.errors import PlatformError
@@ -40,8 +41,11 @@ def reconcile(
         float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
     ] = RECONCILE_TIMEOUT_S,
     deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
+    table: Annotated[str | None, typer.Option(help="One table: schema.table, or its name in the lake.")] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")] = False,
+    chunks: Annotated[bool, typer.Option("--chunks", help="Compare by chunks, as tables of any size are.")] = False,
 ) -> None:
-    """Compare every row and column of the outbox with the lake; exit 1 when they differ."""
+    """Compare every row and column of the source with the lake; exit 1 when they differ."""
     equal = True
     with one_line_errors("reconcile"):
         platform = Platform(folder)
@@ -53,6 +57,9 @@ def reconcile(
             equal = outbox.equal
             if not equal:
                 console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
+        if table is not None or repair or chunks:
+            equal &= reconcile_platform(console, platform, table=table, repair=repair, timeout_s=timeout_s)
+            raise typer.Exit(0 if equal else 1)
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
         problems = [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)

@@ -1,0 +1,68 @@
+"""What `make reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from local.comparison.compare import Limits, Progress
+from local.comparison.describe import Compared
+from local.comparison.report import lines, write
+from local.comparison.run import Repairs, compare_tables
+
+REPORT = "reconcile.json"
+Show = Callable[[str], None]
+
+
+def reconcile_tables(
+    console: Console,
+    parameters: Mapping[str, Any],
+    tables: Sequence[Compared],
+    limits: Limits,
+    *,
+    pipeline: str,
+    report: Path,
+    salt: str = "",
+    repairs: Repairs | None = None,
+) -> bool:
+    """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
+
+    Raises LoadError when the source can't be reached.
+    """
+    found = []
+    with _bars(console) as on_progress:
+        for one in compare_tables(parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs):
+            found.append(one)
+            for line in lines(one):
+                style = None if one.equal else "red"
+                console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+    write(report, pipeline, found)
+    equal = sum(one.equal for one in found)
+    seconds = sum(one.seconds for one in found)
+    if len(found) > 1:
+        console.print(
+            f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}", highlight=False, soft_wrap=True
+        )
+    return equal == len(found)
+
+
+@contextlib.contextmanager
+def _bars(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """Show a bar for each side of the table that is being compared; nothing where nobody watches."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks: dict[tuple[str, str], TaskID] = {}
+
+        def on_progress(step: Progress) -> None:
+            key = (step.table, step.what)
+            if key not in tasks:
+                for former in [task for (table, _), task in tasks.items() if table != step.table]:
+                    bars.update(former, visible=False)
+                tasks[key] = bars.add_task(f"{step.table}: {step.what}", total=step.of)
+            bars.update(tasks[key], completed=step.rows, total=step.of)
+
+        yield on_progress
