@@ -1,5 +1,6 @@
 """A topic, a group member and a bucket in memory, which can be made to die before or after any of their steps."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
@@ -324,3 +325,16 @@ def task_settings(**settings: Any) -> TaskSettings:
     }
     sink = SinkSettings(**{**defaults, **settings})
     return TaskSettings.of(sink.name, sink_connector(sink))
+
+
+def events(count: int, start: int = 0) -> list[bytes | None]:
+    """Events of three customers, with a tombstone now and then."""
+    return [
+        None if number % 7 == 6 else json.dumps({"customer_id": number % 3, "n": number}).encode()
+        for number in range(start, start + count)
+    ]
+
+
+def lines(count: int) -> list[bytes]:
+    """Those of them that become lines."""
+    return [event for event in events(count) if event is not None]

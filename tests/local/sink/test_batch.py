@@ -60,13 +60,19 @@ def test_one_full_key_takes_along_all_open_keys_of_the_partition() -> None:
     }
 
 
-def test_the_name_has_the_last_landed_offset_and_the_earliest_and_latest_time() -> None:
+def test_the_name_has_the_earliest_and_the_latest_time() -> None:
     open_batch = batch(start=7)
     for timestamp_ms in (5, 3, 9, 4):
         open_batch.add(b"1", offset=open_batch.end, timestamp_ms=timestamp_ms, now=0.0)
-    add(open_batch, None)
     assert [key for key, _ in open_batch.objects()] == ["events/orders/0/000000000010_3_9.json"]
-    assert open_batch.end == 12
+
+
+def test_a_tombstone_at_the_end_is_no_part_of_the_name() -> None:
+    open_batch = batch(start=7)
+    open_batch.add(b"1", offset=open_batch.end, timestamp_ms=5, now=0.0)
+    add(open_batch, None)
+    assert [key for key, _ in open_batch.objects()] == ["events/orders/0/000000000007_5_5.json"]
+    assert open_batch.end == 9
 
 
 def test_tombstones_alone_make_no_object_but_a_batch_that_is_committed() -> None:

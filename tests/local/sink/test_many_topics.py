@@ -1,0 +1,84 @@
+"""One sink that lands several topics and partitions."""
+
+import pytest
+
+from local.sink.batch import Batch
+from local.sink.batches import OpenBatches
+from local.sink.errors import SinkError
+from local.sink.partition import Partition
+from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, task_settings
+
+# Beside partition 0 of `orders`: two more of it, and two other topics.
+OTHERS = {Partition(TOPIC, 1): events(5), Partition("lines", 0): events(20), Partition("customers", 0): events(4)}
+
+
+def test_each_partition_of_each_topic_is_landed_under_its_own_name() -> None:
+    world = World(events(3), others=OTHERS)
+    world.run()
+    folders: dict[str, list[bytes]] = {}
+    for key, body in world.landed_objects().items():
+        folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
+    assert folders == {
+        "events/orders/0": lines(3),
+        "events/orders/1": lines(5),
+        "events/lines/0": lines(20),
+        "events/customers/0": lines(4),
+    }
+    assert [fake.committed[0] for fake in world.topics.values() if fake.committed] == [3, 5, 20, 4]
+
+
+def test_a_sink_of_many_topics_that_is_killed_at_any_step_lands_everything_exactly_once() -> None:
+    intact = World(events(3), others=OTHERS)
+    points = intact.run().steps.point
+    for point in range(points):
+        world = World(events(3), others=OTHERS)
+        assert world.run(crash_at=point).crashed
+        world.run()
+        assert world.landed_objects() == intact.landed_objects(), f"killed at {point}"
+
+
+def test_flush_settings_hold_for_each_partition_by_itself() -> None:
+    world = World([b"1", b"2"], others={Partition("lines", 0): [b"1"] * 7}, flush_interval_seconds=30)
+    run = world.run(when_idle=lambda task: None if world.clock.now < 10 else task.stop())
+    assert run.consumer.closed
+    assert {key.split("/")[1]: 0 for key in world.landed_objects()} == {"lines": 0, "orders": 0}
+    assert world.topics[Partition("lines", 0)].history == [0, 3, 3, 6, 6, 7]
+    assert world.topic.history == [0, 2]
+
+
+def test_the_open_records_of_all_topics_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.sink.task.OPEN_BYTES", 200)
+    value = b'"' + b"x" * 18 + b'"'
+    others = {Partition(f"table-{number}", 0): [value] * 10 for number in range(25)}
+    world = World([value] * 10, others=others, flush_count=1_000)
+    open_bytes: list[int] = []
+    batches_due = OpenBatches.due
+
+    def measure(self: OpenBatches, now: float) -> list[Batch]:
+        open_bytes.append(self.size_bytes)
+        return batches_due(self, now)
+
+    monkeypatch.setattr(OpenBatches, "due", measure)
+    world.run()
+    assert 200 < max(open_bytes) <= 200 + len(value) + 1
+    assert len(world.landed()) == 260
+
+
+def test_a_topic_that_was_made_again_is_named_among_many() -> None:
+    world = World(events(3), others=OTHERS)
+    world.run()
+    world.topics[Partition("lines", 0)].topic_id = "id-2"
+    with pytest.raises(SinkError, match="lines was deleted and made again since its objects were landed"):
+        world.run()
+
+
+def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on() -> None:
+    world = World(events(3))
+    world.run()
+    before = world.landed_objects()
+    world.topics[Partition("lines", 0)] = FakeTopic(events(4))
+    world.settings = task_settings(topics=(TOPIC, "lines"))
+    world.run()
+    added = {key: body for key, body in world.landed_objects().items() if key not in before}
+    assert {key.rpartition("/")[0] for key in added} == {"events/lines/0"}
+    assert b"".join(added.values()).splitlines() == lines(4)
