@@ -125,7 +125,7 @@ def _environment(
         environment["AWS_ENDPOINT_URL_GLUE"] = glue_endpoint
     if s3_endpoint or glue_endpoint:
         # The servers on loopback ask for no credentials, the clients want some.
-        environment |= {"AWSREGION": REGION, "AWS_DEFAULTREGION": REGION}
+        environment |= {"AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
         environment |= {
             "AWS_ACCESS_KEY_ID": NO_CREDENTIALS,
             "AWS_SECRET_ACCESS_KEY": NO_CREDENTIALS,
