@@ -60,7 +60,8 @@ def _write(name: str, database: Database, patterns: Patterns, folder: Path) -> N
         raise LoadError(f"{database.server.database} has no table that can be captured: nothing was written")
     _say(report.proposal_lines(proposal, database))
     pipeline_file.write_new(name, database.server.database, proposal.entries, proposal.refused, folder)
-    typer.echo(f"written: pipelines/{name}.toml and {len(proposal.entries)} Avro schemas in pipelines/{name}/")
+    schemas = report.count(len(proposal.entries), "Avro schema")
+    typer.echo(f"written: pipelines/{name}.toml and {schemas} in pipelines/{name}/")
 
 
 def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update: bool, folder: Path) -> None:
@@ -72,7 +73,7 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     lake_tables = {name: table.lake_table for name, table in pipeline_file.tables_of(known).items()}
     proposal = propose_all(database, patterns, known.source.topic_prefix, known=lake_tables)
     changes = pipeline_file.compare(known, database, proposal.entries, folder)
-    typer.echo(f"pipelines/{known.name}.toml is there, with {len(known.tables)} tables:")
+    typer.echo(f"pipelines/{known.name}.toml is there, with {report.count(len(known.tables), 'table')}:")
     _say(report.changes_lines(known.name, changes, update=update))
     if update:
         _say(report.proposal_lines(proposal, database) if proposal.entries else ())

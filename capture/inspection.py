@@ -198,6 +198,9 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
                 sequences=_sequences(cursor, list(schemas)),
                 publications=_publications(cursor),
             )
+    except UnicodeDecodeError as error:
+        # A database in SQL_ASCII takes any bytes.
+        raise LoadError("cannot read the catalogue: a name in it isn't UTF-8, and nothing could name it") from error
     except psycopg2.Error as error:
         raise LoadError(f"cannot read the catalogue: {explain(error)}") from error
 

@@ -27,7 +27,7 @@ def _version(number: int) -> str:
 
 def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
     """Say per table what is captured and what would be lost, and which tables aren't captured."""
-    yield f"{_count(len(proposal.entries), 'table')} to capture:"
+    yield f"{count(len(proposal.entries), 'table')} to capture:"
     spoken = [entry for entry in proposal.entries if _said(entry)]
     for entry in spoken[:SHOWN]:
         yield f"  {entry.table.name} → {entry.lake_table}, {_key(entry)}"
@@ -42,7 +42,7 @@ def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
     yield from _long_lines(proposal)
     yield from refused_lines(proposal.refused)
     if database.sequences:
-        yield f"{_count(database.sequences, 'sequence')}: no log has them; the ids that they gave are in rows"
+        yield f"{count(database.sequences, 'sequence')}: no log has them; the ids that they gave are in rows"
 
 
 def _key(entry: Entry) -> str:
@@ -119,7 +119,8 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """Say how many of something."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

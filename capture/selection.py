@@ -12,7 +12,7 @@ from contract.table_names import table_topic, topic_identity
 from plugins.captured import CapturedTable
 
 _OUTBOX = SCHEMA
-_OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_events")
+_OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
 _NOT_PUBLISHED = {
     "view": "a view has no changes of its own: capture the tables that it reads, and make the view in the lake",
     "materialized view": "PostgreSQL doesn't publish a materialized view: capture the tables that it reads",

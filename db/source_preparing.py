@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import psycopg2
 from psycopg2 import errors
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from db import source_objects, source_plan
-from db.errors import LaterError, LoadError
+from db.errors import LaterError, LoadError, explain
 from db.loading import transaction
 from db.source_objects import SourceObjects
 from db.source_plan import Plan
@@ -28,9 +29,15 @@ class UnpreparableError(LoadError):
 
 
 def plan(cursor: Cursor, wanted: SourceObjects, *, password: str | None = None) -> Plan:
-    """Say what `prepare` would do. Changes nothing; `password` is the connector's, None leaves it as it is."""
-    verifier = None if password is None else encrypt_password(password, wanted.role, cursor, "scram-sha-256")
-    return source_plan.plan(wanted, source_objects.read(cursor, wanted), verifier=verifier)
+    """Say what `prepare` would do. Changes nothing; `password` is the connector's, None leaves it as it is.
+
+    Raises LoadError.
+    """
+    try:
+        verifier = None if password is None else encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+        return source_plan.plan(wanted, source_objects.read(cursor, wanted), verifier=verifier)
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot read what the database has: {explain(error)}") from error
 
 
 def prepare(

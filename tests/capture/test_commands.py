@@ -18,6 +18,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from settings.load_pipeline import load_pipeline
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import execute, fresh_database
+from tests.db.conftest import NORTHWIND, WITHOUT_DUMP
 
 pytestmark = pytest.mark.integration
 ROLE = "cdc_connector"
@@ -260,6 +261,18 @@ def test_a_password_that_nobody_gave_is_a_line(mine: Folder) -> None:
         pytest.skip("a password file of this machine would be used")
     result = mine.run("pipeline", PGPASSWORD="")
     assert result.stderr.endswith("there is no terminal to ask at: set PGPASSWORD or PGPASSFILE\n")
+
+
+@WITHOUT_DUMP
+def test_northwinds_dump_is_a_pipeline_of_14_tables(
+    tmp_path: Path, database: ConnectionParameters, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_dump(postgres, database, NORTHWIND)
+    northwind = Folder(tmp_path, database, monkeypatch)
+    done = northwind.run("pipeline")
+    assert done.exit_code == 0, done.output
+    assert len(northwind.tables()) == 14
+    assert northwind.tables()["public.order_details"]["key"] == ["order_id", "product_id"]
 
 
 @WITHOUT_PAGILA
