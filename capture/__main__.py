@@ -11,7 +11,7 @@ from contract.errors import UserError, one_line_errors
 from db.source_preparing import UnpreparableError
 from settings.files import SettingsFileError
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 
 Name = Annotated[str, typer.Option(envvar="NAME", help="The pipeline's name: small letters and digits.")]
 Dsn = Annotated[
