@@ -37,3 +37,6 @@ ADDED_TYPES = {
 }
 # Says which of two events of one key is the newer one.
 ORDERING = LSN
+
+# A column that the job adds to tables without a key: every event is a row there, and this identifies it.
+EVENT_ID = "__event_id"

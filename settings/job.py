@@ -47,14 +47,9 @@ class JobPace:
 
 
 def layout(table: CapturedTableSettings) -> dict[str, str]:
-    """Return Hudi's and the job's properties that follow from a table's entry.
-
-    Raises ValueError for what the job can't do.
-    """
-    if table.append_only:
-        raise ValueError(f"{table.name}: the job keeps no append_only tables yet: name a key")
+    """Return Hudi's and the job's properties that follow from a table's entry."""
     return {
-        keys.RECORD_KEY: ",".join(table.key),
+        **({keys.APPEND_ONLY: "true"} if table.append_only else {keys.RECORD_KEY: ",".join(table.key)}),
         keys.PARTITION_PATH: ",".join(table.partition_by),
         **(_folders(table) if table.partition_by else _buckets(table)),
         **_retention(table.retention_hours),
@@ -100,7 +95,7 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    """Return what the job of one table reads and writes. Raises ValueError for what the job can't do."""
+    """Return what the job of one table reads and writes."""
     return TableJob(
         landing=landing_folder(pipeline, table, places.landing),
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",

@@ -8,8 +8,8 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from contract.events import SOURCE_TIME_MS
-from spark_jobs import keys, partitions
+from contract.events import LSN, SOURCE_TIME_MS
+from spark_jobs import append_only, keys, partitions
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.evolution import infer_columns, new_names
@@ -43,7 +43,9 @@ class BatchDecoder:
         self._spark = spark
         self._settings = settings
         self._given = tuple(given)
-        self._declared = with_decimal_ordering(given, settings.table.ordering_field)
+        if settings.table.append_only:
+            self._given = (*self._given, append_only.COLUMN)
+        self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
         self._log = log
         self._check_fields()
         self._use(self._declared, encoded=encoded)
@@ -56,7 +58,8 @@ class BatchDecoder:
     @property
     def places_snapshots(self) -> bool:
         """Whether a snapshot's rows take the place of the change before them."""
-        return have_places(self._columns, self._settings.table.ordering_field)
+        table = self._settings.table
+        return not table.append_only and have_places(self._columns, table.ordering_field)
 
     def use_table(self, stored: T.StructType | None, *, encoded: bool, made: Collection[str] = ()) -> None:
         """Decode by the columns of the table as it is stored; None when it has none yet.
@@ -86,7 +89,8 @@ class BatchDecoder:
     def _check_fields(self) -> None:
         known = {column.name for column in self._declared}
         table = self._settings.table
-        for name in (*table.key_fields, table.ordering_field, *table.partition_fields):
+        needed = (LSN,) if table.append_only else ()
+        for name in (*needed, *table.key_fields, table.ordering_field, *table.partition_fields):
             if name not in known:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
@@ -99,6 +103,8 @@ class BatchDecoder:
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
+        if table.append_only:
+            return tuple(dict.fromkeys((LSN, table.ordering_field)))
         return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
 
     def _decode(self, batch: Batch) -> DecodedBatch:
@@ -119,7 +125,11 @@ class BatchDecoder:
         return self._decoded(lines, self._new_decoder(growing=False))
 
     def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
-        events, ordering = decoder(lines).persist(), self._settings.table.ordering_field
+        table = self._settings.table
+        events = decoder(lines)
+        if table.append_only:
+            events = append_only.identified(events)
+        events, ordering = events.persist(), table.ordering_field
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         summary = summarise(
             events, ordering=ordering, has_source_time=has_source_time, has_snapshot_rows=self.places_snapshots

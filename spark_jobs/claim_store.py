@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any, Protocol
 
+from spark_jobs import aws
 from spark_jobs.hadoop import Hadoop, local_path
 
 # Until then a second writer of the same object, who had seen none either, has written: the last one holds it.
@@ -165,8 +166,6 @@ def claim_store(folder: str, hadoop: Hadoop) -> ClaimStore:
     scheme, _, rest = folder.partition("://")
     if scheme in ("s3", "s3a"):
         with contextlib.suppress(ModuleNotFoundError):
-            import boto3  # shipped with the job, but no part of EMR's Python
-
             bucket, _, prefix = rest.partition("/")
-            return S3Claims(boto3.client("s3", **hadoop.s3_client_arguments()), bucket, f"{prefix}/")
+            return S3Claims(aws.client("s3", **hadoop.s3_client_arguments()), bucket, f"{prefix}/")
     return HadoopClaims(hadoop, folder, settle_seconds=0 if scheme == "hdfs" else _SETTLE_SECONDS)

@@ -91,6 +91,9 @@ STREAMER_PROPERTIES = {
         own=True,
         meaning="columns a table may have that came from events' fields, not from the Avro schema",
     ),
+    APPEND_ONLY: Property(
+        default="false", own=True, meaning="a table without a key: every event is a row, and the job makes its key"
+    ),
     POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
     SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
     STOP_FILE: Property(default=None, own=True, meaning="a file that ends the job, as SIGTERM does, once it is there"),

@@ -13,6 +13,7 @@ from spark_jobs.errors import JobError, SettingsError, said
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import Metrics, metrics_for, publishing
 from spark_jobs.settings import Settings
+from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.table_list import ListedTable, TableList
 from spark_jobs.table_status import TableStatus
 
@@ -34,6 +35,8 @@ class ManyTables:
         self._stop = stop
         self._log = log
         self._slots = threading.BoundedSemaphore(listed.parallel_commits)
+        # An answer is as old as a look may be: each table looks every second, all of them together once.
+        self._listing = SharedListing(max_age_seconds=listed.poll_seconds / 2)
         self._lock = threading.Lock()
         self._base_paths: dict[str, str] = {}
         self._failed: set[str] = set()
@@ -101,7 +104,14 @@ class ManyTables:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
         columns = schema.parse(read_text(decided.schema_file, self._spark), decided.schema_file)
-        around = table_job.Surroundings(stop=self._stop, log=log, metrics=metrics, slot=self._slots, status=status)
+        around = table_job.Surroundings(
+            stop=self._stop,
+            log=log,
+            metrics=metrics,
+            slot=self._slots,
+            listing=self._listing,
+            status=status,
+        )
         table_job.run(self._spark, decided, columns, around)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:

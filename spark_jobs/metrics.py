@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract import metrics as names
+from spark_jobs import aws
 from spark_jobs.errors import first_line
 from spark_jobs.report import CommitReport
 
@@ -166,18 +167,17 @@ def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:
     """Return a table's metrics; None without a namespace, or, with a line to the log, without boto3 or a region."""
     if not namespace:
         return None
+    limits = {
+        "connect_timeout": _CONNECT_S,
+        "read_timeout": _READ_S,
+        "retries": {"total_max_attempts": _ATTEMPTS, "mode": "standard"},
+    }
     try:
-        import boto3  # shipped with the job where Python has none
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError
+        client = aws.client("cloudwatch", limits=limits)
     except ModuleNotFoundError:
         log("boto3 is missing: no metrics are published")
         return None
-    retries: Any = {"total_max_attempts": _ATTEMPTS, "mode": "standard"}
-    limits = Config(connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries=retries)
-    try:
-        client = boto3.client("cloudwatch", config=limits)
-    except BotoCoreError as error:
+    except Exception as error:  # noqa: BLE001  (botocore's errors, which can't be named where it is missing)
         log(f"no metrics are published: {first_line(error)}")
         return None
     return Metrics(client, namespace=namespace, table=table, log=log)

@@ -24,7 +24,8 @@ from spark_jobs.source_settings import FileSettings
 from spark_jobs.sources import Source
 from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
-from spark_jobs.sources.listing import lister_for
+from spark_jobs.sources.listing import S3Lister, lister_for
+from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.stop_file import StopFile
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
@@ -42,6 +43,7 @@ def build_ingest(
     log: Log,
     claim: Claim | None = None,
     slot: Slot | None = None,
+    listing: SharedListing | None = None,
 ) -> Ingest:
     """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
     hadoop = Hadoop(spark)
@@ -51,7 +53,7 @@ def build_ingest(
         decided,
         columns,
         table=HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log)),
-        source=open_source(spark, decided, log),
+        source=open_source(spark, decided, log, listing),
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
@@ -68,6 +70,7 @@ class Surroundings:
     log: Log
     metrics: Metrics | None
     slot: Slot | None = None
+    listing: SharedListing | None = None
     status: TableStatus | None = None
 
 
@@ -78,7 +81,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
     """
     hadoop, stop, log = Hadoop(spark), around.stop, around.log
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    ingest = build_ingest(spark, decided, columns, log=log, claim=claim, slot=around.slot)
+    ingest = build_ingest(spark, decided, columns, log=log, claim=claim, slot=around.slot, listing=around.listing)
     listeners = Listeners(
         hadoop=hadoop,
         ingest=ingest,
@@ -108,11 +111,11 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
             claim.release()
 
 
-def open_source(spark: SparkSession, decided: Settings, log: Log) -> Source:
-    """Return the source that the settings name."""
+def open_source(spark: SparkSession, decided: Settings, log: Log, listing: SharedListing | None = None) -> Source:
+    """Return the source that the settings name; its folder on S3 is looked at with those of `listing`'s others."""
     if not isinstance(decided.source, FileSettings):
         return JsonKafka(spark, decided.source, log=log)
-    lister, note = lister_for(decided.source.root, Hadoop(spark))
+    lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister if listing else S3Lister)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)

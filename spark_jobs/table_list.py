@@ -59,6 +59,11 @@ class TableList:
         return count
 
     @property
+    def poll_seconds(self) -> float:
+        """The time between two looks for data, unless a table's own file says another."""
+        return number(self._all({}), keys.POLL_INTERVAL)
+
+    @property
     def stop_file(self) -> str | None:
         """The file that ends the whole application."""
         return self._all({}).get(keys.STOP_FILE)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from contract.events import EVENT_ID
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
@@ -27,6 +28,8 @@ class TableSettings:
     operation: str
     ordering_field: str
     key_fields: tuple[str, ...]
+    # Every event is a row, whose key the job makes.
+    append_only: bool
     partition_fields: tuple[str, ...]
     key_generator: str
     hive_style: bool
@@ -52,7 +55,8 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
     """Return the settings of the table that the options name."""
     database, _, name = options.target_table.rpartition(".")
     partition_fields = fields(properties.get(keys.PARTITION_PATH, ""))
-    key_fields = fields(required(properties, keys.RECORD_KEY, "a Hudi table"))
+    append_only = flag(properties, keys.APPEND_ONLY)
+    key_fields = _key_fields(properties, append_only=append_only)
     if partition_fields and keys.INDEX_TYPE not in properties:
         # A key's partition may change (an order given to another customer); only a global index finds the old row.
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
@@ -67,6 +71,7 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         operation=options.operation,
         ordering_field=options.ordering_field,
         key_fields=key_fields,
+        append_only=append_only,
         partition_fields=partition_fields,
         key_generator=_key_generator(properties, key_fields, partition_fields),
         hive_style=flag(properties, keys.HIVE_STYLE),
@@ -75,6 +80,17 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         compaction=not options.disable_compaction,
         write_options=index | passed,
     )
+
+
+def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[str, ...]:
+    if not append_only:
+        return fields(required(properties, keys.RECORD_KEY, "a Hudi table"))
+    given = fields(properties.get(keys.RECORD_KEY, EVENT_ID))
+    if given != (EVENT_ID,):
+        raise SettingsError(
+            f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true, by which the job makes the key"
+        )
+    return given
 
 
 def _is_write_option(key: str) -> bool:

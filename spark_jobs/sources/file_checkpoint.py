@@ -20,8 +20,9 @@ from spark_jobs.errors import SettingsError
 
 _VERSION = 1
 _DIGEST_BYTES = 8
-# prefix/topic/<partition>/<last offset>_<earliest ms>_<latest ms>.json, relative to the prefix
-_ORDERED = re.compile(r"(?P<folder>[^/]+/\d+)/(?P<last>\d{12,})_\d+_\d+\.json")
+# topic/<partition>/<last offset>_<earliest ms>_<latest ms>.json, relative to the root; without the topic where that is
+# the root's own last folder.
+_ORDERED = re.compile(r"(?P<folder>([^/]+/)?\d+)/(?P<last>\d{12,})_\d+_\d+\.json")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class SourceFile:
 
     @property
     def folder(self) -> str | None:
-        """Return `topic/partition` for a name of the ordered landing layout, else None."""
+        """Return `topic/partition`, or `partition`, for a name of the ordered landing layout, else None."""
         found = _ORDERED.fullmatch(self.name)
         return found["folder"] if found else None
 

@@ -192,7 +192,8 @@ class JsonFiles:
         self._swept_at = now
         self._since_sweep, self._is_sweeping = 0, True
         self._ceiling_ms = progress.ceiling(files, remembered=remembered)
-        self._can_list_after = len(files) > _PAGE and all(file.folder is not None for file in files)
+        worth_it = len(files) > _PAGE or self._lister.prefers_after
+        self._can_list_after = worth_it and all(file.folder is not None for file in files)
         return files
 
     def _notice_missing(self, progress: FileCheckpoint) -> None:

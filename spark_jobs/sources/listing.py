@@ -3,10 +3,11 @@
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from spark_jobs import aws
 from spark_jobs.hadoop import Hadoop, local_path
 from spark_jobs.sources.file_checkpoint import SourceFile
 
@@ -30,6 +31,10 @@ class Lister(Protocol):
     def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
         """Return at least every file after the watermark of its folder, and those of folders without one."""
 
+    @property
+    def prefers_after(self) -> bool:
+        """Tell whether `after` costs less than `all`, however few files there are."""
+
 
 # S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as
 # the watermark, hide the complete object, whose name sorts before it.
@@ -43,6 +48,8 @@ def is_bookkeeping(name: str) -> bool:
 
 class LocalLister:
     """Files of this machine. A file moved here keeps its modification time, so its change time counts too."""
+
+    prefers_after = False
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
@@ -89,6 +96,8 @@ class LocalLister:
 class S3Lister:
     """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2 with StartAfter."""
 
+    prefers_after = False
+
     def __init__(self, root: str, client: Any) -> None:
         self._client = client
         self.root = root
@@ -116,9 +125,9 @@ class S3Lister:
         found: dict[str, SourceFile] = {}
         for folder, last in watermarks.items():
             found.update((file.name, file) for file in self._list(f"{folder}/", start_after=last))
-        topics = {posixpath.dirname(folder) + "/" for folder in watermarks}
+        topics = {f"{posixpath.dirname(folder)}/" for folder in watermarks if "/" in folder}
+        known = topics | {f"{folder}/" for folder in watermarks}
         for parent in ["", *sorted(topics)]:
-            known = topics if parent == "" else {f"{folder}/" for folder in watermarks}
             files, folders = self._level(parent)
             found.update((file.name, file) for file in files)
             for folder in folders:
@@ -146,16 +155,25 @@ class S3Lister:
 
     def _files(self, page: dict[str, Any]) -> Iterator[SourceFile]:
         for entry in page.get("Contents", []):
-            name = entry["Key"].removeprefix(self._prefix)
-            if not name or name.endswith("/") or is_bookkeeping(name):
-                continue
-            changed_ms = int(entry["LastModified"].timestamp() * 1000)
-            path = f"{self._scheme}://{self._bucket}/{entry['Key']}"
-            yield SourceFile(path, name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
+            file = source_file(entry, self._scheme, self._bucket, self._prefix)
+            if file is not None:
+                yield file
+
+
+def source_file(entry: Mapping[str, Any], scheme: str, bucket: str, prefix: str) -> SourceFile | None:
+    """Return an object of list_objects_v2's answer; None for a folder or bookkeeping."""
+    name = entry["Key"].removeprefix(prefix)
+    if not name or name.endswith("/") or is_bookkeeping(name):
+        return None
+    changed_ms = int(entry["LastModified"].timestamp() * 1000)
+    path = f"{scheme}://{bucket}/{entry['Key']}"
+    return SourceFile(path, name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
 
 
 class HadoopLister:
     """Files of any file system that Hadoop knows; lists everything each time."""
+
+    prefers_after = False
 
     def __init__(self, root: str, hadoop: Hadoop) -> None:
         self.root = hadoop.qualified(root)
@@ -187,8 +205,12 @@ def _below(path: str, root: str) -> str:
     return plain.removeprefix(plain_root).lstrip("/")
 
 
-def lister_for(root: str, hadoop: Hadoop) -> tuple[Lister, str | None]:
+def lister_for(
+    root: str, hadoop: Hadoop, s3_lister: Callable[[str, Any], Lister] = S3Lister
+) -> tuple[Lister, str | None]:
     """Return the lister for a root, and a line to log when it isn't the best one that there could be.
+
+    `s3_lister` makes one of a root on S3 and boto3's client.
 
     A root without a scheme is what Hadoop takes it for: a local folder, or one on the cluster's HDFS. Raises
     SettingsError for a root that nothing can understand.
@@ -200,7 +222,7 @@ def lister_for(root: str, hadoop: Hadoop) -> tuple[Lister, str | None]:
     if not qualified.startswith(("s3://", "s3a://")):
         return HadoopLister(root, hadoop), None
     try:
-        import boto3  # shipped with the job, but no part of EMR's Python
+        client = aws.client("s3", **hadoop.s3_client_arguments())
     except ModuleNotFoundError:
         return HadoopLister(root, hadoop), f"boto3 is missing: {root} is listed whole each time, through Hadoop"
-    return S3Lister(root, boto3.client("s3", **hadoop.s3_client_arguments())), None
+    return s3_lister(root, client), None

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
+from spark_jobs import keys
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
 PLACES = JobPlaces(
@@ -90,6 +89,7 @@ def test_a_tables_own_entry_decides_its_type_order_and_names() -> None:
     assert job.schema_file == "/repository/pipelines/shop/order_lines.avsc"
 
 
-def test_a_table_that_is_only_appended_to_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"^public\.Order Lines: the job keeps no append_only tables"):
-        layout_of(key=[], append_only=True)
+def test_a_table_that_is_only_appended_to_leaves_its_key_to_the_job() -> None:
+    properties = layout_of(key=[], append_only=True)
+    assert properties[keys.APPEND_ONLY] == "true"
+    assert keys.RECORD_KEY not in properties

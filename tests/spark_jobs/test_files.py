@@ -32,6 +32,7 @@ class Listing:
     """A lister whose files the test sets."""
 
     root = "s3a://landing"
+    prefers_after = False
 
     def __init__(self, *files: SourceFile) -> None:
         self.files = list(files)
@@ -154,6 +155,15 @@ def test_a_batch_has_at_least_one_file_and_at_most_the_limits_bytes() -> None:
 def test_partitions_are_read_by_offset_and_everything_else_by_age() -> None:
     files = [ordered(9, 1000), ordered(5, 3000), ordered(7, 2000, partition=1), file("x", 2500)]
     assert [f.name for f in in_order(files)] == [files[2].name, "x", files[1].name, files[0].name]
+
+
+def test_below_the_topics_own_folder_a_partition_is_known_by_its_number() -> None:
+    reader = Reader(file("0/000000000009_1_2.json"), file("0/000000000019_1_2.json", 900))
+    batch = reader.batch()
+    assert batch is not None
+    assert [one.last_offset for one in batch.consumed] == [9, 19]
+    assert batch.progress.watermarks == {"0": "0/000000000019_1_2.json"}
+    assert batch.check({f"s3a://landing/{one.name}": 5 for one in batch.consumed}).missing_offsets == 10
 
 
 def test_missing_offsets_are_counted_per_partition() -> None:

@@ -1,0 +1,28 @@
+"""boto3's clients, each made once: many tables' threads share them, and making one isn't safe in several at once."""
+
+import os
+import threading
+from typing import Any
+
+_LOCK = threading.Lock()
+_MADE: dict[object, Any] = {}
+# Connections that one client keeps: as many as tables may talk to S3 at the same moment.
+_CONNECTIONS = 50
+
+
+def client(service: str, *, limits: dict[str, Any] | None = None, **arguments: str) -> Any:
+    """Return the client of a service; `limits` are botocore.config.Config's.
+
+    Raises ModuleNotFoundError where Python has no boto3, and what boto3 raises for settings that don't do.
+    """
+    import boto3  # shipped with the job, but no part of EMR's Python
+    from botocore.config import Config
+
+    # What the environment says counts when a client is made.
+    environment = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
+    key = (service, str(limits), tuple(sorted(arguments.items())), environment)
+    with _LOCK:
+        if key not in _MADE:
+            given: Any = {"max_pool_connections": _CONNECTIONS, **(limits or {})}
+            _MADE[key] = boto3.client(service, config=Config(**given), **arguments)  # type: ignore[call-overload]
+        return _MADE[key]
