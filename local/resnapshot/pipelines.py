@@ -1,0 +1,141 @@
+"""Reads a pipeline's ordinary tables again, as its file and its Avro schemas describe them."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from contract.avro_names import SOURCE_NAME
+from contract.capture_objects import SIGNAL, own_schema
+from db.connecting import connect
+from db.errors import LoadError, explain
+from db.signals import Reading
+from local.comparison.describe import Compared
+from local.comparison.repair import KeyRepair, repair_of
+from local.comparison.run import Repairs
+from local.comparison.table import ComparedTable
+from local.errors import PlatformError
+from local.resnapshot.log_tables import (
+    Key,
+    LogTable,
+    Reader,
+    Say,
+    Signals,
+    Writer,
+    delete_keys,
+    read_again,
+    read_keys_again,
+)
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+
+def signals_of(pipeline: Pipeline) -> Signals:
+    """Return how the pipeline's connector is asked for a snapshot."""
+    return Signals(table=(own_schema(pipeline.name), SIGNAL), publication=pipeline.source.publication)
+
+
+def log_table(pipeline: Pipeline, entry: CapturedTableSettings, schema_file: Path) -> LogTable:
+    """Return what is known of a table whose rows may be deleted in the lake. Raises PlatformError for its schema."""
+    try:
+        fields = json.loads(schema_file.read_text(encoding="utf-8"))["fields"]
+    except (OSError, ValueError, KeyError) as error:
+        raise PlatformError(f"{schema_file} can't be read: {error}") from error
+    types = {field.get(SOURCE_NAME, field["name"]): field["type"] for field in fields}
+    if missing := [name for name in entry.key if name not in types]:
+        raise PlatformError(f"{schema_file} has no field for {', '.join(missing)}, the key of {entry.name}")
+    return LogTable(
+        database=pipeline.source.database,
+        name=(entry.schema_name, entry.table_name),
+        key=entry.key,
+        topic=entry.captured.topic(pipeline.source.topic_prefix),
+        key_types={name: types[name] for name in entry.key},
+    )
+
+
+def read_tables_again(
+    parameters: Mapping[str, Any],
+    pipeline: Pipeline,
+    entries: Sequence[CapturedTableSettings],
+    reader: Reader,
+    *,
+    where: str | None,
+    timeout_s: float,
+    say: Say,
+) -> None:
+    """Have the tables' rows, or those that `where` names in each, read again while changes go on.
+
+    `parameters` are of somebody who may insert into the signal table. Returns when all rows are in their topics.
+    Raises PlatformError.
+    """
+    if outbox := [entry.name for entry in entries if entry.how != "log"]:
+        raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
+    readings = [Reading(table=(entry.schema_name, entry.table_name), where=where) for entry in entries]
+    with _cursor(parameters) as cursor:
+        read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
+
+
+def repairs(
+    parameters: Mapping[str, Any],
+    pipeline: Pipeline,
+    reader: Reader,
+    writer: Writer,
+    *,
+    timeout_s: float,
+    say: Say,
+) -> Repairs:
+    """Return what makes a comparison's repair of each table: exactly the keys that differ."""
+
+    def repair(wanted: Compared, compared: ComparedTable) -> Callable[..., int]:
+        table = log_table(pipeline, wanted.entry, wanted.schema_file)
+        keys = _Keys(parameters, signals_of(pipeline), table, reader, writer, timeout_s)
+        return repair_of(parameters, compared, keys, say)
+
+    return repair
+
+
+class _Keys(KeyRepair):
+    """Repairs keys of one table by the connector's signals and by delete events."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        signals: Signals,
+        table: LogTable,
+        reader: Reader,
+        writer: Writer,
+        timeout_s: float,
+    ) -> None:
+        self._parameters = parameters
+        self._signals = signals
+        self._table = table
+        self._reader = reader
+        self._writer = writer
+        self._timeout_s = timeout_s
+
+    def read_again(self, keys: Sequence[Key]) -> None:
+        """Have the source's rows of these keys read again, and wait until they are on their way."""
+        with _cursor(self._parameters) as cursor:
+            read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
+
+    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
+        """Delete from the lake what the source still hasn't."""
+        with _cursor(self._parameters) as cursor:
+            delete_keys(cursor, self._table, rows, self._writer)
+
+
+@contextlib.contextmanager
+def _cursor(parameters: Mapping[str, Any]) -> Iterator[Cursor]:
+    """Connect, each statement a transaction of its own; what goes wrong is one line. Raises PlatformError."""
+    try:
+        with contextlib.closing(connect(parameters)) as connection:
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                yield cursor
+    except LoadError as error:
+        raise PlatformError(str(error)) from error
+    except psycopg2.Error as error:
+        raise PlatformError(explain(error)) from error
