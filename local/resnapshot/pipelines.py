@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,13 @@ from contract.capture_objects import SIGNAL, own_schema
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.signals import Reading
+from local.comparison.compare import Repair
 from local.comparison.describe import Compared
-from local.comparison.repair import KeyRepair, repair_of
+from local.comparison.repair import LogRepair, repair_of
 from local.comparison.run import Repairs
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
-from local.resnapshot.log_tables import (
-    Key,
-    LogTable,
-    Reader,
-    Say,
-    Signals,
-    Writer,
-    delete_keys,
-    read_again,
-    read_keys_again,
-)
+from local.resnapshot.log_tables import LogTable, Reader, Say, Signals, Writer, read_again
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -89,42 +80,12 @@ def repairs(
 ) -> Repairs:
     """Return what makes a comparison's repair of each table: exactly the keys that differ."""
 
-    def repair(wanted: Compared, compared: ComparedTable) -> Callable[..., int]:
+    def repair(wanted: Compared, compared: ComparedTable) -> Repair:
         table = log_table(pipeline, wanted.entry, wanted.schema_file)
-        keys = _Keys(parameters, signals_of(pipeline), table, reader, writer, timeout_s)
+        keys = LogRepair(parameters, signals_of(pipeline), table, reader, writer, timeout_s=timeout_s)
         return repair_of(parameters, compared, keys, say)
 
     return repair
-
-
-class _Keys(KeyRepair):
-    """Repairs keys of one table by the connector's signals and by delete events."""
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        signals: Signals,
-        table: LogTable,
-        reader: Reader,
-        writer: Writer,
-        timeout_s: float,
-    ) -> None:
-        self._parameters = parameters
-        self._signals = signals
-        self._table = table
-        self._reader = reader
-        self._writer = writer
-        self._timeout_s = timeout_s
-
-    def read_again(self, keys: Sequence[Key]) -> None:
-        """Have the source's rows of these keys read again, and wait until they are on their way."""
-        with _cursor(self._parameters) as cursor:
-            read_keys_again(cursor, self._signals, self._table, keys, self._reader, timeout_s=self._timeout_s)
-
-    def delete(self, rows: Mapping[Key, Mapping[str, Any]]) -> None:
-        """Delete from the lake what the source still hasn't."""
-        with _cursor(self._parameters) as cursor:
-            delete_keys(cursor, self._table, rows, self._writer)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,66 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from contract.events import ADDED_TYPES
+from local.errors import PlatformError
+from local.resnapshot.connector import LocalConnector
+from local.resnapshot.pipelines import log_table, read_tables_again, signals_of
+from settings.load_pipeline import load_pipeline
+from settings.pipeline import Pipeline
+
+TEXT = """
+[source]
+database = "shop"
+
+[[tables]]
+source = "public.OrderItems"
+how = "log"
+key = ["Order ID", "day"]
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Pipeline:
+    (tmp_path / "shop.toml").write_text(TEXT)
+    fields = [
+        {"name": "order_id", "source.name": "Order ID", "type": "int"},
+        {"name": "day", "type": {"type": "int", "connect.name": "io.debezium.time.Date"}},
+        *({"name": name, "type": ["null", kind], "default": None} for name, kind in ADDED_TYPES.items()),
+    ]
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "order_items.avsc").write_text(json.dumps({"type": "record", "name": "o", "fields": fields}))
+    return load_pipeline("shop", tmp_path)
+
+
+def test_a_pipelines_signals_are_in_the_schema_of_its_own(pipeline: Pipeline) -> None:
+    signals = signals_of(pipeline)
+    assert (signals.table, signals.publication) == (("cdc_shop", "signal"), "cdc_shop")
+
+
+def test_a_tables_key_has_the_sources_names_and_the_schemas_types(pipeline: Pipeline, tmp_path: Path) -> None:
+    table = log_table(pipeline, pipeline.tables[0], tmp_path / "shop" / "order_items.avsc")
+    assert (table.name, table.key, table.topic) == (
+        ("public", "OrderItems"),
+        ("Order ID", "day"),
+        "shop.public.OrderItems",
+    )
+    assert table.key_types["Order ID"] == "int"
+
+
+def test_a_schema_without_the_key_is_named(pipeline: Pipeline, tmp_path: Path) -> None:
+    path = tmp_path / "other.avsc"
+    path.write_text(json.dumps({"type": "record", "name": "o", "fields": [{"name": "day", "type": "int"}]}))
+    with pytest.raises(PlatformError, match=r"other\.avsc has no field for Order ID, the key of public\.OrderItems"):
+        log_table(pipeline, pipeline.tables[0], path)
+    with pytest.raises(PlatformError, match=r"gone\.avsc can't be read"):
+        log_table(pipeline, pipeline.tables[0], tmp_path / "gone.avsc")
+
+
+def test_the_outbox_isnt_read_again_but_written_anew() -> None:
+    orders = load_pipeline("orders")
+    reader: LocalConnector = None  # type: ignore[assignment]
+    with pytest.raises(PlatformError, match=r"datalake\.cdc_events is written anew"):
+        read_tables_again({}, orders, orders.tables, reader, where=None, timeout_s=1, say=print)
