@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
+from contract import events
 from contract.events import PLACEHOLDER
 from spark_jobs.decode import LINE_COLUMNS, Decoder
 from spark_jobs.schema import Column, parse
@@ -40,6 +41,25 @@ def test_real_events_fit_the_schema(decode: Decode) -> None:
     rows = decode(*(line for case in cases for line in captured(case)))
     assert [row["reason"] for row in rows] == [None] * len(rows)
     assert [row["unknown"] for row in rows] == [[]] * len(rows)
+
+
+def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it would be if Debezium were told others, so that none of them stands in the job itself."""
+    for name, other in (("OPERATION", "_x_op"), ("DELETED", "_x_gone"), ("PLACEHOLDER", "_x_unchanged")):
+        monkeypatch.setattr(events, name, other)
+    fields = [{"name": name, "type": ["null", "string"]} for name in ("_x_op", "_x_gone", "products", "__op")]
+    key = {"name": "order_id", "type": "int"}
+    by = parse(json.dumps({"type": "record", "name": "t", "fields": [key, *fields]}), "t.avsc")
+    rows = decode(
+        {"order_id": 1, "_x_op": "d"},
+        {"order_id": 2, "_x_gone": "true"},
+        {"order_id": 3, "_x_op": "q"},
+        {"order_id": 4, "products": "_x_unchanged", "__op": "d"},
+        by=by,
+    )
+    assert [row["deleted"] for row in rows] == [True, True, False, False]
+    assert [row["reason"] for row in rows] == [None, None, "operation: _x_op is q", None]
+    assert [row["placeholders"] for row in rows] == [[], [], [], ["products"]]
 
 
 def test_values_get_their_types(decode: Decode) -> None:

@@ -1,0 +1,42 @@
+"""Files that can import nothing say what the contract says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from contract import capture_objects, events, metrics, source
+from settings.load_pipeline import load_pipeline
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_outboxs_pipeline_has_the_contracts_names() -> None:
+    database = load_pipeline("orders").source
+    assert (database.database, database.publication, database.slot, database.role) == (
+        source.DATABASE,
+        source.PUBLICATION,
+        source.SLOT,
+        capture_objects.CONNECTOR_ROLE,
+    )
+
+
+def test_the_outboxs_pipeline_captures_the_contracts_table() -> None:
+    [table] = load_pipeline("orders").tables
+    assert (table.schema_name, table.table_name) == (source.SCHEMA, source.OUTBOX_TABLE)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pipelines").rglob("*.avsc")), ids=lambda path: path.stem)
+def test_a_schema_has_the_fields_that_are_added(path: Path) -> None:
+    fields = {field["name"]: field["type"] for field in json.loads(path.read_text(encoding="utf-8"))["fields"]}
+    added = {name: kind for name, kind in fields.items() if name in events.ADDED_TYPES}
+    assert added == {name: ["null", kind] for name, kind in events.ADDED_TYPES.items()}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "runbooks").glob("*.md")), ids=lambda path: path.stem)
+def test_a_runbook_names_metrics_that_the_job_publishes(path: Path) -> None:
+    ours = {value for name, value in vars(metrics).items() if name.isupper()}
+    text = path.read_text(encoding="utf-8")
+    words = set(re.findall(r"`([A-Z][A-Za-z]+(?:Seconds|Files|Offsets|Attempts)|Quarantined)`", text))
+    assert words <= ours
