@@ -1,0 +1,1 @@
+"""How long a comparison of a large table takes, and how much memory: `make bench-reconcile`."""

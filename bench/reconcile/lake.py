@@ -1,0 +1,84 @@
+"""Writes a large Hudi table as the streaming job does: its write options, in a Spark session of its own."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession, functions
+
+from local.services.spark import spark_flags
+from local.setup.jars import jar_folder
+from local.setup.java import java_home
+from spark_jobs import checkpoint, options, properties, session, settings
+from spark_jobs.table import HudiTable
+
+CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
+# What bench.reconcile.source writes, as the lake has it.
+COLUMNS = {
+    "code": "concat('C', id % 9973)",
+    "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",
+    "amount": "cast((id * 7919 % 100000000) / 100.0 AS decimal(12, 2))",
+    "ratio": "if(id % 13 = 0, null, id / 8D)",
+    "active": "id % 3 = 0",
+    "born": "date_add(date'1970-01-01', cast(id % 30000 AS int))",
+    "seen": "timestamp_micros(1577836800000000 + id * 1000123)",
+    "token": "regexp_replace(md5(cast(id AS string)), '(.{8})(.{4})(.{4})(.{4})(.{12})', '$1-$2-$3-$4-$5')",
+    "doc": """concat('{"a": ', id, ', "b": [1.50, 2, "x"], "name": "n', id, '"}')""",
+    "raw": "unhex(md5(concat('x', id)))",
+    "small": "cast(id % 1000 AS int)",
+    "__lsn": "1L",
+    "_hoodie_is_deleted": "false",
+}
+
+
+@contextmanager
+def spark_session(scratch: Path) -> Iterator[SparkSession]:
+    """Start a session on two cores; it ends with the block."""
+    flags = " ".join([*spark_flags(), f"-Dderby.system.home={scratch}"])
+    submit = {
+        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
+        "spark.driver.extraJavaOptions": flags,
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
+    os.environ |= {
+        "JAVA_HOME": str(java_home()),
+        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    spark = session.start("bench-reconcile", "local[2]")
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
+    """Write `rows` rows in two buckets; of a merge-on-read table each fiftieth a second time, into log files."""
+    given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.big"]
+    parsed = options.parse([*given, "--source-ordering-field", "__lsn", "--disable-compaction"])
+    pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
+    overrides = {
+        "hoodie.streamer.source.dfs.root": str(path),
+        "hoodie.streamer.schemaprovider.source.schema.file": "unused",
+        "hoodie.datasource.write.recordkey.field": "id",
+    }
+    overridden = properties.parse_overrides(f"{key}={value}" for key, value in overrides.items())
+    decided = settings.decide(parsed, properties.combine(pairs, overridden), lambda _line: None)
+    table = HudiTable(spark, decided.table)
+    table.write(_rows(spark, rows), {checkpoint.SOURCE_KEY: "1"}, operation="upsert")
+    if table_type == "MERGE_ON_READ":
+        again = _rows(spark, rows).where("id % 50 = 0").withColumn("__lsn", functions.lit(2).cast("long"))
+        table.write(again, {checkpoint.SOURCE_KEY: "2"}, operation="upsert")
+
+
+def _rows(spark: SparkSession, rows: int) -> DataFrame:
+    return spark.range(1, rows + 1).select("id", *(functions.expr(text).alias(name) for name, text in COLUMNS.items()))

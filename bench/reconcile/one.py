@@ -1,0 +1,9 @@
+"""One comparison: what to compare comes as JSON on standard input, what it took goes to standard output."""
+
+import json
+import sys
+
+from bench.reconcile.__main__ import compare_one
+
+if __name__ == "__main__":
+    print(json.dumps(compare_one(json.load(sys.stdin))))
