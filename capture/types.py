@@ -201,13 +201,13 @@ def _time(modifier: int) -> Carried:
     return Carried(wire=wire, avro=avro, lake="string", spelling=canonical.TEXT, note="as text such as `12:34:56.5`")
 
 
-def _geometry(name: str, spelling: Spelling) -> Carried:
+def _geometry(name: str, spelling: Spelling, *, has_placeholder: bool = True) -> Carried:
     return Carried(
         wire="object",
         avro=_avro("string", f"io.debezium.data.geometry.{name}"),
         lake="binary",
         spelling=spelling,
-        has_placeholder=False,
+        has_placeholder=has_placeholder,
         note="as well-known binary (WKB)",
     )
 
@@ -218,7 +218,8 @@ def _object(name: str, spelling: Spelling, example: str) -> Carried:
         avro=_avro("string", name),
         lake="string",
         spelling=spelling,
-        has_placeholder=False,
+        # Of these, only a path may be large.
+        has_placeholder=name != PATH,
         note=f"as JSON: `{example}`",
     )
 
@@ -295,7 +296,7 @@ _BASE: Mapping[str, Callable[[int], Carried]] = {
     "point": _fixed(_geometry("Point", canonical.POINT)),
     "lseg": _fixed(_geometry("Geometry", canonical.SEGMENT)),
     "box": _fixed(_geometry("Geometry", canonical.BOX)),
-    "polygon": _fixed(_geometry("Geometry", canonical.POLYGON)),
+    "polygon": _fixed(_geometry("Geometry", canonical.POLYGON, has_placeholder=False)),
     "path": _fixed(_object(PATH, canonical.PATH, '{"wkb":"AQIA…","closed":"true"}')),
     "line": _fixed(_object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}')),
     "circle": _fixed(_object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}')),

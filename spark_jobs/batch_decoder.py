@@ -120,7 +120,10 @@ class BatchDecoder:
             self._use(extend(self._columns, added), encoded=self._encoded)
             for field in added.fields:
                 kind = field.dataType.simpleString()
-                self._log(f"new column {field.name} {kind}, from the events; older rows have null")
+                self._log(
+                    f"new column {field.name} {kind}, from the events; older rows have null: where the source's have a"
+                    " DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
+                )
         decoded.events.unpersist()
         return self._decoded(lines, self._new_decoder(growing=False))
 

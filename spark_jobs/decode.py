@@ -124,6 +124,14 @@ def _is_text(column: Column) -> bool:
     return isinstance(column.wire, T.StringType)
 
 
+def _any(conditions: Sequence[Expression]) -> Expression:
+    """Combine conditions by OR as a flat tree: Spark goes down a deep one by recursion, and can't 1,600 levels."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else F.lit(False)
+    middle = len(conditions) // 2
+    return _any(conditions[:middle]) | _any(conditions[middle:])
+
+
 def _key(column: Column) -> str:
     """Return the pattern of a column's name as a JSON key."""
     return re.escape(json.dumps(column.source, ensure_ascii=False))
@@ -178,7 +186,7 @@ def _not_text(columns: Sequence[Column]) -> Expression:
         return F.lit(None).cast("string")
     # Looking through the whole line costs as much as parsing it, and few texts look like one of those values. A quote
     # inside of a text is escaped in JSON, so the pattern meets field names only.
-    looks_so = reduce(operator.or_, (wire(column).rlike(_LITERAL) for column in texts))
+    looks_so = _any([wire(column).rlike(_LITERAL) for column in texts])
     pattern = rf'"({"|".join(_key(column)[1:-1] for column in texts)})"\s*:\s*[^"n\s]'
     found = F.when(F.coalesce(looks_so, F.lit(False)), F.regexp_extract("line", pattern, 1))
     return F.when(found != "", F.concat(F.lit("type: "), found, F.lit(" (not string)")))
@@ -191,7 +199,7 @@ def _fractional(columns: Sequence[Column]) -> list[Column]:
 def _is_large(columns: Sequence[Column]) -> Expression:
     """Tell lines with a double beyond which not every whole number is one."""
     large = [F.abs(wire(column)) >= _TWO_TO_53 for column in _fractional(columns)]
-    return reduce(operator.or_, (F.coalesce(one, F.lit(False)) for one in large), F.lit(False))
+    return _any([F.coalesce(one, F.lit(False)) for one in large])
 
 
 def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:

@@ -1,0 +1,7 @@
+"""The page of types says what the table of types says."""
+
+from capture.type_page import PAGE, page
+
+
+def test_the_page_is_what_the_table_of_types_makes_of_it() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m capture.type_page"
