@@ -13,7 +13,7 @@ from spark_jobs import append_only, keys, partitions
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.evolution import infer_columns, new_names
-from spark_jobs.schema import Column, extend, with_decimal_ordering
+from spark_jobs.schema import Column, extend, refused_changes, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
 from spark_jobs.sources import Batch
@@ -64,12 +64,19 @@ class BatchDecoder:
     def use_table(self, stored: T.StructType | None, *, encoded: bool, made: Collection[str] = ()) -> None:
         """Decode by the columns of the table as it is stored; None when it has none yet.
 
-        `made` are columns of it that no event has, since a query makes them.
+        `made` are columns of it that no event has, since a query makes them. Raises SettingsError for a column whose
+        type has been changed to one that it can't become.
         """
         columns = self._declared
         if stored is not None:
             carried = T.StructType([field for field in stored.fields if field.name not in made])
-            columns = extend(self._declare(stored), carried)
+            declared = self._declare(stored)
+            if refused := refused_changes(declared, stored):
+                raise SettingsError(
+                    f"{self._settings.schema_file}: {', '.join(refused)}: Hudi can't change that in place; a new"
+                    " lake_table can have it (docs/schema-changes.md)"
+                )
+            columns = extend(declared, carried)
         if columns != self._columns or encoded != self._encoded:
             self._use(columns, encoded=encoded)
 

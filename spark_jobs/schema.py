@@ -150,6 +150,21 @@ def extend(columns: Sequence[Column], stored: T.StructType) -> tuple[Column, ...
     return (*columns, *added)
 
 
+# What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0071).
+_WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
+
+
+def refused_changes(columns: Sequence[Column], stored: T.StructType) -> list[str]:
+    """Name the columns of a table whose type isn't the declared one, nor can become it: `price (decimal(10,2) …)`."""
+    kinds = {field.name: field.dataType.simpleString() for field in stored.fields}
+    pairs = [(c.name, kinds.get(c.name, c.stored.simpleString()), c.stored.simpleString()) for c in columns]
+    return [
+        f"{name} ({before} in the table, {now} in the file)"
+        for name, before, now in pairs
+        if before != now and (before, now) not in _WIDENED
+    ]
+
+
 def table_schema(columns: Sequence[Column]) -> T.StructType:
     """Return the table's schema: every column nullable, and Hudi's own delete flag last."""
     fields = [T.StructField(column.name, column.stored) for column in columns]

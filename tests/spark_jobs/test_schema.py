@@ -11,7 +11,7 @@ from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters
 from local.tools.schema import SchemaError, TableColumn, avro_schema, read_columns
 from spark_jobs.errors import SettingsError
-from spark_jobs.schema import Column, Encoding, extend, inferred_type, parse
+from spark_jobs.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from tests.spark_jobs.conftest import SCHEMA, captured
 
 
@@ -114,3 +114,26 @@ def test_the_committed_schema_is_the_tables(database: ConnectionParameters) -> N
     assert avro_schema("datalake.cdc_events", columns) == json.loads(SCHEMA.read_text())
     with pytest.raises(SchemaError, match="no such table"):
         read_columns(dict(database), "datalake.nothing")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fits"),
+    [
+        (T.IntegerType(), T.LongType(), True),
+        (T.IntegerType(), T.StringType(), True),
+        (T.FloatType(), T.DoubleType(), True),
+        (T.DecimalType(10, 2), T.DecimalType(10, 2), True),
+        (T.DecimalType(10, 2), T.DecimalType(12, 2), False),
+        (T.DecimalType(10, 2), T.StringType(), False),
+        (T.LongType(), T.IntegerType(), False),
+    ],
+)
+def test_a_column_becomes_what_hudi_can_read_it_as(before: T.DataType, now: T.DataType, fits: bool) -> None:
+    declared = (Column("price", T.StringType(), now),)
+    refused = refused_changes(declared, T.StructType([T.StructField("price", before)]))
+    told = f"price ({before.simpleString()} in the table, {now.simpleString()} in the file)"
+    assert refused == ([] if fits else [told])
+
+
+def test_a_column_that_the_table_has_not_yet_is_no_change() -> None:
+    assert refused_changes((Column("new", T.LongType(), T.LongType()),), T.StructType([])) == []
