@@ -28,17 +28,19 @@ pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalo
 prepare: $(VENV)/.ready ## Give that database the publication, role and rights that capturing takes (NAME=mine DSN=… DRY=1)
 	@$(BIN)/python -m capture prepare $(if $(DRY),--dry-run)
 
-up: setup ## Start the platform and leave it running
-	@$(BIN)/python -m local up
+# PIPELINE names a file in pipelines/ (orders without it), TABLE one of its tables.
+AT = $(if $(PIPELINE),--pipeline "$(PIPELINE)")
+up: setup ## Start the platform and leave it running (PIPELINE=mine DSN=…)
+	@$(BIN)/python -m local up $(AT) $(if $(DSN),--dsn "$(DSN)")
 
-status: setup ## Show services, ports and how far the data has come
-	@$(BIN)/python -m local status
+status: setup ## Show services, ports and how far the data has come (PIPELINE=mine TABLE=orders)
+	@$(BIN)/python -m local status $(AT) $(if $(TABLE),--table "$(TABLE)")
 
-down: setup ## Stop the platform; `make up` goes on from where it was
-	@$(BIN)/python -m local down
+down: setup ## Stop the platform; `make up` goes on from where it was (PIPELINE=mine)
+	@$(BIN)/python -m local down $(AT)
 
 reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1; DEEP=1: outbox and its tables, too)
-	@$(BIN)/python -m local reconcile $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair)
+	@$(BIN)/python -m local reconcile $(AT) $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair)
 
 resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, ENV=dev)
 	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(if $(SKIP),--skip) $${WHERE:+--where "$$WHERE"}

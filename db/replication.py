@@ -21,6 +21,27 @@ COMMAND = "make resnapshot"
 WAY_OUT = f"run `{COMMAND}`"
 RUNBOOK = "docs/lost-changes.md"
 
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What a connector reads by: its publication with these tables, and its role. By default the outbox's.
+
+    `options` are those of `make` that name the pipeline, in front of which a command of ours gets them.
+    """
+
+    publication: str = PUBLICATION
+    tables: frozenset[str] = TABLES
+    role: str = CONNECTOR_ROLE
+    options: str = ""
+
+    @property
+    def way_out(self) -> str:
+        """What to run when changes are lost."""
+        return f"run `{COMMAND}{self.options}`"
+
+
+OUTBOX = Published()
+
 _STATE = """
 SELECT
     current_database() AS database,
@@ -59,11 +80,12 @@ class Replication:
     wal_status: str | None
     keeps: str
     published_later: bool
+    wanted: Published = OUTBOX
 
     @property
     def publication_is_whole(self) -> bool:
-        """True when outbox and heartbeat are published."""
-        return self.published is not None and self.published >= TABLES
+        """True when all that is wanted is published."""
+        return self.published is not None and self.published >= self.wanted.tables
 
     @property
     def slot_is_lost(self) -> bool:
@@ -82,47 +104,49 @@ class Replication:
 
     @property
     def _role_problem(self) -> str | None:
+        role = self.wanted.role
         if self.may_log_in:
             return None
         if self.may_log_in is None:
-            return f"the connector's role {CONNECTOR_ROLE} is gone: prepare the database again ({RUNBOOK})"
-        return (
-            f"the connector's role {CONNECTOR_ROLE} may not log in: ALTER ROLE {CONNECTOR_ROLE} LOGIN; then `make up`"
-        )
+            return f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})"
+        return f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `make up`"
 
     @property
     def _publication_problem(self) -> str | None:
         if self.publication_is_whole:
             return None
+        name, way_out = self.wanted.publication, self.wanted.way_out
         if self.published is None:
-            return f"the publication {PUBLICATION} of {self.database} is gone: {WAY_OUT}, which makes it again"
-        missing = " and ".join(sorted(TABLES - self.published))
-        return f"the publication {PUBLICATION} of {self.database} lacks {missing}: {WAY_OUT}, which adds it"
+            return f"the publication {name} of {self.database} is gone: {way_out}, which makes it again"
+        missing = " and ".join(sorted(self.wanted.tables - self.published))
+        return f"the publication {name} of {self.database} lacks {missing}: {way_out}, which adds it"
 
     @property
     def _slot_problem(self) -> str | None:
-        where = f"the replication slot {self.slot} of {self.database}"
+        where, way_out = f"the replication slot {self.slot} of {self.database}", self.wanted.way_out
         if not self.has_slot:
-            return f"{where} is gone, and with it the changes that it held: {WAY_OUT}"
+            return f"{where} is gone, and with it the changes that it held: {way_out}"
         if self.wal_status == "lost":
             return (
                 f"{where} is lost: it was further behind than max_slot_wal_keep_size ({self.keeps}) allows, and the"
-                f" server has removed the changes: {WAY_OUT}"
+                f" server has removed the changes: {way_out}"
             )
         if self.published_later and self.published is not None:
-            return f"{where} can't be read: the publication {PUBLICATION} was made again after its position: {WAY_OUT}"
+            name = self.wanted.publication
+            return f"{where} can't be read: the publication {name} was made again after its position: {way_out}"
         return None
 
 
-def look(cursor: Cursor, slot: str) -> Replication:
+def look(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
     """Read the state of role, publication and slot. Raises psycopg2.Error."""
-    cursor.execute(_STATE, {"role": CONNECTOR_ROLE, "publication": PUBLICATION, "slot": slot})
+    cursor.execute(_STATE, {"role": wanted.role, "publication": wanted.publication, "slot": slot})
     names = [column.name for column in cursor.description or ()]
     values: Mapping[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
     published = values["published"]
-    later = values["published_later"] and _is_unreadable(cursor, slot)
+    later = values["published_later"] and _is_unreadable(cursor, slot, wanted.publication)
     return Replication(
         slot=slot,
+        wanted=wanted,
         **{
             **values,
             "position": int(values["position"]),
@@ -132,7 +156,7 @@ def look(cursor: Cursor, slot: str) -> Replication:
     )
 
 
-def _is_unreadable(cursor: Cursor, slot: str) -> bool:
+def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool:
     """Try to read the changes that nobody reads, without taking them.
 
     Decoding looks at the catalogue as it was then, perhaps without a publication.
@@ -145,11 +169,11 @@ def _is_unreadable(cursor: Cursor, slot: str) -> bool:
         cursor.execute(
             "SELECT count(*) FROM pg_logical_slot_peek_binary_changes("
             "%s, NULL, NULL, 'proto_version', '1', 'publication_names', %s)",
-            (slot, PUBLICATION),
+            (slot, publication),
         )
     except errors.UndefinedObject:
         return True
-    except (errors.QueryCanceled, errors.ObjectInUse):
+    except (errors.QueryCanceled, errors.ObjectInUse, errors.InsufficientPrivilege):
         return False
     finally:
         if cursor.connection.closed == 0:

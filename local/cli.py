@@ -13,19 +13,20 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 from rich.console import Console
-from rich.table import Table
 
 from contract import errors
 from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
-from local.look.status import Status, read_status
+from local.look.show_status import print_status
+from local.look.status import read_status
 from local.platform.platform import Platform
-from local.platform.services import PlatformOptions
+from local.platform.services import ORDERS, Endpoints, PlatformOptions
+from local.platform.start_options import at_pipeline, left_behind
 
 ROOT = Path(__file__).resolve().parents[1]
-DEFAULT_FOLDER = ROOT / "build" / "platform"
-BYTES_PER_MB = 1_000_000
+BUILD = ROOT / "build"
+DEFAULT_FOLDER = BUILD / "platform"
 # Each says in its first line what is wrong.
 LIBRARY_ERRORS = (KafkaException, BotoCoreError, ClientError)
 
@@ -33,13 +34,44 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="The pipeline on one machine."
 )
 console = Console()
-Folder = Annotated[Path, typer.Option(help="Where the platform keeps everything.", file_okay=False)]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the platform keeps everything.", file_okay=False, show_default="build/platform, -<pipeline>"
+    ),
+]
+PipelineName = Annotated[
+    str | None, typer.Option("--pipeline", help="The file in pipelines/, without its ending.", show_default=ORDERS)
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="One table: schema.table, or its name in the lake.", show_default="all")
+]
+
+
+def platform_folder(folder: Path | None, pipeline: str | None = None) -> Path:
+    """Return where a platform is: the folder that is given, or the pipeline's own."""
+    if folder is not None:
+        return folder
+    return DEFAULT_FOLDER if pipeline in (None, ORDERS) else BUILD / f"platform-{pipeline}"
+
+
+def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
+    """Return the platform that was started there. Raises PlatformError when it is another pipeline's."""
+    platform = Platform(platform_folder(folder, pipeline))
+    if pipeline is not None and platform.state_dir.exists() and platform.options.pipeline != pipeline:
+        raise PlatformError(f"{platform.state_dir} is pipeline {platform.options.pipeline}'s, not {pipeline}'s")
+    return platform
 
 
 @app.command()
 def up(
     *,
-    folder: Folder = DEFAULT_FOLDER,
+    folder: Folder = None,
+    pipeline: PipelineName = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
+    ] = None,
     mode: Annotated[
         Mode | None,
         typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
@@ -60,31 +92,35 @@ def up(
 ) -> None:
     """Start the platform and leave it running; it goes on from where it was."""
     options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
-    platform = Platform(folder, options)
-    with one_line_errors("up"), Display(console).live() as display:
-        platform.up(display.progress)
+    with one_line_errors("up"):
+        options = at_pipeline(options, platform_folder(folder, pipeline), pipeline, dsn)
+        platform = Platform(platform_folder(folder, pipeline), options)
+        with Display(console).live() as display:
+            platform.up(display.progress)
     _print_endpoints(platform)
 
 
 @app.command()
-def down(*, folder: Folder = DEFAULT_FOLDER) -> None:
+def down(*, folder: Folder = None, pipeline: PipelineName = None) -> None:
     """Stop the platform in order; `up` goes on from where it was."""
-    platform = Platform(folder)
     with one_line_errors("down"):
+        platform = find_platform(folder, pipeline)
         if not platform.running():
             platform.down()
             console.print(f"nothing runs in {_relative(platform.state_dir)}", highlight=False, soft_wrap=True)
             return
         with Display(console).live() as display:
             platform.down(display.progress)
+        if platform.options.outside is not None:
+            console.print(left_behind(platform), highlight=False, soft_wrap=True, markup=False)
 
 
 @app.command()
-def status(*, folder: Folder = DEFAULT_FOLDER) -> None:
+def status(*, folder: Folder = None, pipeline: PipelineName = None, table: TableName = None) -> None:
     """Show services, ports, memory and how far the data has come; exit 1 when something is dead."""
     with one_line_errors("status"):
-        found = read_status(Platform(folder))
-    _print_status(found)
+        found = read_status(find_platform(folder, pipeline), table)
+    print_status(console, found)
     if found.problems:
         raise typer.Exit(1)
 
@@ -114,11 +150,9 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def _print_endpoints(platform: Platform) -> None:
     here = platform.endpoints
-    psql = _relative(platform.services.postgres.program("psql"))
-    login = f"-h {here.source['host']} -p {here.source['port']} -U {here.source['user']} {here.source['dbname']}"
     rows = (
-        ("source", f"PGPASSFILE={_relative(platform.password_file)} {psql} {login}"),
-        ("Kafka", f"{here.bootstrap_servers}, topic {here.topic}, login in {_relative(here.kafka_reader)}"),
+        ("source", _source(platform)),
+        ("Kafka", f"{here.bootstrap_servers}, {_topics(here)}, login in {_relative(here.kafka_reader)}"),
         ("Connect", f"{here.connect_url}/connectors"),
         ("S3", f"{here.s3_endpoint} (no credentials), landing in s3://{here.landing_bucket}, lake in {here.lake_uri}"),
         ("Glue", f"{here.aws_endpoint} (and Secrets Manager)"),
@@ -128,32 +162,18 @@ def _print_endpoints(platform: Platform) -> None:
         console.print(f"{name:<8} {text}", highlight=False, soft_wrap=True, markup=False)
 
 
+def _source(platform: Platform) -> str:
+    outside, source = platform.options.outside, platform.endpoints.source
+    if outside is not None:
+        return f"{outside}, as {source['user']}"
+    psql = _relative(platform.services.postgres.program("psql"))
+    login = f"-h {source['host']} -p {source['port']} -U {source['user']} {source['dbname']}"
+    return f"PGPASSFILE={_relative(platform.password_file)} {psql} {login}"
+
+
+def _topics(here: Endpoints) -> str:
+    return f"topic {here.topic}" if len(here.topics) == 1 else f"{len(here.topics)} topics"
+
+
 def _relative(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def _print_status(found: Status) -> None:
-    services = Table("service", "state", box=None)
-    for name in ("pid", "port", "MB", "restarts"):
-        services.add_column(name, justify="right")
-    for service in found.services:
-        state = "[red]hangs[/]" if service.silent else "[green]running[/]" if service.running else "[red]dead[/]"
-        megabytes = None if service.rss_bytes is None else round(service.rss_bytes / BYTES_PER_MB)
-        numbers = (service.pid, service.port, megabytes, service.restarts or None)
-        services.add_row(service.name, state, *map(_cell, numbers))
-    console.print(services)
-    data = found.data
-    progress = Table("data", "how far it has come", box=None)
-    queue = data.outbox_queue
-    waiting = f", {queue.entries} changes queued for {queue.seconds:.0f} s" if queue and queue.entries else ""
-    progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows{waiting}")
-    progress.add_row("topic", f"next offset {_cell(data.topic_end)}")
-    progress.add_row("landing", f"next offset {_cell(data.sink_offset)}, {_cell(data.landing_objects)} objects")
-    progress.add_row("lake", f"{_cell(data.lake_rows)} rows, last commit {_cell(data.last_commit)}")
-    console.print(progress)
-    for problem in found.problems:
-        console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
-
-
-def _cell(value: object) -> str:
-    return "-" if value is None else str(value)

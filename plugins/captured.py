@@ -74,8 +74,15 @@ def columns(tables: Iterable[CapturedTable], chosen: str) -> str:
 
 
 def keys(tables: Iterable[CapturedTable]) -> str:
-    """Return Debezium's `message.key.columns` for the tables that have a key of their own; empty for none."""
-    return ";".join(f"{table.pattern}:{','.join(map(_literal, table.key))}" for table in tables if table.key)
+    """Return Debezium's `message.key.columns` for the tables that have a key of their own; empty for none.
+
+    A colon ends the table's pattern there, so case counts by a flag without one.
+    """
+    return ";".join(
+        rf"(?-i){_literal(table.schema)}\.{_literal(table.table)}:{','.join(map(_literal, table.key))}"
+        for table in tables
+        if table.key
+    )
 
 
 def truncates(tables: Iterable[CapturedTable], prefix: str) -> dict[str, str]:

@@ -105,7 +105,8 @@ class CapturedTableSettings(Section):
         return CapturedTable(
             schema=self.schema_name,
             table=self.table_name,
-            key=self.key,
+            # The outbox's is its primary key, and its connector is told as little as ever.
+            key=() if self.how == "outbox" else self.key,
             leave_out=self.leave_out,
             hashed=self.hash,
             # The outbox refuses a TRUNCATE itself, and where every event is a row one says nothing of the others.

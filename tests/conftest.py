@@ -6,8 +6,9 @@ import itertools
 import secrets
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
@@ -30,7 +31,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def execute(parameters: ConnectionParameters, statement: str | sql.Composable) -> None:
+def execute(parameters: Mapping[str, Any], statement: str | sql.Composable) -> None:
     """Run one statement outside a transaction block."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
         connection.autocommit = True

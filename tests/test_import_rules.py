@@ -115,7 +115,7 @@ def test_what_starts_the_job_needs_no_spark() -> None:
     for name in SUBMISSION:
         imported = imports_of(ROOT / f"{name.replace('.', '/')}.py")
         assert imported <= {"contract", "spark_jobs", *SUBMISSION, *sys.stdlib_module_names}, name
-    assert imports_of(ROOT / "local" / "platform" / "pipeline.py") >= {"spark_jobs.submit"}
+    assert imports_of(ROOT / "local" / "platform" / "job.py") >= {"spark_jobs.submit"}
     assert violations("local", {"spark_jobs.submit", "spark_jobs"}) == {"spark_jobs"}
     assert violations("stacks", {"spark_jobs.archive", "spark_jobs"}) == {"spark_jobs"}
 

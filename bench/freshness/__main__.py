@@ -25,10 +25,10 @@ from rich.table import Table
 from bench.freshness.journeys import STAGES, Arrival, Event, Journey, committed, journeys, landed, percentiles
 from contract.errors import one_line_errors
 from contract.events import SOURCE_TIME_MS
-from contract.source import SCHEMA
+from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
 from local.platform.platform import Platform
-from local.platform.services import LAKE_BUCKET, LAKE_PATH, LANDING_BUCKET
+from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
 
 GOAL_P50_S, GOAL_P95_S = 10, 20
 SINGLE_TIMEOUT_S = 60
@@ -135,7 +135,7 @@ def _events(platform: Platform, first: int) -> list[Event]:
 @contextmanager
 def _timeline(folder: Path) -> Iterator[list[Arrival]]:
     """Collect the commits while it lasts: Hudi archives them, and then their times are gone."""
-    timeline = folder / "s3" / "objects" / LAKE_BUCKET / LAKE_PATH / ".hoodie"
+    timeline = folder / "s3" / "objects" / LAKE_BUCKET / OUTBOX_TABLE / ".hoodie"
     seen, found, ended = {path.name for path in timeline.glob("*.commit")}, list[Arrival](), threading.Event()
 
     def watch() -> None:

@@ -24,11 +24,11 @@ from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE, SCHEMA
 from local.errors import PlatformError
-from local.platform.pipeline import ROOT
 from local.platform.processes import Processes
 from local.services.spark import spark_submit
 from local.setup.ports import choose
 from spark_jobs import keys, submit
+from spark_jobs.archive import ROOT
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 EVENT = ROOT / "tests" / "events" / "update.jsonl"

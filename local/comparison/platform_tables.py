@@ -10,12 +10,11 @@ from local.comparison.describe import Compared
 from local.comparison.repair import OutboxRepair, repair_of
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
-from settings.load_pipeline import PIPELINES, load_pipeline
-
-ORDERS = "orders"
+from settings.load_pipeline import PIPELINES
 
 
 def reconcile_platform(
@@ -25,14 +24,13 @@ def reconcile_platform(
 
     Raises PlatformError, LoadError and SettingsFileError, each with one line.
     """
-    pipeline = load_pipeline(ORDERS)
-    try:
-        entries = pipeline.tables if table is None else (pipeline.table(table),)
-    except ValueError as error:
-        raise PlatformError(str(error)) from None
+    services = platform.services
+    pipeline = services.pipeline
+    if repair and pipeline.outbox is None:
+        raise PlatformError("REPAIR is for the outbox: `make resnapshot` reads ordinary tables again")
     tables = [
-        Compared(entry=entry, schema_file=PIPELINES / pipeline.schema_file(entry), lake=platform.lake)
-        for entry in entries
+        Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
+        for one in services.chosen(table)
     ]
     source = platform.endpoints.source
 
@@ -49,9 +47,14 @@ def reconcile_platform(
         tables,
         Limits(timeout_s=timeout_s),
         pipeline=pipeline.name,
+        salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
         report=platform.state_dir / REPORT,
         repairs=repairs if repair else None,
     )
+
+
+def _salt(platform: Platform) -> str:
+    return kept_salt(platform.state_dir / "secrets" / SALT_FILE)
 
 
 def _resnapshot(platform: Platform, timeout_s: float) -> Callable[[str], object]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from contract.source import SCHEMA
-from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
+from local.cli import Folder, PipelineName, app, console, find_platform, one_line_errors
 from local.comparison.platform_tables import reconcile_platform
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
@@ -36,7 +36,8 @@ def demo(
 @app.command()
 def reconcile(
     *,
-    folder: Folder = DEFAULT_FOLDER,
+    folder: Folder = None,
+    pipeline: PipelineName = None,
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
     ] = RECONCILE_TIMEOUT_S,
@@ -48,7 +49,7 @@ def reconcile(
     """Compare every row and column of the source with the lake; exit 1 when they differ."""
     equal = True
     with one_line_errors("reconcile"):
-        platform = Platform(folder)
+        platform = find_platform(folder, pipeline)
         source = platform.endpoints.source
         _refuse_to_wait_in_vain(platform)
         if deep:
@@ -57,7 +58,7 @@ def reconcile(
             equal = outbox.equal
             if not equal:
                 console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
-        if table is not None or repair or chunks:
+        if table is not None or repair or chunks or platform.services.pipeline.outbox is None:
             equal &= reconcile_platform(console, platform, table=table, repair=repair, timeout_s=timeout_s)
             raise typer.Exit(0 if equal else 1)
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)

@@ -67,6 +67,6 @@ def _prove(platform: Platform, display: Display) -> dict[str, int]:
         "missing": len(comparison.missing),
         "extra": len(comparison.extra),
         "different": len(comparison.different),
-        "quarantined": count_quarantined(platform.services.s3.client()),
+        "quarantined": count_quarantined(platform.services.s3.client(), platform.services.tables[0].lake_name),
         "events": platform.topic.count(),
     }

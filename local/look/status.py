@@ -3,7 +3,8 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,14 +13,17 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
+from contract.events import LSN
 from contract.lake import LANDING_PREFIX
 from contract.source import SCHEMA
+from contract.table_names import lake_name
 from local.errors import PlatformError
 from local.look.lake import LakeError
+from local.look.quarantine import count_quarantined
 from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
 from local.platform.restarts import Restarts, read_restarts
-from local.platform.services import LANDING_BUCKET
-from local.services.source_database import OutboxQueue
+from local.platform.tables import LANDING_BUCKET, LocalTable
+from local.services.source_database import OutboxQueue, Slot
 
 # What a service that is away, or has no data yet, makes its client raise.
 UNAVAILABLE = (
@@ -34,6 +38,8 @@ UNAVAILABLE = (
 Value = TypeVar("Value")
 ANSWER_S = 5.0
 PAUSE_S = 0.1
+# Tables that are looked at side by side.
+LOOKERS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +59,29 @@ class ServiceStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataStatus:
-    """How far the data has come; None where a service doesn't say."""
+class TableStatus:
+    """How far a table's changes have come; None where a service doesn't say.
 
-    outbox_rows: int | None
-    topic_end: int | None
-    sink_offset: int | None
-    landing_objects: int | None
-    lake_rows: int | None
-    last_commit: str | None
+    `topic_end` and `sink_offset` are offsets: of the next event, and of the one that the sink goes on from.
+    """
+
+    name: str
+    topic_end: int | None = None
+    sink_offset: int | None = None
+    lake_rows: int | None = None
+    last_commit: str | None = None
+    quarantined: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataStatus:
+    """How far the data has come; None where a service doesn't say. `outbox_rows` is None without an outbox, too."""
+
+    tables: tuple[TableStatus, ...] = ()
+    outbox_rows: int | None = None
+    landing_objects: int | None = None
     outbox_queue: OutboxQueue | None = None
+    slot: Slot | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +93,12 @@ class Status:
     problems: list[str]
 
 
-def read_status(platform: Platform) -> Status:
-    """Look at everything; takes ANSWER_S when a service hangs.
+def read_status(platform: Platform, table: str | None = None) -> Status:
+    """Look at everything, of the data at one `table` or at all; takes ANSWER_S when a service hangs.
 
-    Raises PlatformError when the platform was never up or was stopped by `down`.
+    Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
     """
+    chosen = platform.services.chosen(table)
     ports = platform.services.ports
     found = platform.processes.find()
     running = platform.running()
@@ -101,8 +121,10 @@ def read_status(platform: Platform) -> Status:
         if name in expected
     ]
     answering = {service.name for service in services if service.running and not service.silent}
-    data = _data(platform, answering)
-    problems = _problems(platform, services, restarts) + _flow_problems(platform, answering, restarts)
+    if platform.options.outside is not None:
+        answering.add("postgres")  # whether it does, each question finds out
+    data = _data(platform, answering, chosen)
+    problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
     return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
 
 
@@ -120,7 +142,8 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if _is_stopped(platform.pid(name))}
     questions = {name: service.ready for name, service in platform.services.listening.items()}
-    questions["postgres"] = platform.services.postgres.answers
+    if platform.options.outside is None:
+        questions["postgres"] = platform.services.postgres.answers
     asked = questions.keys() & running - stopped
     answered: set[str] = set()
     deadline = time.monotonic() + ANSWER_S
@@ -146,21 +169,35 @@ def _is_stopped(pid: int | None) -> bool:
     return False
 
 
-def _data(platform: Platform, answering: set[str]) -> DataStatus:
-    services, flow = platform.services, platform.flow
+def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
+    services, pipeline = platform.services, platform.pipeline
 
     def ask(service: str, read: Callable[[], Value]) -> Value | None:
         return _value(read) if service in answering else None
 
-    return DataStatus(
-        outbox_rows=ask("postgres", services.database.outbox_rows),
-        topic_end=ask("kafka", lambda: services.topic.bounds()[1]),
-        sink_offset=ask("kafka", flow.sink_offset),
-        landing_objects=ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
-        lake_rows=ask("s3", lambda: services.lake.rows(["order_id"]).num_rows),
-        last_commit=ask("s3", services.lake.last_commit),
-        outbox_queue=ask("postgres", services.database.outbox_queue),
-    )
+    ends = ask("kafka", pipeline.topic_ends) or {}
+    offsets = ask("kafka", pipeline.sink_offsets) or {}
+
+    def look(table: LocalTable) -> TableStatus:
+        key = lake_name(table.entry.key[0]) if table.entry.key else LSN
+        return TableStatus(
+            name=table.name,
+            topic_end=ends.get(table.topic.name),
+            sink_offset=offsets.get(table.topic.name),
+            lake_rows=ask("s3", lambda: table.lake.rows([key]).num_rows if table.lake.exists() else None),
+            last_commit=ask("s3", table.lake.last_commit),
+            quarantined=ask("s3", lambda: count_quarantined(services.s3.client(), table.lake_name)),
+        )
+
+    outbox = services.pipeline.outbox is not None
+    with ThreadPoolExecutor(LOOKERS) as pool:
+        return DataStatus(
+            tables=tuple(pool.map(look, chosen)),
+            outbox_rows=ask("postgres", services.database.outbox_rows) if outbox else None,
+            landing_objects=ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
+            outbox_queue=ask("postgres", services.database.outbox_queue) if outbox else None,
+            slot=ask("postgres", pipeline.slot),
+        )
 
 
 def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mapping[str, Restarts]) -> list[str]:
@@ -187,11 +224,11 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
     return problems
 
 
-def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
+def _pipeline_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
     """Say what is wrong with the connectors and the slot, as far as those can be asked."""
     problems = [str(denial) for denial in platform.denials()]
     asked = {"postgres", "kafka", "connect", "s3"}
-    if asked <= answering and (lost := _value(platform.flow.lost_changes)):
+    if asked <= answering and (lost := _value(platform.pipeline.lost_changes)):
         # The cause, before what follows from it.
         problems.append(lost)
     if "connect" in answering:
@@ -206,7 +243,7 @@ def _flow_problems(platform: Platform, answering: set[str], restarts: Mapping[st
             for name in sorted(restarts.keys() - {*STOP_ORDER, *(failed or {})})
             if _keeps_failing(restarts[name])
         ]
-    if "postgres" in answering and _value(platform.flow.source_is_read) is False:
+    if "postgres" in answering and _value(platform.pipeline.source_is_read) is False:
         problems.append("nothing reads the source's replication slot")
     return problems
 

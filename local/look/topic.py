@@ -1,9 +1,9 @@
 """Reads change events straight from a Kafka topic, without a consumer group and without leaving a trace."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
@@ -42,6 +42,11 @@ class Topic:
         """Return the first offset that is there and the one that the next event will get."""
         with self._consumer() as consumer:
             return self._bounds(consumer)
+
+    def ends(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the offset that the next event will get, of topics on this one's broker."""
+        with self._consumer() as consumer:
+            return {name: replace(self, name=name)._bounds(consumer)[1] for name in names}
 
     def count(self) -> int:
         """Return how many events the topic holds."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaException
 
-from db.replication import WAY_OUT
 from local.look.topic import Topic
 from local.services.kafka.broker import Kafka
 from local.services.s3 import S3
@@ -22,7 +21,7 @@ FORMER_PREFIX = "former"
 class FormerTopic:
     """The landing of `sink` in `bucket`, compared with the topic as it is now.
 
-    `planned`: the topics as they shall be.
+    `planned`: the topics as they shall be; `way_out`: what to run when changes are lost.
     """
 
     def __init__(
@@ -35,6 +34,7 @@ class FormerTopic:
         bucket: str,
         prefix: str,
         sink: str,
+        way_out: str,
     ) -> None:
         self._kafka = kafka
         self._s3 = s3
@@ -44,21 +44,22 @@ class FormerTopic:
         self._bucket = bucket
         self._prefix = prefix
         self._sink = sink
+        self._way_out = way_out
         self._store = LandingStore(s3.client(), bucket, sink)
 
     def problem(self) -> str | None:
         """Say in one line what happened to the topic, None when nothing did or nobody knows."""
         topic_id = self._kafka.topic_id(self._topic)
         if topic_id is None:
-            return f"the topic {self._topic} is gone, and with it events that may not be landed: {WAY_OUT}"
+            return f"the topic {self._topic} is gone, and with it events that may not be landed: {self._way_out}"
         noted = self._store.topic_id(self._topic)
         if noted is not None and noted != topic_id:
             return (
                 f"the topic {self._topic} was deleted and made again, events may be lost, and the sink lands nothing of"
-                f" the new one beside the former one's objects: {WAY_OUT}"
+                f" the new one beside the former one's objects: {self._way_out}"
             )
         if self._has_lost_records():
-            return f"Kafka has lost records of {self._topic} that were landed already, perhaps others: {WAY_OUT}"
+            return f"Kafka has lost records of {self._topic} that were landed already, perhaps others: {self._way_out}"
         return None
 
     def set_aside(self) -> int:

@@ -14,14 +14,16 @@ from local.errors import CancelledError, LockedError, LostChangesError, Platform
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
-from local.platform.pipeline import ROOT, Flow
+from local.platform.outside import OutsideDatabase
+from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Command, Processes
-from local.platform.services import PORTS, Endpoints, PlatformOptions, Service, Services
+from local.platform.services import ORDERS, PORTS, Endpoints, PlatformOptions, Service, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup import ports
+from spark_jobs.archive import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -38,7 +40,7 @@ class Platform:
 
     def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
         self.state_dir = state_dir.resolve()
-        self.options = options or PlatformOptions()
+        self.options = self._recorded(options)
         self.processes = Processes(self.state_dir, self.state_dir / "logs")
         self.lock = state.Lock(self.state_dir / "lock")
 
@@ -73,9 +75,9 @@ class Platform:
         return self.services.lake
 
     @property
-    def flow(self) -> Flow:
+    def pipeline(self) -> LocalPipeline:
         """What moves the data: for questions such as how far it is."""
-        return self._flow(self.services)
+        return self._pipeline(self.services)
 
     def up(self, progress: Progress = silent) -> Endpoints:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
@@ -91,21 +93,21 @@ class Platform:
             self._stop_former_kafka(services, before)
             if "connect" not in before:
                 services.connect.install_plugins()
-            self._write_password_file(services.endpoints.source)
+            self._write_password_file(services.postgres.connection_parameters())
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
-            flow = self._flow(services)
+            pipeline = self._pipeline(services)
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
-                    self._run_steps(startup, services, flow)
+                    self._run_steps(startup, services, pipeline)
             except BaseException:
                 with uninterrupted():
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
                 raise
             if self.options.supervised:
                 self._start_supervisor()
-            if flow.lost:
+            if pipeline.lost:
                 # What runs goes on running: the way out needs it.
-                raise LostChangesError(flow.lost)
+                raise LostChangesError(pipeline.lost)
             return services.endpoints
 
     def revive(self, name: str) -> None:
@@ -113,20 +115,20 @@ class Platform:
 
         For whoever holds the lock. Raises PlatformError when it isn't ready in time.
         """
-        services, flow = self.services, self.flow
+        services, pipeline = self.services, self.pipeline
         if name == "postgres":
             services.postgres.start()
         elif name == "sink":
-            flow.run_sink()
+            pipeline.run_sink()
         elif name == "job":
-            flow.start_job()
+            pipeline.start_job()
         else:
             self._start_service(services.listening[name])
         if name == "moto":
-            flow.fill_aws()
+            pipeline.fill_aws()
             if "job" in self.expected():
                 self._stop(["job"], silent)  # it fills the new catalogue when it starts
-                flow.start_job()
+                pipeline.start_job()
 
     def down(self, progress: Progress = silent) -> None:
         """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
@@ -134,7 +136,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
-            state.write_record(self._record, state.Record(ports=self._known_ports(), services=frozenset()))
+            self._write_record(self._known_ports(), frozenset())
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
@@ -177,7 +179,7 @@ class Platform:
     def require(self, *names: str) -> None:
         """Raise PlatformError when one of these services doesn't run."""
         running = self.running()
-        missing = [name for name in names if name not in running]
+        missing = [name for name in names if name not in running and not (name == "postgres" and self.options.outside)]
         if missing and not running - {SUPERVISOR}:
             raise PlatformError(f"the platform in {self.state_dir} is down: `make up` starts it")
         if missing:
@@ -248,8 +250,32 @@ class Platform:
     def _services(self, at: dict[str, int]) -> Services:
         return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
 
-    def _flow(self, services: Services) -> Flow:
-        return Flow(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+    def _pipeline(self, services: Services) -> LocalPipeline:
+        return LocalPipeline(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+
+    def _recorded(self, given: PlatformOptions | None) -> PlatformOptions:
+        """Return the options, without any given those of the last start, as far as they tell what the pipeline is.
+
+        Raises PlatformError for a folder that another pipeline has.
+        """
+        record = state.read_record(self._record)
+        if given is None:
+            outside = None if record.outside is None else OutsideDatabase.recorded(record.outside)
+            return PlatformOptions(pipeline=record.pipeline or ORDERS, outside=outside)
+        there = record.pipeline or (ORDERS if record.ports else None)
+        if there is not None and there != given.pipeline:
+            raise PlatformError(f"{self.state_dir} is pipeline {there}'s, not {given.pipeline}'s: give another folder")
+        return given
+
+    def _write_record(self, ports: dict[str, int], services: frozenset[str]) -> None:
+        outside = self.options.outside
+        record = state.Record(
+            ports=ports,
+            services=services,
+            pipeline=self.options.pipeline,
+            outside=None if outside is None else outside.as_record(),
+        )
+        state.write_record(self._record, record)
 
     def _settle(self) -> set[str]:
         """Stop what can't stay as it is, and name what runs on."""
@@ -263,24 +289,27 @@ class Platform:
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale
 
-    def _run_steps(self, startup: Startup, services: Services, flow: Flow) -> None:
+    def _run_steps(self, startup: Startup, services: Services, pipeline: LocalPipeline) -> None:
         """Start everything side by side as far as one thing doesn't need another."""
-        postgres = startup.run("postgres", services.postgres.start)
-        database = startup.run("load", flow.load_source, after=[postgres])
+        if self.options.outside is None:
+            postgres = startup.run("postgres", services.postgres.start)
+            database = startup.run("load", pipeline.load_source, after=[postgres])
+        else:
+            database = startup.run("database", pipeline.load_source)
         kafka = self._run_service(startup, services.kafka)
-        rights = startup.run("rights", flow.grant_rights, after=[kafka])
-        topics = startup.run("topics", flow.create_topics, after=[rights])
+        rights = startup.run("rights", pipeline.grant_rights, after=[kafka])
+        topics = startup.run("topics", pipeline.create_topics, after=[rights])
         connect = self._run_service(startup, services.connect, after=[topics])
         s3 = self._run_service(startup, services.s3)
         moto = self._run_service(startup, services.aws)
-        storage = startup.run("buckets", flow.create_buckets, after=[s3])
-        catalogue = startup.run("catalogue", flow.fill_aws, after=[moto])
-        snapshot = startup.run("source", flow.start_source, after=[database, topics, connect])
-        sink = startup.run("sink", flow.start_sink, after=[topics, storage, connect])
-        landing = startup.run("landing", flow.wait_landed, after=[snapshot, sink])
+        storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
+        catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
+        snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect])
+        sink = startup.run("sink", pipeline.start_sink, after=[topics, storage, connect])
+        landing = startup.run("landing", pipeline.wait_landed, after=[snapshot, sink])
         if self.options.job:
-            job = startup.run("job", flow.start_job, after=[storage, catalogue])
-            startup.run("lake", flow.wait_lake, after=[landing, job])
+            job = startup.run("job", pipeline.start_job, after=[storage, catalogue])
+            startup.run("lake", pipeline.wait_lake, after=[landing, job])
 
     def _run_service(self, startup: Startup, service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
         return startup.run(service.name, lambda: self._start_service(service), after=after)
@@ -308,7 +337,7 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        state.write_record(self._record, state.Record(ports=chosen, services=self._wanted_services()))
+        self._write_record(chosen, self._wanted_services())
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
@@ -322,6 +351,7 @@ class Platform:
             "job": not self.options.job,
             "sink": self.options.lenses is not None,
             SUPERVISOR: not self.options.supervised,
+            "postgres": self.options.outside is not None,
         }
         return frozenset(name for name in STOP_ORDER if not without.get(name))
 

@@ -3,49 +3,46 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from contract import lake
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import DATABASE, OUTBOX_TABLE
 from db.outbox import Mode
-from local.look.lake import Lake, local_s3_options
+from local.errors import PlatformError
+from local.look.lake import Lake
 from local.look.topic import Topic
+from local.platform.outside import OutsideDatabase
 from local.platform.processes import Command
 from local.platform.state import Passwords
+from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalTable, local_tables
 from local.services.aws import Aws
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, ROLES, WORKER
 from local.services.kafka.users import KafkaUsers
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import Postgres
 from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
-from plugins.connectors import events_topic
+from settings.load_pipeline import load_pipeline
+from settings.pipeline import Pipeline
 
 PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")
-TOPIC = events_topic("demo")
-LANDING_BUCKET = "landing"
-LAKE_BUCKET = "lake"
-LAKE_PATH = OUTBOX_TABLE
-LAKE_URI = f"s3://{LAKE_BUCKET}/{LAKE_PATH}"
-GLUE_DATABASE = lake.DATABASE
-GLUE_TABLE = OUTBOX_TABLE
 SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
+ORDERS = "orders"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformOptions:
     """What a user may choose.
 
+    `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one.
     `scale` and `dump` are the loader's and count on the first start, while there is no source database; later only what
     was loaded then may be asked for. `mode` None is the one that the outbox has, `transaction` on the first start.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
     `supervised` leaves a process behind that restarts what dies.
     """
 
-    database: str = DATABASE
+    pipeline: str = ORDERS
+    outside: OutsideDatabase | None = None
     mode: Mode | None = None
     scale: int | None = None
     dump: Path | None = None
@@ -68,37 +65,53 @@ class Service(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoints:
-    """How to reach the platform. `source` and `kafka` hold the superusers' passwords, so they aren't printed.
+    """How to reach the platform. `source` and `kafka` hold passwords, so they aren't printed.
 
     `kafka` is what librdkafka's clients connect with, `kafka_reader` a file with the same for who may only read.
     """
 
-    source: ConnectionParameters = field(repr=False)
+    source: Mapping[str, Any] = field(repr=False)
     kafka: Mapping[str, str] = field(repr=False)
     kafka_reader: Path
     bootstrap_servers: str
-    topic: str
+    topics: tuple[str, ...]
     connect_url: str
     s3_endpoint: str
     aws_endpoint: str
+    lake_uri: str
     landing_bucket: str = LANDING_BUCKET
-    lake_uri: str = LAKE_URI
+
+    @property
+    def topic(self) -> str:
+        """The topic of the first table."""
+        return self.topics[0]
 
 
 class Services:
-    """Everything that listens on a port; building it starts nothing."""
+    """Everything that listens on a port, and the pipeline that it is for; building it starts nothing.
+
+    Raises SettingsFileError for a pipeline that isn't one.
+    """
 
     def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
         self.ports = ports
         self.options = options
+        self.pipeline: Pipeline = load_pipeline(options.pipeline)
+        role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
             folder / "postgres",
             ports["postgres"],
             folder / "logs" / "postgres.log",
             passwords.superuser,
-            confined={CONNECTOR_ROLE: options.database},
+            confined={role: database},
         )
-        self.database = SourceDatabase(self.postgres, options.database)
+        self.connector: Mapping[str, Any] = {
+            **self._database_place(database),
+            "user": role,
+            "password": passwords.connector,
+        }
+        embedded = options.outside is None
+        self.database = SourceDatabase(self.postgres.connection_parameters(database) if embedded else self.connector)
         users = KafkaUsers.of(folder / "secrets" / "kafka", ROLES)
         self.kafka = Kafka(
             folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users
@@ -112,6 +125,14 @@ class Services:
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])
+        self.tables: tuple[LocalTable, ...] = local_tables(
+            self.pipeline, kafka=self.kafka.client(), s3_endpoint=self.s3.endpoint
+        )
+
+    def _database_place(self, database: str) -> dict[str, Any]:
+        if (outside := self.options.outside) is None:
+            return {"host": HOST, "port": self.ports["postgres"], "dbname": database}
+        return dict(outside.as_record())
 
     @property
     def listening(self) -> dict[str, Service]:
@@ -121,34 +142,35 @@ class Services:
 
     @property
     def topic(self) -> Topic:
-        """The topic of the change events."""
-        return Topic(connection=self.kafka.client(), name=TOPIC)
+        """The topic of the first table's change events: the outbox's, where that is captured."""
+        return self.tables[0].topic
 
     @property
     def lake(self) -> Lake:
-        """The lake's table."""
-        return Lake(base_uri=LAKE_URI, storage_options=local_s3_options(self.s3.endpoint))
+        """The lake's first table."""
+        return self.tables[0].lake
+
+    def chosen(self, name: str | None) -> tuple[LocalTable, ...]:
+        """Return the table of that name, all of them for None. Raises PlatformError for an unknown one."""
+        if name is None:
+            return self.tables
+        try:
+            entry = self.pipeline.table(name)
+        except ValueError as error:
+            raise PlatformError(str(error)) from None
+        return tuple(table for table in self.tables if table.entry is entry)
 
     @property
     def endpoints(self) -> Endpoints:
         """How to reach all of it."""
         return Endpoints(
-            source=self.postgres.connection_parameters(self.options.database),
+            source=self.database.parameters(),
             kafka=self.kafka.client(),
             kafka_reader=self.kafka.users.client_path(READER),
             bootstrap_servers=self.kafka.bootstrap_servers,
-            topic=TOPIC,
+            topics=tuple(table.topic.name for table in self.tables),
             connect_url=self.connect.url,
             s3_endpoint=self.s3.endpoint,
             aws_endpoint=self.aws.endpoint,
+            lake_uri=self.lake.base_uri if len(self.tables) == 1 else f"s3://{LAKE_BUCKET}",
         )
-
-    def connector_parameters(self, role: str, password: str) -> ConnectionParameters:
-        """Return how the connector's role connects to the source database."""
-        return {
-            "host": HOST,
-            "port": self.ports["postgres"],
-            "user": role,
-            "password": password,
-            "dbname": self.options.database,
-        }

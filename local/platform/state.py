@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +23,16 @@ class Passwords:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A start: the port of each service that listens, and the services that are to run.
+    """A start: the port of each service that listens, the services that are to run, and the pipeline.
 
+    `outside`: where the pipeline's database is, if it isn't the embedded one.
     `unreadable`: there is a file, and it isn't such a record; then it says nothing of either.
     """
 
     ports: dict[str, int]
     services: frozenset[str]
+    pipeline: str | None = None
+    outside: Mapping[str, object] | None = None
     unreadable: bool = field(default=False, compare=False)
 
 
@@ -55,6 +58,9 @@ def read_record(path: Path) -> Record:
         return Record(
             ports={str(name): _port(port) for name, port in content["ports"].items()},
             services=frozenset(map(str, content["services"])),
+            # A platform of an earlier release has neither.
+            pipeline=content.get("pipeline"),
+            outside=content.get("outside"),
         )
     except FileNotFoundError:
         return Record(ports={}, services=frozenset())
@@ -70,7 +76,8 @@ def _port(value: object) -> int:
 
 def write_record(path: Path, record: Record) -> None:
     """Record a start."""
-    content = {"ports": record.ports, "services": sorted(record.services)}
+    content: dict[str, object] = {"ports": record.ports, "services": sorted(record.services)}
+    content |= {"pipeline": record.pipeline, "outside": record.outside}
     write_private(path, json.dumps(content, indent=1) + "\n")
 
 

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,10 @@ from typing import Annotated
 
 import typer
 
-from local.cli import DEFAULT_FOLDER, Folder, app, one_line_errors
+from local.cli import Folder, app, one_line_errors, platform_folder
 from local.errors import CancelledError, LockedError, PlatformError
 from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
 from local.platform.restarts import LIMIT, Ledger
-from local.platform.services import PlatformOptions
 from local.services.connect_api import ConnectApi
 
 LOOK_S = 1.0
@@ -110,12 +110,13 @@ class Supervisor:
 @app.command(hidden=True)
 def supervise(
     *,
-    folder: Folder = DEFAULT_FOLDER,
+    folder: Folder = None,
     lenses: Annotated[Path | None, typer.Option(help="As of `up`.")] = None,
     job: Annotated[bool, typer.Option(help="As of `up`.")] = True,
 ) -> None:
     """Restart what dies (`up` starts this)."""
-    platform = Platform(folder, PlatformOptions(lenses=lenses, job=job))
+    path = platform_folder(folder)
+    platform = Platform(path, replace(Platform(path).options, lenses=lenses, job=job))
     stop = threading.Event()
 
     def end(*_: object) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from local.cli import DEFAULT_FOLDER, Folder, app, console, one_line_errors
+from local.cli import Folder, PipelineName, app, console, find_platform, one_line_errors
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
@@ -25,7 +25,8 @@ Skip = Annotated[bool, typer.Option("--skip", help="Pass over what the connector
 @app.command("resnapshot")
 def command(
     *,
-    folder: Folder = DEFAULT_FOLDER,
+    folder: Folder = None,
+    pipeline: PipelineName = None,
     where: Where = None,
     skip: Skip = False,
     timeout_s: Annotated[
@@ -35,7 +36,7 @@ def command(
     """Write the outbox anew and delete what only the lake has; exit 1 when they still differ."""
     wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s)
     with one_line_errors("resnapshot"):
-        comparison = resnapshot_platform(Platform(folder), wanted, say)
+        comparison = resnapshot_platform(find_platform(folder, pipeline), wanted, say)
     print_comparison(console, comparison)
     raise typer.Exit(0 if comparison.equal else 1)
 
@@ -48,20 +49,20 @@ def say(line: str) -> None:
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
-        flow = platform.flow
+        pipeline = platform.pipeline
         platform.require(*NEEDED)
         if "job" not in platform.expected():
             raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
         platform.processes.cancelled.clear()
-        if problem := flow.former_topic().problem():
+        if problem := pipeline.former_topic_problem():
             say(f"found: {problem.partition(': run `')[0]}")
-            say(f"{flow.set_landing_aside()} landed objects of the former topic set aside")
+            say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
         if "sink" in platform.expected():
-            flow.run_sink()
+            pipeline.run_sink()
         else:
-            flow.resume_sink()
-        flow.start_job()
-        return resnapshot(platform.endpoints.source, platform.lake, flow.source_connector(), wanted, say)
+            pipeline.resume_sink()
+        pipeline.start_job()
+        return resnapshot(platform.endpoints.source, platform.lake, pipeline.source_connector(), wanted, say)
 
 
 @contextlib.contextmanager

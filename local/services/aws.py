@@ -2,8 +2,9 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -14,8 +15,6 @@ from local.setup.ports import HOST, accepts_connections
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_secretsmanager import SecretsManagerClient
-
-    from local.services.postgres import ConnectionParameters
 
 
 class Aws:
@@ -53,16 +52,12 @@ class Aws:
         if name not in {database["Name"] for database in self.glue().get_databases()["DatabaseList"]}:
             self.glue().create_database(DatabaseInput={"Name": name})
 
-    def has_table(self, database: str, name: str) -> bool:
-        """Tell whether the catalogue has a table."""
-        client = self.glue()
-        try:
-            client.get_table(DatabaseName=database, Name=name)
-        except client.exceptions.EntityNotFoundException:
-            return False
-        return True
+    def tables(self, database: str) -> set[str]:
+        """Return the names of the catalogue's tables."""
+        pages = self.glue().get_paginator("get_tables").paginate(DatabaseName=database)
+        return {table["Name"] for page in pages for table in page["TableList"]}
 
-    def put_secret(self, name: str, parameters: "ConnectionParameters") -> None:
+    def put_secret(self, name: str, parameters: Mapping[str, Any]) -> None:
         """Keep a database user's secret in the shape that RDS gives its own."""
         client = self.secrets()
         value = json.dumps(

@@ -1,7 +1,7 @@
 """The source database as the platform sees it: loaded or not, how many rows, and how far Debezium has come."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,18 +9,21 @@ import psycopg2
 from psycopg2 import sql
 
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db.replication import Replication, look
-from local.services.postgres import Postgres
+from db.replication import Published, Replication, look
 
 CONNECT_TIMEOUT_S = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """A replication slot: whether something reads it, and the bytes of WAL that are not yet confirmed."""
+    """A replication slot: whether something reads it, and the bytes of WAL that are not yet confirmed.
+
+    `held_bytes`: the WAL that the server keeps because of it.
+    """
 
     active: bool
     behind_bytes: int | None
+    held_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,18 +37,22 @@ class OutboxQueue:
 
 
 class SourceDatabase:
-    """One database of the server, looked at as the superuser."""
+    """One database, looked at as whoever `parameters` log in: libpq's, with `dbname` and a password."""
 
-    def __init__(self, postgres: Postgres, name: str) -> None:
-        self._postgres = postgres
-        self._name = name
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self._parameters = dict(parameters)
+        self.name = str(parameters["dbname"])
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how to connect to it."""
+        return dict(self._parameters)
 
     def create_if_missing(self) -> None:
         """Create the database, empty, unless it is there."""
-        with _cursor(self._postgres, "postgres") as cursor:
-            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self._name,))
+        with _cursor({**self._parameters, "dbname": "postgres"}) as cursor:
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self.name,))
             if cursor.fetchone() is None:
-                cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self._name)))
+                cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.name)))
 
     def is_loaded(self) -> bool:
         """Tell whether the outbox is there; the loader makes all or nothing."""
@@ -57,7 +64,7 @@ class SourceDatabase:
 
     def outbox_queue(self) -> OutboxQueue:
         """Return how far the outbox is behind the tables."""
-        with _cursor(self._postgres, self._name) as cursor:
+        with _cursor(self._parameters) as cursor:
             cursor.execute(
                 "SELECT entries, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float, failing, error"
                 f" FROM {SCHEMA}.outbox_lag"
@@ -69,32 +76,32 @@ class SourceDatabase:
         """Return the end of the WAL."""
         return str(self._value("SELECT pg_current_wal_lsn()::text"))
 
-    def replication(self, slot: str) -> Replication:
+    def replication(self, slot: str, wanted: Published) -> Replication:
         """Return the state of what the connector needs of the database."""
-        with _cursor(self._postgres, self._name) as cursor:
-            return look(cursor, slot)
+        with _cursor(self._parameters) as cursor:
+            return look(cursor, slot, wanted)
 
     def slot(self, name: str, position: str) -> Slot | None:
         """Return the slot and how far its confirmed position is behind `position`; None when there is no such slot."""
-        with _cursor(self._postgres, self._name) as cursor:
+        with _cursor(self._parameters) as cursor:
             cursor.execute(
-                "SELECT active, (%s::pg_lsn - confirmed_flush_lsn)::bigint"
+                "SELECT active, (%s::pg_lsn - confirmed_flush_lsn)::bigint,"
+                " (pg_current_wal_lsn() - restart_lsn)::bigint"
                 " FROM pg_replication_slots WHERE slot_name = %s",
                 (position, name),
             )
             row = cursor.fetchone()
-        return None if row is None else Slot(active=row[0], behind_bytes=row[1])
+        return None if row is None else Slot(active=row[0], behind_bytes=row[1], held_bytes=row[2])
 
     def _value(self, query: str) -> Any:
-        with _cursor(self._postgres, self._name) as cursor:
+        with _cursor(self._parameters) as cursor:
             cursor.execute(query)
             row = cursor.fetchone()
         return row[0] if row else None
 
 
 @contextlib.contextmanager
-def _cursor(postgres: Postgres, database: str) -> Iterator[Any]:
-    parameters = postgres.connection_parameters(database)
+def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
     with contextlib.closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:

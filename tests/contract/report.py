@@ -7,7 +7,7 @@ import db.outbox
 from db import dump, preparing, replication, rewriting, sql_text
 from local.demo.changes import CHANGES
 from local.look import quarantine, reconcile
-from local.platform import pipeline, services
+from local.platform import job, tables
 from local.tools import record_events, schema
 from plugins import connectors, failures
 from settings.load_pipeline import load_pipeline
@@ -18,6 +18,8 @@ SOURCE = connectors.SourceSettings(
     database_hostname="localhost", database_password="${file:/secret:password}", topic_prefix="demo"
 )
 SINK = connectors.SinkSettings(topics=SOURCE.topics, bucket="landing", region="eu-west-1")
+ORDERS = load_pipeline("orders")
+TABLES = tables.local_tables(ORDERS, kafka={}, s3_endpoint="http://127.0.0.1:1")
 EVENT = {"StackId": "arn:aws:cloudformation:r:a:stack/name/id", "LogicalResourceId": "Id", "ResourceProperties": {}}
 
 print(
@@ -33,18 +35,18 @@ print(
             "statements": [db.outbox._DROP_FUNCTIONS, db.outbox._DROP_LEFTOVERS],
             "prepared": [*preparing.RELATIONS, *replication.TABLES, str(rewriting.OUTBOX)],
             "dump": sorted(dump.DERIVED_TABLES),
-            "platform": [services.TOPIC, services.LAKE_URI, services.GLUE_DATABASE],
-            "local job": pipeline.job_arguments(),
+            "platform": [(table.topic.name, table.lake.base_uri) for table in TABLES] + [tables.GLUE_DATABASE],
+            "local job": job.job_arguments(ORDERS),
             "demo": [change.statements for change in CHANGES],
             "reconcile": reconcile.OUTBOX,
-            "quarantine": quarantine.PREFIX,
+            "quarantine": quarantine.prefix(TABLES[0].lake_name),
             "recorded": [case.statements for case in record_events.TRANSACTION_CASES],
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [
                 options.build_parser().get_default("source_ordering_field"),
                 keys.STREAMER_PROPERTIES[keys.QUARANTINE_PATH].default,
             ],
-            "pipeline": load_pipeline("orders").model_dump(mode="json"),
+            "pipeline": ORDERS.model_dump(mode="json"),
             "handlers": [framework.tags_of(EVENT, {}), vars(emr_step)["TOKEN"]],
         },
         default=str,

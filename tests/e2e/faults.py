@@ -120,7 +120,7 @@ def check(platform: Platform) -> None:
     found = (comparison.missing, comparison.extra, comparison.different)
     assert found == ([], [], {}), f"missing, extra, different: {found}"
     assert comparison.source_rows == comparison.lake_rows > 0
-    assert count_quarantined(platform.services.s3.client()) == 0
+    assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
 
 
 def _survived(platform: Platform, fault: Callable[[], None], writing: Writing, first_order: int) -> float:

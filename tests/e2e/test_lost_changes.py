@@ -21,9 +21,9 @@ from db.slots import drop_slot as drop_slot_of
 from local.errors import LostChangesError, PlatformError
 from local.look.reconcile import reconcile
 from local.look.status import read_status
-from local.platform import pipeline as flow
+from local.platform import connectors
 from local.platform.platform import Platform
-from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
+from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from plugins.topics import PlannedTopic, planned_topics
@@ -127,10 +127,10 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
 
 def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     with suspended(platform, "job"):
-        before = platform.flow.sink_offset()
+        before = platform.pipeline.sink_offset()
         delete_order(platform, 10_252)
         ship(platform, 10_253)
-        while platform.flow.sink_offset() < before + 2:
+        while platform.pipeline.sink_offset() < before + 2:
             time.sleep(0.1)
         client = platform.s3_client()
         folder = f"{LANDING_PREFIX}/{platform.topic.name}/0/"
@@ -178,7 +178,7 @@ def plan_smaller_events(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> 
             for topic in planned_topics(*settings, **more)
         )
 
-    monkeypatch.setattr(flow, "planned_topics", planned)
+    monkeypatch.setattr(connectors, "planned_topics", planned)
     platform.up()
 
 
@@ -255,7 +255,7 @@ def test_messages_in_the_log_are_no_events(platform: Platform) -> None:
 
 def connector_failure(platform: Platform) -> str:
     deadline = time.monotonic() + TIMEOUT_S
-    while (reason := platform.services.connect.api.failure(platform.flow.source_name)) is None:
+    while (reason := platform.services.connect.api.failure(platform.pipeline.source_name)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.5)
     return reason
@@ -271,7 +271,7 @@ def drop_slot_in_time(platform: Platform) -> None:
 
 def forget_offsets(platform: Platform) -> None:
     """As another topic of offsets does: the connector goes on from nothing."""
-    api, name = platform.services.connect.api, platform.flow.source_name
+    api, name = platform.services.connect.api, platform.pipeline.source_name
     api.stop(name)
     drop_slot_in_time(platform)
     api._request("DELETE", f"/connectors/{name}/offsets")
@@ -293,8 +293,8 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and deployed again around a database that stayed: docs/decisions/0061."""
-    api, name = platform.services.connect.api, platform.flow.source_name
-    configuration = dict(platform.flow.source_connector()._configuration)
+    api, name = platform.services.connect.api, platform.pipeline.source_name
+    configuration = dict(platform.pipeline.source_connector()._configuration)
     api.delete_connector(name)
     delete_order(platform, 10_261)
     drop_slot_in_time(platform)

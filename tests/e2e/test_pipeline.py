@@ -31,7 +31,7 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> 
     assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
     assert comparison.source_rows > 829
     assert comparison.lake_rows == comparison.source_rows
-    assert count_quarantined(platform.services.s3.client()) == 0
+    assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
 
 
 def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Platform) -> None:

@@ -8,7 +8,6 @@ import pytest
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
-from local.platform.services import TOPIC
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended
 
@@ -50,9 +49,9 @@ def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Pla
 
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
     """Its events can't come back by themselves; tests of `make resnapshot` have the way out."""
-    supervised.services.kafka.delete_topic(TOPIC)
-    assert eventually_said(supervised, f"the topic {TOPIC} ")
-    with pytest.raises(PlatformError, match=f"the topic {TOPIC} "):
+    supervised.services.kafka.delete_topic(supervised.topic.name)
+    assert eventually_said(supervised, f"the topic {supervised.topic.name} ")
+    with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
         supervised.up()
 
 

@@ -9,8 +9,9 @@ from rich.console import Console
 
 from local import cli
 from local.errors import PlatformError
-from local.look.status import DataStatus, ServiceStatus, Status, queue_problems
-from local.services.source_database import OutboxQueue
+from local.look.show_status import print_status
+from local.look.status import DataStatus, ServiceStatus, Status, TableStatus, queue_problems
+from local.services.source_database import OutboxQueue, Slot
 
 
 @pytest.mark.parametrize(
@@ -53,37 +54,26 @@ def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest
     assert signal.getsignal(number) is before
 
 
-def test_the_status_says_how_far_the_outbox_is_behind_and_what_it_cannot_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_says_how_far_the_outbox_is_behind_and_what_it_cannot_write() -> None:
     console = Console(record=True, width=100)
-    monkeypatch.setattr(cli, "console", console)
     queue = OutboxQueue(entries=3, seconds=12.4, failing=1, error="the event of order 1 would have 13000000 bytes")
-    data = DataStatus(
-        outbox_rows=829,
-        topic_end=None,
-        sink_offset=None,
-        landing_objects=None,
-        lake_rows=None,
-        last_commit=None,
-        outbox_queue=queue,
-    )
-    cli._print_status(Status(services=[], data=data, problems=[]))
+    data = DataStatus(outbox_rows=829, outbox_queue=queue)
+    print_status(console, Status(services=[], data=data, problems=[]))
     assert "829 rows, 3 changes queued for 12 s" in console.export_text()
     [problem] = queue_problems(queue)
     assert "1 queued changes of the outbox fail and are tried again: the event of order 1" in problem
     assert queue_problems(replace(queue, failing=0)) == queue_problems(None) == []
 
 
-def test_the_status_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_says_what_it_does_not_know() -> None:
     console = Console(record=True, width=100)
-    monkeypatch.setattr(cli, "console", console)
     services = [
         ServiceStatus(name="kafka", running=True, pid=77, port=20_001, rss_bytes=260_400_000, restarts=2),
         ServiceStatus(name="job", running=False),
     ]
-    data = DataStatus(
-        outbox_rows=829, topic_end=831, sink_offset=830, landing_objects=None, lake_rows=None, last_commit=None
-    )
-    cli._print_status(Status(services=services, data=data, problems=["job is dead: see job.log"]))
+    table = TableStatus(name="datalake.cdc_events", topic_end=831, sink_offset=830)
+    data = DataStatus(tables=(table,), outbox_rows=829, slot=Slot(active=True, behind_bytes=7, held_bytes=1_250_000))
+    print_status(console, Status(services=services, data=data, problems=["job is dead: see job.log"]))
     lines = [line.split() for line in console.export_text().splitlines()]
     assert ["kafka", "running", "77", "20001", "260", "2"] in lines
     assert ["job", "dead", "-", "-", "-", "-"] in lines

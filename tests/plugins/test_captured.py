@@ -50,8 +50,8 @@ def test_a_salt_is_never_shown() -> None:
     assert "a, b" not in str(refused.value)
 
 
-def test_a_key_of_ones_own_is_given_for_its_table_alone() -> None:
-    assert source_connector(SOURCE)["message.key.columns"] == f"{EVENTS.pattern}:id,at"
+def test_a_key_of_ones_own_is_given_for_its_table_alone_with_no_colon_but_the_one_before_the_columns() -> None:
+    assert source_connector(SOURCE)["message.key.columns"] == r"(?-i)Sales\x2C\ old\.Wéird\ tab\.le:id,at"
 
 
 def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:

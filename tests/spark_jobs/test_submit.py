@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.pipeline import job_arguments
+from local.platform.job import job_arguments
+from settings.load_pipeline import load_pipeline
 from spark_jobs import archive, keys, libraries, options, properties, settings
 from spark_jobs.source_settings import FileSettings
 from spark_jobs.submit import TableJob, YarnSubmission, yarn_command
@@ -53,7 +54,7 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
 
 
 def test_the_local_platform_says_the_same() -> None:
-    local = options.parse(job_arguments())
+    local = options.parse(job_arguments(load_pipeline("orders")))
     lake = options.parse(arguments_of(JOB))
     assert (local.operation, local.table_type, local.ordering_field) == ("upsert", lake.table_type, lake.ordering_field)
     assert local.target_table == lake.target_table

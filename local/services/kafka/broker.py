@@ -184,7 +184,11 @@ class Kafka:
             raise
 
     def committed_offset(self, group: str, topic: str) -> int | None:
-        """Return the offset that a consumer group goes on from in partition 0; None before its first commit.
+        """Return the offset that a consumer group goes on from in partition 0; None before its first commit."""
+        return self.committed_offsets(group, [topic])[topic]
+
+    def committed_offsets(self, group: str, topics: Sequence[str]) -> dict[str, int | None]:
+        """Return the offsets that a consumer group goes on from in each topic's partition 0, None before a commit.
 
         Raises KafkaException when the broker doesn't answer.
         """
@@ -194,12 +198,13 @@ class Kafka:
         settings |= {"client.id": "local", "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
         consumer = Consumer(settings)
         try:
-            [committed] = consumer.committed([TopicPartition(topic, 0)], timeout=REQUEST_TIMEOUT_S)
+            answers = consumer.committed([TopicPartition(topic, 0) for topic in topics], timeout=REQUEST_TIMEOUT_S)
         finally:
             consumer.close()
-        if committed.error is not None:
-            raise KafkaException(committed.error)
-        return committed.offset if committed.offset >= 0 else None
+        for answer in answers:
+            if answer.error is not None:
+                raise KafkaException(answer.error)
+        return {answer.topic: answer.offset if answer.offset >= 0 else None for answer in answers}
 
     def _admin(self, user: str = ADMIN) -> AdminClient:
         # log_level 0: while the broker starts, librdkafka would write each refused connection to standard error.

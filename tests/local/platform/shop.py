@@ -15,7 +15,6 @@ from local.platform.platform import Platform
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
 from local.services.kafka.users import ADMIN
-from local.services.postgres import ConnectionParameters
 from plugins.captured import CapturedTable
 from plugins.connectors import SourceSettings, source_connector
 
@@ -47,7 +46,7 @@ class Shop:
 
     def __init__(self, platform: Platform, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.source: ConnectionParameters = platform.endpoints.source
+        self.source = platform.endpoints.source
         self.kafka = platform.endpoints.kafka
         self._platform = platform
         self._api = platform.services.connect.api

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from local.platform.pipeline import Flow
+from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
@@ -43,7 +43,7 @@ def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, fai
     )
     worker = FakeWorker({"orders-sink"} if failed else set())
     services.connect.api = cast(Any, worker)
-    flow = Flow(tmp_path, services=services, passwords=PASSWORDS, processes=Processes(tmp_path, tmp_path))
-    flow.start_sink()
+    pipeline = LocalPipeline(tmp_path, services=services, passwords=PASSWORDS, processes=Processes(tmp_path, tmp_path))
+    pipeline.start_sink()
     assert worker.configured == ["orders-sink"]
     assert worker.failed == set()

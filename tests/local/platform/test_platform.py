@@ -10,10 +10,11 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg2
@@ -27,19 +28,19 @@ from db.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.look.topic import Topic
-from local.platform.pipeline import Flow
+from local.platform.connectors import Connectors
 from local.platform.platform import SUPERVISOR, Platform
 from local.platform.processes import Processes
 from local.platform.restarts import read_restarts
-from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET, TOPIC, PlatformOptions
+from local.platform.services import SECRET, PlatformOptions
 from local.platform.startup import StepState
 from local.platform.state import passwords
+from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET
 from local.resnapshot.added import capture_added, is_up_to_date, new_tables
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
 from local.services.kafka.roles import ROLES, SINK
 from local.services.kafka.users import ADMIN
-from local.services.postgres import ConnectionParameters
 from local.sink.values import line
 from tests.conftest import execute
 from tests.local.platform.shop import ITEMS, PLACES, SIGNALS, Shop, shop
@@ -126,9 +127,10 @@ def test_status_shows_every_service_and_the_datas_progress(platform: Platform) -
     assert {service.name for service in status.services} == SERVICES
     assert all(service.running and service.pid and service.rss_bytes for service in status.services)
     assert status.problems == []
-    assert (status.data.outbox_rows, status.data.topic_end, status.data.sink_offset) == (ORDERS, ORDERS, ORDERS)
+    [table] = status.data.tables
+    assert (status.data.outbox_rows, table.topic_end, table.sink_offset) == (ORDERS, ORDERS, ORDERS)
     assert status.data.landing_objects
-    assert status.data.lake_rows is None
+    assert table.lake_rows is None
 
 
 def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Platform) -> None:
@@ -302,7 +304,7 @@ def there(topic: Topic) -> bool:
         return False
 
 
-def drop_slot(name: str, source: ConnectionParameters) -> bool:
+def drop_slot(name: str, source: Mapping[str, Any]) -> bool:
     try:
         execute(source, f"SELECT pg_drop_replication_slot('{name}')")
     except psycopg2.errors.ObjectInUse:
@@ -423,17 +425,18 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
 ) -> None:
     kill(platform, "sink")
     execute(platform.endpoints.source, "UPDATE datalake.orders SET ship_city = ship_city || '.' WHERE order_id = 10249")
-    rights = platform.flow.rights
+    rights = platform.pipeline.rights
     lacking = {acl for acl in rights if (acl.user, acl.operation, acl.kind) != (SINK, "READ", "topic")}
     assert len(lacking) < len(rights)
-    monkeypatch.setattr(Flow, "rights", lacking)
-    denied = f"Kafka denies {SINK} READ on topic {TOPIC} (Fetch): plugins/kafka_access.py says what each role may do"
+    monkeypatch.setattr(Connectors, "rights", lacking)
+    topic, said = platform.topic.name, "plugins/kafka_access.py says what each role may do"
+    denied = f"Kafka denies {SINK} READ on topic {topic} (Fetch): {said}"
     with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
         platform.up()
     assert line_about(platform, denied)
     monkeypatch.undo()
     platform.up()
-    assert platform.flow.sink_offset() == platform.topic.bounds()[1]
+    assert platform.pipeline.sink_offset() == platform.topic.bounds()[1]
 
 
 def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) -> None:

@@ -131,9 +131,7 @@ def test_a_difference_comes_with_what_may_explain_it(
     table.committed = True
     differs = Comparison(lsn="0/1", columns=1, source_rows=2, lake_rows=1, missing=["1"], extra=[], different={})
     monkeypatch.setattr(command, "compare_source_and_lake", lambda *_, **__: differs)
-    data = DataStatus(
-        outbox_rows=None, topic_end=None, sink_offset=None, landing_objects=None, lake_rows=None, last_commit=None
-    )
+    data = DataStatus()
     monkeypatch.setattr(command, "read_status", lambda _platform: Status(services=[], data=data, problems=["sink is"]))
     status, shown, _ = reconcile(folder)
     assert status == 1

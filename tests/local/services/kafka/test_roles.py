@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.platform.pipeline import Flow
+from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import passwords
@@ -67,7 +67,9 @@ def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name
     ports = {service: 20_000 + number for number, service in enumerate(PORTS)}
     kept = passwords(tmp_path / "secrets")
     services = Services(tmp_path, ports=ports, passwords=kept, options=PlatformOptions())
-    flow = Flow(tmp_path, services=services, passwords=kept, processes=Processes(tmp_path, tmp_path / "logs"))
+    pipeline = LocalPipeline(
+        tmp_path, services=services, passwords=kept, processes=Processes(tmp_path, tmp_path / "logs")
+    )
 
     def here(written: str) -> str:
         plain = written.replace(f"{environment.prefix}-orders-", "orders-")
@@ -75,4 +77,4 @@ def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name
             f"heartbeat.{environment.connectors.topic_prefix}", "heartbeat.demo"
         )
 
-    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == flow.rights
+    assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == pipeline.rights

@@ -1,0 +1,74 @@
+"""Prints what `make status` found."""
+
+from rich.console import Console
+from rich.table import Table
+
+from local.look.status import DataStatus, Status, TableStatus
+from local.services.source_database import Slot
+
+BYTES_PER_MB = 1_000_000
+
+
+def print_status(console: Console, found: Status) -> None:
+    """Print services, data and problems."""
+    console.print(_services(found))
+    if len(found.data.tables) > 1:
+        console.print(_tables(found.data.tables))
+    console.print(_progress(found.data))
+    for problem in found.problems:
+        console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def _services(found: Status) -> Table:
+    services = Table("service", "state", box=None)
+    for name in ("pid", "port", "MB", "restarts"):
+        services.add_column(name, justify="right")
+    for service in found.services:
+        state = "[red]hangs[/]" if service.silent else "[green]running[/]" if service.running else "[red]dead[/]"
+        megabytes = None if service.rss_bytes is None else round(service.rss_bytes / BYTES_PER_MB)
+        numbers = (service.pid, service.port, megabytes, service.restarts or None)
+        services.add_row(service.name, state, *map(_cell, numbers))
+    return services
+
+
+def _tables(found: tuple[TableStatus, ...]) -> Table:
+    tables = Table("table", box=None)
+    for name in ("topic", "landed", "lake rows", "last commit", "quarantine"):
+        tables.add_column(name, justify="right")
+    for table in found:
+        numbers = (table.topic_end, table.sink_offset, table.lake_rows, table.last_commit, table.quarantined or None)
+        tables.add_row(table.name, *map(_cell, numbers))
+    return tables
+
+
+def _progress(data: DataStatus) -> Table:
+    progress = Table("data", "how far it has come", box=None)
+    if data.outbox_rows is not None:
+        queue = data.outbox_queue
+        waiting = f", {queue.entries} changes queued for {queue.seconds:.0f} s" if queue and queue.entries else ""
+        progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows{waiting}")
+    progress.add_row("slot", _slot(data.slot))
+    objects = f"{_cell(data.landing_objects)} objects"
+    if len(data.tables) == 1:
+        [table] = data.tables
+        progress.add_row("topic", f"next offset {_cell(table.topic_end)}")
+        progress.add_row("landing", f"next offset {_cell(table.sink_offset)}, {objects}")
+        aside = f", {table.quarantined} events in quarantine" if table.quarantined else ""
+        progress.add_row("lake", f"{_cell(table.lake_rows)} rows, last commit {_cell(table.last_commit)}{aside}")
+    else:
+        progress.add_row("landing", objects)
+    return progress
+
+
+def _slot(slot: Slot | None) -> str:
+    if slot is None:
+        return "-"
+    return f"{_cell(slot.behind_bytes)} bytes behind, {_megabytes(slot.held_bytes)} of WAL held"
+
+
+def _megabytes(size: int | None) -> str:
+    return "-" if size is None else f"{size / BYTES_PER_MB:,.1f} MB"
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,157 @@
+"""The two connectors of a platform's pipeline: their settings, rights and topics, and how they are started."""
+
+import json
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
+from contract.lake import LANDING_PREFIX
+from db.replication import OUTBOX, Published
+from local.platform.processes import Command, Processes
+from local.platform.services import Services
+from local.platform.state import Passwords, password, write_private
+from local.platform.tables import LANDING_BUCKET
+from local.services.connect import OFFSET_TOPIC
+from local.services.kafka.acls import Acl
+from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
+from local.services.s3 import ENVIRONMENT, REGION
+from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector, with_salt
+from plugins.topics import planned_topics
+from settings.pipeline import Pipeline
+from spark_jobs.archive import ROOT
+
+# How long a connector that had failed before may go on saying so after it was told to start again.
+RESTART_S = 10
+SALT_BYTES = 24
+SALT_FILE = "salt"
+
+
+def published(pipeline: Pipeline) -> Published:
+    """Return what a pipeline's connector reads by."""
+    if pipeline.outbox is not None:
+        return OUTBOX
+    schema = own_schema(pipeline.name)
+    return Published(
+        publication=pipeline.source.publication,
+        tables=frozenset({f"{schema}.{HEARTBEAT}", f"{schema}.{SIGNAL}", *(table.name for table in pipeline.tables)}),
+        role=pipeline.source.role,
+        options=f" PIPELINE={pipeline.name}",
+    )
+
+
+def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
+    """Return the source connector's settings: as on AWS, but quick, since somebody waits for each change."""
+    pipeline, connector = services.pipeline, services.connector
+    settings = SourceSettings(
+        name=f"{pipeline.name}-source",
+        database_hostname=str(connector["host"]),
+        database_port=int(connector["port"]),
+        database_name=str(connector["dbname"]),
+        database_user=pipeline.source.role,
+        database_password=services.connect.password_reference(passwords.connector),
+        database_sslmode=str(connector.get("sslmode", "disable")),
+        topic_prefix=pipeline.source.topic_prefix,
+        publication_name=pipeline.source.publication,
+        slot_name=pipeline.source.slot,
+        heartbeat_interval_ms=1_000,
+        poll_interval_ms=50,
+        retry_wait_ms=1_000,
+        tables=tuple(table.captured for table in pipeline.tables),
+    )
+    if pipeline.outbox is not None:
+        return settings
+    # What is ours in a database of ordinary tables; the outbox has a heartbeat that does more.
+    schema = own_schema(pipeline.name)
+    return replace(settings, heartbeat_query=heartbeat_statement(schema), signal_table=f"{schema}.{SIGNAL}")
+
+
+class Connectors:
+    """Source connector and sink of the platform in `folder`."""
+
+    def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
+        self._folder = folder
+        self._services = services
+        self._processes = processes
+        self.patience_s: dict[str, float] = {}
+        self.source = source_settings(services, passwords)
+        self.sink = SinkSettings(
+            name=f"{services.pipeline.name}-sink",
+            topics=self.source.topics,
+            bucket=LANDING_BUCKET,
+            prefix=LANDING_PREFIX,
+            region=REGION,
+            endpoint=services.s3.endpoint,
+            flush_interval_seconds=1,
+        )
+        # Kept for ever: a platform that was down for a week goes on from where it was.
+        self.topics = planned_topics(self.source, self.sink, brokers=1, retention_hours=None, offsets=OFFSET_TOPIC)
+
+    @property
+    def rights(self) -> frozenset[Acl]:
+        """What each role may do in Kafka."""
+        return platform_acls(self.source, self.sink, self.topics)
+
+    @property
+    def source_configuration(self) -> dict[str, str]:
+        """What the worker is told of the source connector."""
+        configuration = source_connector(self.source)
+        if any(table.hash for table in self._services.pipeline.tables):
+            configuration = with_salt(configuration, kept_salt(self._folder / "secrets" / SALT_FILE))
+        return self._acting_as(SOURCE, configuration)
+
+    def create_topics(self) -> str:
+        """Create the pipeline's topics ahead of the connectors, as on AWS."""
+        self._services.kafka.create_topics(self.topics, user=TOPICS)
+        return f"{len(self.source.topics)} of changes"
+
+    def start_source(self) -> None:
+        """Configure the source connector."""
+        self.configure(self.source.name, self.source_configuration)
+
+    def start_sink(self) -> None:
+        """Start the stand-in of the S3 sink, or configure the real one on the worker."""
+        if self._services.options.lenses:
+            self.configure(self.sink.name, self._acting_as(SINK, sink_connector(self.sink)))
+            return
+        # An earlier start may have had the real one, and both would share the consumer group.
+        self._services.connect.api.delete_connector(self.sink.name)
+        self.run_sink()
+
+    def run_sink(self) -> None:
+        """Start the stand-in of the S3 sink, unless it runs."""
+        if self._processes.main("sink") is None:
+            configuration = {"name": self.sink.name, "config": sink_connector(self.sink)}
+            path = self._folder / "sink" / "sink.json"
+            write_private(path, json.dumps(configuration, indent=1) + "\n")
+            argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
+            kafka = self._services.kafka
+            argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
+            self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
+
+    def resume_sink(self) -> None:
+        """Let the real sink, which was stopped, run again."""
+        self._services.connect.api.resume(self.sink.name)
+
+    def configure(self, name: str, configuration: Mapping[str, str]) -> None:
+        """Give a connector its configuration; one that had failed starts again, and may say so for a while."""
+        api = self._services.connect.api
+        failed_before = api.failure(name) is not None
+        api.put_connector(name, configuration)
+        if failed_before:
+            api.restart_failed(name)
+            self.patience_s[name] = RESTART_S
+
+    def _acting_as(self, user: str, configuration: Mapping[str, str]) -> dict[str, str]:
+        """Let a connector act as the role that is its own on AWS; everything else is as there."""
+        login = self._services.kafka.users.java_login(user)
+        return {**configuration, **self._services.connect.acting_as(user, login)}
+
+
+def kept_salt(path: Path) -> str:
+    """Return the salt of hashed columns, made up the first time: another one would change every hash."""
+    if not path.exists():
+        write_private(path, secrets.token_hex(SALT_BYTES) + "\n")
+    return password(path)

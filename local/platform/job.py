@@ -1,0 +1,77 @@
+"""The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from local.platform.processes import Command, Processes
+from local.platform.services import Services
+from local.platform.tables import PLACES
+from local.services.s3 import ENVIRONMENT
+from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
+from settings.job import JobPace, table_job
+from settings.pipeline import Pipeline
+from spark_jobs import keys, submit
+from spark_jobs.submit import TableJob
+
+# What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
+JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
+# Here nobody pays for requests, and somebody waits for each change.
+POLL = {keys.POLL_INTERVAL: "0.2"}
+# What a driver needs beside the first tables.
+MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
+
+
+def table_jobs(pipeline: Pipeline) -> list[TableJob]:
+    """Return what the job does for each table."""
+    pace = JobPace(sync_interval_seconds=0, configuration=POLL)
+    return [table_job(pipeline, table, PLACES, pace) for table in pipeline.tables]
+
+
+def job_arguments(pipeline: Pipeline) -> list[str]:
+    """Return the options of the job for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
+    [job] = table_jobs(pipeline)
+    return submit.job_arguments(job)
+
+
+def multi_table_arguments(pipeline: Pipeline, folder: Path) -> list[str]:
+    """Write the tables' properties files into a folder, and return the options of the job that keeps them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for former in folder.glob("*.properties"):
+        former.unlink()
+    files: dict[str, str] = {}
+    for job in table_jobs(pipeline):
+        path = folder / f"{job.table}.properties"
+        path.write_text(submit.table_properties(job), encoding="utf-8")
+        files[job.name] = str(path)
+    listed = folder / "tables.list"
+    listed.write_text(submit.list_properties(files, {}), encoding="utf-8")
+    return submit.multi_table_arguments(
+        properties_file=str(listed), config_folder=str(folder), base_path_prefix=PLACES.lake
+    )
+
+
+def start_job(services: Services, processes: Processes, folder: Path) -> None:
+    """Start the streaming job in a folder, unless it runs."""
+    if processes.main("job") is not None:
+        return
+    pipeline = services.pipeline
+    one = len(pipeline.tables) == 1
+    argv, environment = spark_submit(
+        job_arguments(pipeline) if one else multi_table_arguments(pipeline, folder / "tables"),
+        work_folder=folder,
+        log_file=processes.log_file("spark"),
+        s3_endpoint=services.s3.endpoint,
+        glue_endpoint=services.aws.endpoint,
+        driver_memory=_memory(len(pipeline.tables)),
+        program=JOB if one else MULTI_TABLE_JOB,
+    )
+    processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
+
+
+def _kept(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(JOB_VARIABLES)}
+
+
+def _memory(tables: int) -> str:
+    needed = MEMORY_MB + MEMORY_PER_TABLE_MB * max(0, tables - FREE_TABLES)
+    return "1g" if needed == MEMORY_MB else f"{min(needed, MOST_MEMORY_MB)}m"

@@ -1,0 +1,102 @@
+"""A source database that isn't ours: how the connector's role logs in to it. Nothing is ever started or changed there.
+
+The platform needs no other login: what the role may read is enough to look, too. Its password comes from
+CDC_CONNECTOR_PASSWORD, PGPASSWORD, an earlier start, libpq's password file (PGPASSFILE, ~/.pgpass) or a prompt; it is
+kept in the platform's folder, where the connector's configuration names its file.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import typer
+
+from capture.dsn import parameters as dsn_parameters
+from db.connecting import connect
+from db.errors import LoadError
+from local.errors import PlatformError
+from local.platform.state import write_private
+
+PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
+DEFAULT_PORT = 5432
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutsideDatabase:
+    """Where it is. `sslmode` as libpq has it."""
+
+    host: str
+    port: int
+    dbname: str
+    sslmode: str
+
+    @classmethod
+    def of(cls, dsn: str, *, database: str) -> Self:
+        """Read a DSN: a URI or `host=… port=…`; its database is by default the pipeline's, its user isn't used.
+
+        Raises PlatformError, which never repeats a password.
+        """
+        try:
+            given = dsn_parameters(dsn)
+        except LoadError as error:
+            raise PlatformError(str(error)) from None
+        host = given.get("host", "")
+        if not host or host.startswith("/") or "," in host:
+            raise PlatformError("DSN must name one host, which the connector can reach: sockets don't do")
+        port = given.get("port", str(DEFAULT_PORT))
+        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise PlatformError(f"DSN: {port!r} isn't a port")
+        # What goes over a network goes encrypted, unless the user says otherwise.
+        sslmode = given.get("sslmode", "prefer" if host in LOOPBACK else "require")
+        return cls(host=host, port=int(port), dbname=given.get("dbname", database), sslmode=sslmode)
+
+    @classmethod
+    def recorded(cls, record: Mapping[str, object]) -> Self:
+        """Return what `as_record` wrote. Raises ValueError for anything else."""
+        fields = {name: str(record[name]) for name in ("host", "dbname", "sslmode")}
+        return cls(port=int(str(record["port"])), **fields)
+
+    def as_record(self) -> dict[str, object]:
+        """Return it as JSON can say it; there is no secret in it."""
+        return asdict(self)
+
+    def parameters(self, role: str) -> dict[str, object]:
+        """Return what libpq takes, without a password."""
+        return {**asdict(self), "user": role}
+
+    def __str__(self) -> str:
+        return f"{self.dbname} at {self.host}:{self.port}"
+
+
+def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
+    """Return the password that lets the role in, and keep it for later starts. Raises PlatformError."""
+    refusals = []
+    for where, given in _candidates(kept, f"Password of {role} on {database}"):
+        try:
+            with contextlib.closing(connect({**database.parameters(role), **given()})) as connection:
+                password = str(connection.info.password or "")
+        except LoadError as error:
+            refusals.append(f"{error} ({where})")
+            if "password" not in str(error):
+                break
+            continue
+        write_private(kept, password + "\n")
+        return password
+    raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")
+
+
+def _candidates(kept: Path, question: str) -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
+    """Give the places where a password may be; the last one asks."""
+    for name in PASSWORD_VARIABLES:
+        if os.environ.get(name):
+            yield f"by {name}", lambda name=name: {"password": os.environ[name]}  # type: ignore[misc]
+    if kept.exists():
+        yield f"by {kept}", lambda: {"password": kept.read_text(encoding="utf-8").rstrip("\n")}
+    yield "by libpq's password file", dict
+    if sys.stdin.isatty():
+        yield "as typed", lambda: {"password": typer.prompt(question, hide_input=True)}

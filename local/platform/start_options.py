@@ -1,0 +1,57 @@
+"""What `up` is asked for by pipeline and DSN, and what `down` leaves behind in a database that isn't ours."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+
+from local.errors import PlatformError
+from local.platform.outside import OutsideDatabase, find_password
+from local.platform.platform import Platform
+from local.platform.services import ORDERS, PlatformOptions
+from settings.load_pipeline import load_pipeline
+
+BYTES_PER_MB = 1_000_000
+
+
+def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:
+    """Return the options with their pipeline and its database, whose password is found, or asked for, and kept.
+
+    Without a DSN an earlier start's counts. Raises PlatformError and SettingsFileError.
+    """
+    recorded = Platform(folder).options
+    name = pipeline or (recorded.pipeline if folder.exists() else ORDERS)
+    settings = load_pipeline(name)
+    options = replace(options, pipeline=name)
+    if dsn is None:
+        outside = recorded.outside if recorded.pipeline == name else None
+    else:
+        outside = OutsideDatabase.of(dsn, database=settings.source.database)
+    if outside is None:
+        if settings.source.example is None:
+            raise PlatformError(f"pipeline {name} has no example, so it needs its database: give DSN=…")
+        return options
+    if options.scale is not None or options.dump is not None or options.mode is not None:
+        raise PlatformError("--scale, --from and --mode are for the embedded database: leave them or the DSN out")
+    find_password(outside, settings.source.role, folder / "secrets" / "connector")
+    return replace(options, outside=outside)
+
+
+def left_behind(platform: Platform) -> str:
+    """Say what `down` leaves in the outside database: its replication slot holds the log back as long as it is there.
+
+    It stays: without it the changes until the next `up` would be lost, and only the user knows whether there is one.
+    """
+    slot, outside = platform.pipeline.slot_name, platform.options.outside
+    end = f"to end it for good: SELECT pg_drop_replication_slot('{slot}')"
+    try:
+        found = platform.pipeline.slot()
+    except psycopg2.Error as error:
+        return f"whether {outside} keeps log for the slot {slot} isn't known ({' '.join(str(error).split())}); {end}"
+    if found is None:
+        return f"{outside} has no replication slot {slot}"
+    held = "" if found.held_bytes is None else f", {found.held_bytes / BYTES_PER_MB:,.1f} MB by now"
+    return (
+        f"{outside} keeps its log for the replication slot {slot} until `make up` goes on{held}: it grows, and may"
+        f" fill the server's disk; {end}"
+    )

@@ -1,0 +1,62 @@
+"""A pipeline's tables on the local platform: the topic, the landing and the lake of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from contract import lake
+from contract.lake import LANDING_PREFIX
+from local.look.lake import Lake, local_s3_options
+from local.look.topic import Topic
+from settings.job import JobPlaces
+from settings.load_pipeline import PIPELINES
+from settings.pipeline import CapturedTableSettings, Pipeline
+from spark_jobs.archive import ROOT
+
+LANDING_BUCKET = "landing"
+LAKE_BUCKET = "lake"
+GLUE_DATABASE = lake.DATABASE
+# The same for the job, which reads and writes by Hadoop's S3A.
+PLACES = JobPlaces(
+    landing=f"s3a://{LANDING_BUCKET}/{LANDING_PREFIX}",
+    lake=f"s3a://{LAKE_BUCKET}",
+    schemas=str(PIPELINES),
+    shared_properties=str(ROOT / "spark_jobs" / "conf" / "lean.properties"),
+    database=GLUE_DATABASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalTable:
+    """One table of the pipeline: its entry, its topic, its objects' prefix in the landing, and the lake's table.
+
+    `lake_name` is its name in Glue and in the lake.
+    """
+
+    entry: CapturedTableSettings
+    topic: Topic
+    landing_prefix: str
+    lake: Lake
+    lake_name: str
+
+    @property
+    def name(self) -> str:
+        """`schema.table`, as the source has it."""
+        return self.entry.name
+
+
+def local_tables(pipeline: Pipeline, *, kafka: Mapping[str, str], s3_endpoint: str) -> tuple[LocalTable, ...]:
+    """Return the pipeline's tables in their order; `kafka` is what librdkafka's clients connect with."""
+
+    def table(entry: CapturedTableSettings) -> LocalTable:
+        topic = entry.captured.topic(pipeline.source.topic_prefix)
+        lake_name = pipeline.lake_table(entry)
+        uri = f"s3://{LAKE_BUCKET}/{lake_name}"
+        return LocalTable(
+            entry=entry,
+            topic=Topic(connection=kafka, name=topic),
+            landing_prefix=f"{LANDING_PREFIX}/{topic}/",
+            lake=Lake(base_uri=uri, storage_options=local_s3_options(s3_endpoint)),
+            lake_name=lake_name,
+        )
+
+    return tuple(map(table, pipeline.tables))

@@ -1,0 +1,99 @@
+"""Waits for data, and ends with the reason at once when it can't come."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
+from db.replication import COMMAND
+from local.errors import LostChangesError, PlatformError
+from local.platform.processes import Processes
+from local.services.connect_api import ConnectApi, RequestError
+
+DATA_TIMEOUT_S = 600
+POLL_S = 0.2
+LOOK_S = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """What is waited for: `reached` says that it is there, `what` names it."""
+
+    reached: Callable[[], bool]
+    what: str
+    service: str = "connect"
+    failing: str | None = None
+
+
+class Waiting:
+    """Waits on one platform; `lost_changes` says in one line why data is missing for good, None when none is."""
+
+    def __init__(
+        self,
+        processes: Processes,
+        api: ConnectApi,
+        lost_changes: Callable[[], str | None],
+        patience_s: Mapping[str, float],
+    ) -> None:
+        self._processes = processes
+        self._api = api
+        self._lost_changes = lost_changes
+        self._patience_s = patience_s
+        self.lost: str | None = None
+
+    def came(self, wait: Wait) -> bool:
+        """Wait; False, with the reason kept, when changes were lost: what runs is to run on. Raises PlatformError."""
+        try:
+            self._wait(wait)
+        except LostChangesError as error:
+            self.lost = str(error)
+            return False
+        return True
+
+    def _wait(self, wait: Wait) -> None:
+        """Wait for data; a dead service or a failed connector ends it with the reason at once."""
+        started = looked = time.monotonic()
+        while not _is(wait.reached):
+            if time.monotonic() - looked > LOOK_S or self._processes.main(wait.service) is None:
+                looked = time.monotonic()
+                self._check_nothing_is_lost()
+            for name in ("kafka", wait.service):
+                self._processes.check_alive(name)
+            waited = time.monotonic() - started
+            self._check_connector(wait.failing, waited)
+            if waited > DATA_TIMEOUT_S:
+                raise PlatformError(
+                    f"{wait.what}: not all data came within {DATA_TIMEOUT_S} s: see {self._processes.logs}"
+                )
+            self._processes.pause(POLL_S)
+
+    def _check_connector(self, name: str | None, waited: float) -> None:
+        if name is None or waited <= self._patience_s.get(name, 0):
+            return
+        reason = self._api.failure(name)
+        if reason is None:
+            return
+        self._check_nothing_is_lost()
+        if COMMAND in reason:
+            raise LostChangesError(f"connector {name} has failed: {reason}")
+        raise PlatformError(f"connector {name} has failed: {reason} ({self._processes.log_file('connect')})")
+
+    def _check_nothing_is_lost(self) -> None:
+        """Raise LostChangesError when what is waited for can't come. A service that is away says nothing."""
+        try:
+            problem = self._lost_changes()
+        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
+            return
+        if problem:
+            raise LostChangesError(problem)
+
+
+def _is(reached: Callable[[], bool]) -> bool:
+    """Ask; a broker that has just been restarted may not know its partitions' leaders yet."""
+    try:
+        return reached()
+    except (KafkaException, TimeoutError):
+        return False
