@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession, functions
 
+from contract.events import LSN
+from contract.lake import DATABASE
 from local.services.spark import spark_flags
 from local.setup.jars import jar_folder
 from local.setup.java import java_home
@@ -27,7 +29,7 @@ COLUMNS = {
     "doc": """concat('{"a": ', id, ', "b": [1.50, 2, "x"], "name": "n', id, '"}')""",
     "raw": "unhex(md5(concat('x', id)))",
     "small": "cast(id % 1000 AS int)",
-    "__lsn": "1L",
+    LSN: "1L",
     "_hoodie_is_deleted": "false",
 }
 
@@ -63,8 +65,8 @@ def spark_session(scratch: Path) -> Iterator[SparkSession]:
 
 def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
     """Write `rows` rows in two buckets; of a merge-on-read table each fiftieth a second time, into log files."""
-    given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.big"]
-    parsed = options.parse([*given, "--source-ordering-field", "__lsn", "--disable-compaction"])
+    given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
+    parsed = options.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
     pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
     overrides = {
         "hoodie.streamer.source.dfs.root": str(path),
@@ -76,7 +78,7 @@ def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> 
     table = HudiTable(spark, decided.table)
     table.write(_rows(spark, rows), {checkpoint.SOURCE_KEY: "1"}, operation="upsert")
     if table_type == "MERGE_ON_READ":
-        again = _rows(spark, rows).where("id % 50 = 0").withColumn("__lsn", functions.lit(2).cast("long"))
+        again = _rows(spark, rows).where("id % 50 = 0").withColumn(LSN, functions.lit(2).cast("long"))
         table.write(again, {checkpoint.SOURCE_KEY: "2"}, operation="upsert")
 
 
