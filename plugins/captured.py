@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
 
-# The transformation and the predicate by which a TRUNCATE ends the task.
-TRUNCATED = "truncated"
+# The transformations and predicates by which signals are dropped, and a TRUNCATE ends the task.
+SIGNALS, TRUNCATED = "signals", "truncated"
 # What no name has, and what means something else in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
@@ -85,26 +85,32 @@ def keys(tables: Iterable[CapturedTable]) -> str:
     )
 
 
-def truncates(tables: Iterable[CapturedTable], prefix: str) -> dict[str, str]:
-    """Return what ends the task at a TRUNCATE of the tables that say so, before the event is dropped; empty for none.
+def guards(tables: Iterable[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
+    """Return what looks at events before they are flattened; empty where nothing has to.
 
-    A TRUNCATE's event has no key, every other event of a table with a key has one: a transformation that looks into the
-    key refuses it.
+    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. And a
+    TRUNCATE ends the task where a table says so: its event has no key, every other event of a table with a key has one,
+    and a transformation that looks into the key refuses it.
     """
-    topics = [re.escape(table.topic(prefix)) for table in tables if table.stops_at_truncate]
-    if not topics:
-        return {}
-    return {
-        "skipped.operations": "none",
-        "transforms": f"{TRUNCATED},unwrap",
-        f"transforms.{TRUNCATED}.type": "org.apache.kafka.connect.transforms.MaskField$Key",
+    chosen: dict[str, tuple[dict[str, str], list[str]]] = {}
+    if signal_table is not None:
+        topic = table_topic(prefix, *signal_table.split(".", 1))
+        chosen[SIGNALS] = ({"type": "org.apache.kafka.connect.transforms.Filter"}, [topic])
+    if topics := [table.topic(prefix) for table in tables if table.stops_at_truncate]:
         # No column is called so: nothing is masked.
-        f"transforms.{TRUNCATED}.fields": "__no_such_column",
-        f"transforms.{TRUNCATED}.predicate": TRUNCATED,
-        "predicates": TRUNCATED,
-        f"predicates.{TRUNCATED}.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
-        f"predicates.{TRUNCATED}.pattern": "|".join(topics),
-    }
+        mask = {"type": "org.apache.kafka.connect.transforms.MaskField$Key", "fields": "__no_such_column"}
+        chosen[TRUNCATED] = (mask, topics)
+    if not chosen:
+        return {}
+    result = {"transforms": ",".join([*chosen, "unwrap"]), "predicates": ",".join(chosen)}
+    if TRUNCATED in chosen:
+        result["skipped.operations"] = "none"
+    for name, (settings, topics) in chosen.items():
+        result |= {f"transforms.{name}.{key}": value for key, value in settings.items()}
+        result[f"transforms.{name}.predicate"] = name
+        result[f"predicates.{name}.type"] = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+        result[f"predicates.{name}.pattern"] = "|".join(map(re.escape, topics))
+    return result
 
 
 def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:

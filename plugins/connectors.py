@@ -240,7 +240,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
         **source_values(),
-        **captured.truncates(settings.tables, settings.topic_prefix),
+        **captured.guards(settings.tables, settings.topic_prefix, settings.signal_table),
         **_topic_creation(),
         **_large_events(settings),
         **_signals(settings),

@@ -74,6 +74,13 @@ def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
     assert config["signal.enabled.channels"] == "source"
 
 
+def test_signals_never_become_events_of_a_topic() -> None:
+    config = source_connector(replace(SOURCE, signal_table="cdc_shop.signal"))
+    assert config["transforms"] == "signals,unwrap"
+    assert config["transforms.signals.type"] == "org.apache.kafka.connect.transforms.Filter"
+    assert re.fullmatch(config["predicates.signals.pattern"], "shop.cdc_shop.signal")
+
+
 @pytest.mark.parametrize(
     ("tables", "problem"),
     [

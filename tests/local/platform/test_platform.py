@@ -20,6 +20,7 @@ import psutil
 import psycopg2
 import pytest
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 from psycopg2 import sql
 
 from contract.sizes import LARGEST_EVENT_BYTES
@@ -395,6 +396,11 @@ def test_a_table_is_added_without_reading_the_others_again(shop_of_platform: Sho
     assert captured.count(ITEMS) == before
     assert is_up_to_date(captured.running(), settings)
     assert new_tables(captured.running(), settings) == []
+
+
+def test_signals_never_become_events_of_a_topic(shop_of_platform: Shop) -> None:
+    topics = AdminClient(dict(shop_of_platform.kafka)).list_topics(timeout=10).topics
+    assert sorted(name for name in topics if name.startswith("shop.")) == ["shop.shop.OrderItems", "shop.shop.places"]
 
 
 def test_a_truncate_ends_the_connector_until_somebody_decides(shop_of_platform: Shop) -> None:
