@@ -69,12 +69,23 @@ def forget_role(database: ConnectionParameters) -> None:
             execute(database, statement)
 
 
-@pytest.fixture
-def mine(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def folder_of(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
     path = tmp_path / "pipelines"
     path.mkdir()
     monkeypatch.delenv("CDC_CONNECTOR_PASSWORD", raising=False)
-    return Folder(path, shop, monkeypatch)
+    return Folder(path, database, monkeypatch)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, nasty: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """For tests that change nothing in the database."""
+    return folder_of(tmp_path, nasty, monkeypatch)
+
+
+@pytest.fixture
+def changed(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """With a database that a test may change."""
+    return folder_of(tmp_path, shop, monkeypatch)
 
 
 def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(mine: Folder) -> None:
@@ -132,12 +143,12 @@ def test_personal_data_is_only_proposed(mine: Folder) -> None:
     assert "password_hash" in mine.fields("sales_dept_order_details_2")
 
 
-def test_a_hash_that_would_be_cut_is_said(mine: Folder) -> None:
-    execute(mine.database, "CREATE TABLE calls (id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT)")
-    mine.run("pipeline", TABLES="calls")
-    assert '# hash = ["phone", "email"]' in mine.text()
-    assert "cut to the column's length: phone\n" in mine.text()
-    assert '# leave_out = ["fax"]' in mine.text()
+def test_a_hash_that_would_be_cut_is_said(changed: Folder) -> None:
+    execute(changed.database, "CREATE TABLE calls (id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT)")
+    changed.run("pipeline", TABLES="calls")
+    assert '# hash = ["phone", "email"]' in changed.text()
+    assert "cut to the column's length: phone\n" in changed.text()
+    assert '# leave_out = ["fax"]' in changed.text()
 
 
 def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
@@ -145,60 +156,60 @@ def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
     assert set(mine.tables()) == {"public.identity_index", "public.identity_nothing"}
 
 
-def test_the_database_gets_what_was_said_and_then_has_it_all(mine: Folder) -> None:
-    said = mine.run("pipeline").stdout
-    script = mine.run("prepare", "--dry-run").stdout
+def test_the_database_gets_what_was_said_and_then_has_it_all(changed: Folder) -> None:
+    said = changed.run("pipeline").stdout
+    script = changed.run("prepare", "--dry-run").stdout
     assert script in said
-    done = mine.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1")
+    done = changed.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1")
     assert done.exit_code == 0, done.output
     assert "Secret/1" not in done.output
     assert "SCRAM" not in done.output
-    again = mine.run("prepare")
+    again = changed.run("prepare")
     assert "nothing was changed" in again.stdout
-    assert mine.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
-    assert "The database has all that the pipeline needs." in mine.run("pipeline").stdout
+    assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
+    assert "The database has all that the pipeline needs." in changed.run("pipeline").stdout
 
 
-def test_what_a_dry_run_prints_is_enough_for_psql(mine: Folder) -> None:
-    mine.run("pipeline")
-    execute(mine.database, mine.run("prepare", "--dry-run").stdout)
-    assert mine.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
+def test_what_a_dry_run_prints_is_enough_for_psql(changed: Folder) -> None:
+    changed.run("pipeline")
+    execute(changed.database, changed.run("prepare", "--dry-run").stdout)
+    assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
 
 
-def test_a_file_that_is_there_is_compared_and_left_as_it_is(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="everything")
-    edited = mine.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
-    (mine.path / "mine.toml").write_text(edited)
-    execute(mine.database, "ALTER TABLE everything ADD COLUMN added TEXT")
-    said = mine.run("pipeline").stdout
+def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> None:
+    changed.run("pipeline", TABLES="everything")
+    edited = changed.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
+    (changed.path / "mine.toml").write_text(edited)
+    execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
+    said = changed.run("pipeline").stdout
     assert "public.no_key is not in pipelines/mine.toml" in said
     assert "pipelines/mine/everything.avsc lacks what the database has" in said
-    assert mine.text() == edited
-    assert "added" not in mine.fields("everything")
+    assert changed.text() == edited
+    assert "added" not in changed.fields("everything")
 
 
-def test_what_a_file_lacks_is_added_and_nothing_else_changes(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="everything")
-    edited = mine.text() + "# my own words"
-    (mine.path / "mine.toml").write_text(edited)
-    before = list(mine.fields("everything"))
-    execute(mine.database, "ALTER TABLE everything ADD COLUMN added TEXT")
-    done = mine.run("pipeline", "--update", TABLES="everything,no_key,measured")
+def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) -> None:
+    changed.run("pipeline", TABLES="everything")
+    edited = changed.text() + "# my own words"
+    (changed.path / "mine.toml").write_text(edited)
+    before = list(changed.fields("everything"))
+    execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
+    done = changed.run("pipeline", "--update", TABLES="everything,no_key,measured")
     assert done.exit_code == 0, done.output
-    assert mine.text().startswith(edited + "\n")
-    assert set(mine.tables()) == {"public.everything", "public.no_key", "public.measured"}
-    fields = list(mine.fields("everything"))
+    assert changed.text().startswith(edited + "\n")
+    assert set(changed.tables()) == {"public.everything", "public.no_key", "public.measured"}
+    fields = list(changed.fields("everything"))
     assert [name for name in fields if name != "added"] == before
     assert fields.index("added") < fields.index("__deleted")
-    load_pipeline("mine", mine.path)
+    load_pipeline("mine", changed.path)
 
 
-def test_a_type_that_is_another_now_is_said_and_not_changed(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="identity_full")
-    execute(mine.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
-    said = mine.run("pipeline", "--update", TABLES="identity_full").stdout
+def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder) -> None:
+    changed.run("pipeline", TABLES="identity_full")
+    execute(changed.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
+    said = changed.run("pipeline", "--update", TABLES="identity_full").stdout
     assert 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]' in said
-    assert mine.fields("identity_full")["note"]["type"] == ["null", "string"]
+    assert changed.fields("identity_full")["note"]["type"] == ["null", "string"]
 
 
 @pytest.mark.parametrize(
