@@ -9,10 +9,11 @@ from local.comparison.compare import Limits, Repair
 from local.comparison.describe import Compared
 from local.comparison.repair import OutboxRepair, repair_of
 from local.comparison.table import ComparedTable
-from local.errors import PlatformError
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.platform import Platform
-from local.resnapshot.command import resnapshot_platform
+from local.resnapshot.command import NEEDED, resnapshot_platform
+from local.resnapshot.deletes import EventWriter
+from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import PIPELINES
 
@@ -26,8 +27,9 @@ def reconcile_platform(
     """
     services = platform.services
     pipeline = services.pipeline
-    if repair and pipeline.outbox is None:
-        raise PlatformError("REPAIR is for the outbox: `make resnapshot` reads ordinary tables again")
+    if repair:
+        # Without these nothing is asked for, and nothing arrives.
+        platform.require(*NEEDED)
     tables = [
         Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
         for one in services.chosen(table)
@@ -37,7 +39,18 @@ def reconcile_platform(
     def say(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
+    ask_the_connector = log_repairs(
+        source,
+        pipeline,
+        platform.pipeline.source_connector(),
+        EventWriter(services.kafka.client()),
+        timeout_s=Wanted.timeout_s,
+        say=say,
+    )
+
     def repairs(wanted: Compared, compared: ComparedTable) -> Repair:
+        if wanted.entry.how != "outbox":
+            return ask_the_connector(wanted, compared)
         [key] = wanted.entry.key
         return repair_of(source, compared, OutboxRepair(key, _resnapshot(platform, timeout_s)), say)
 
