@@ -18,15 +18,13 @@ from contract import errors
 from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
+from local.folders import BUILD, DEFAULT_FOLDER
 from local.look.show_status import print_status
 from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, Endpoints, PlatformOptions
 from local.platform.start_options import at_pipeline, left_behind
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
-DEFAULT_FOLDER = BUILD / "platform"
 # Each says in its first line what is wrong.
 LIBRARY_ERRORS = (KafkaException, BotoCoreError, ClientError)
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
-from local.cli import DEFAULT_FOLDER
 from local.errors import PlatformError
+from local.folders import DEFAULT_FOLDER
 from local.platform.platform import Platform
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER
