@@ -8,3 +8,8 @@ PREPARED_BY = "cdc-lake-prepared-by-"
 # There while changes may be missing in the lake; `make resnapshot` takes it away. Value: since when, ISO 8601 in UTC.
 RESNAPSHOT = "cdc-lake-resnapshot"
 KEYS = "cdc-lake-*"
+
+
+def prepared_by(pipeline: str) -> str:
+    """Begin the tag of who has prepared a pipeline of ordinary tables; the outbox's begins with PREPARED_BY."""
+    return f"cdc-lake-{pipeline}-prepared-by-"

@@ -67,7 +67,12 @@ def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:
 def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
     """What `sync_interval_seconds` means: the requests of a job that commits all day, and of one that idles."""
     yield "S3 requests of one table's job, USD a month, by sync_interval_seconds:"
-    chosen = {table.sync_interval_seconds for table in environment.tables if table.sync_interval_seconds}
+    chosen = {
+        seconds
+        for pipeline in environment.pipelines
+        for table in pipeline.captured.tables
+        if (seconds := pipeline.sizes(table).sync_interval_seconds)
+    }
     rows = [("every", "a commit each time", "nothing new")]
     for seconds in sorted(chosen | set(INTERVALS)):
         busy, idle = requests_of_rounds(prices, seconds)

@@ -186,9 +186,11 @@ def _streaming(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    for name, settings in (("source", environment.connectors.source), ("sink", environment.connectors.sink)):
-        units = settings.workers * settings.mcu_per_worker
-        yield bill.line("connectors", f"MSK Connect units, {name}", units, "connect.mcu")
+    for pipeline in environment.pipelines:
+        of_which = "" if pipeline.is_first else f" of {pipeline.name}"
+        for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
+            units = settings.workers * settings.mcu_per_worker
+            yield bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
@@ -213,7 +215,7 @@ def _lake(bill: _Bill) -> Iterator[Item]:
 def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
     """What each log group takes, by how many write to it, and how much of all that is kept."""
     each, connectors = bill.prices.logs, environment.connectors
-    workers = connectors.source.workers + connectors.sink.workers
+    workers = environment.connector_workers
     groups = (
         ("flow log", each.address * _addresses(environment), environment.network.flow_log_retention_days),
         ("Aurora's log", each.database * environment.database.instances, environment.database.log_retention_days),
@@ -230,7 +232,7 @@ def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
 def _addresses(environment: Environment) -> int:
     """Count the network interfaces of the VPC whose connections the flow log records."""
     zones = len(environment.availability_zones)
-    connectors, processing = environment.connectors, environment.processing
+    processing = environment.processing
     return sum(
         (
             zones,  # NAT
@@ -238,7 +240,7 @@ def _addresses(environment: Environment) -> int:
             1,  # the bastion
             environment.database.instances,
             environment.streaming.brokers,
-            connectors.source.workers + connectors.sink.workers,
+            environment.connector_workers,
             1 + processing.core_instances,
         )
     )
@@ -246,11 +248,22 @@ def _addresses(environment: Environment) -> int:
 
 def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     counts, usage = bill.prices.counts, bill.prices.usage
-    yield bill.line("monitoring", "S3's request metrics", counts.request_metrics, "cloudwatch.metric")
-    yield bill.line("monitoring", "the job's metrics", usage.metrics, "cloudwatch.metric", assumed=True)
-    yield bill.line("monitoring", "alarms", counts.alarms, "cloudwatch.alarm")
+    pipelines, tables, topics = _counted(environment)
+    filters = counts.request_metrics * pipelines
+    yield bill.line("monitoring", "S3's request metrics", filters, "cloudwatch.metric")
+    yield bill.line("monitoring", "the job's metrics", usage.metrics * tables, "cloudwatch.metric", assumed=True)
+    # An alarm that several tables or topics share is billed for each of their metrics.
+    alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
+    yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
     yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
-    # One more for each person on the VPN.
-    yield bill.line("all", "secrets", counts.secrets + len(environment.vpn.users), "secrets.secret")
+    # One more for each pipeline's role, and each person on the VPN.
+    secrets = counts.secrets + pipelines + len(environment.vpn.users)
+    yield bill.line("all", "secrets", secrets, "secrets.secret")
     if counts.keys:
         yield bill.line("all", "KMS keys", counts.keys, "kms.key")
+
+
+def _counted(environment: Environment) -> tuple[int, int, int]:
+    """Count the pipelines, their tables, and the topics of which an alarm watches how far behind the sink is."""
+    tables = sum(len(pipeline.captured.tables) for pipeline in environment.pipelines)
+    return len(environment.pipelines), tables, tables

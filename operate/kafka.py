@@ -13,7 +13,7 @@ from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER
 from operate import outputs
 from operate.errors import OperateError
-from plugins.connectors import events_topic
+from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.load import load
 
@@ -56,7 +56,7 @@ def of_environment(environment: Environment) -> Cluster:
     return Cluster(
         environment=environment.name,
         bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
-        topic=events_topic(environment.connectors.topic_prefix),
+        topic=source_settings(environment, environment.pipelines[0]).topic,
         region=environment.region,
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )

@@ -58,6 +58,8 @@ class Counts(BaseModel):
     secrets: int
     keys: int
     alarms: int
+    alarms_pipeline: int
+    alarms_table: int
     dashboards: int
     request_metrics: int
 

@@ -18,6 +18,7 @@ from operate.msk_connector import MskConnector
 from operate.reader import Reader
 from settings.connectors import source_settings
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 
 TAIL_EVENTS = 1_000
 # Landing and commits come by the minute there, and an update of the connector takes some.
@@ -32,7 +33,7 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
         arn = outputs.output(environment, "connectors", "SourceConnectorArn")
         with reader.connect(cluster := kafka.of_environment(environment)) as messages:
             newest = newest_position(messages, cluster.topic)
-        settings = source_settings(environment)
+        settings = source_settings(environment, _outbox(environment))
         connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
         comparison = resnapshot(parameters, lake(environment, session), connector, wanted, say)
         if comparison.equal and wanted.where is None:
@@ -59,9 +60,9 @@ def database(environment: Environment, session: boto3.Session) -> dict[str, Any]
 
 def lake(environment: Environment, session: boto3.Session) -> Lake:
     """Return the lake's table, read with the caller's credentials. Raises OperateError when there is no single one."""
-    tables = environment.tables
-    if len(tables) != 1:
-        raise OperateError(f"environments/{environment.name}.toml names {len(tables)} tables: one outbox feeds one")
+    captured = _outbox(environment).captured
+    assert captured.outbox is not None  # noqa: S101  it is what the pipeline was chosen by
+    folder = captured.lake_table(captured.outbox)
     bucket = outputs.output(environment, "lake", "LakeBucket")
     credentials = session.get_credentials()
     if credentials is None:
@@ -74,7 +75,13 @@ def lake(environment: Environment, session: boto3.Session) -> Lake:
     }
     if frozen.token:
         options["aws_session_token"] = frozen.token
-    return Lake(base_uri=f"s3://{bucket}/{tables[0].path}", storage_options=options)
+    return Lake(base_uri=f"s3://{bucket}/{folder}", storage_options=options)
+
+
+def _outbox(environment: Environment) -> EnvironmentPipeline:
+    if environment.outbox is None:
+        raise OperateError(f"environments/{environment.name}.toml names no pipeline with an outbox")
+    return environment.outbox
 
 
 def newest_position(messages: Reader, topic: str) -> int:

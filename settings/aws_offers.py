@@ -11,6 +11,20 @@ MSK_BROKER_TYPES = tuple(
     f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")
 )
 
+# Amazon MSK developer guide, "Best practices for Standard brokers": the most partitions, replicas included, with which
+# a broker can still be updated.
+MSK_PARTITIONS_PER_BROKER = {
+    f"kafka.{family}.{size}": most
+    for family in ("m5", "m7g")
+    for size, most in (("large", 1_500), ("xlarge", 1_500), ("2xlarge", 3_000), ("4xlarge", 6_000))
+}
+
+# Amazon MSK developer guide, "MSK Connect quota": workers of an account in a region.
+MSK_CONNECT_WORKERS = 60
+
+# max_replication_slots of Aurora PostgreSQL 16's parameter groups, which ours doesn't change.
+AURORA_REPLICATION_SLOTS = 20
+
 # Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
 MSK_CONNECT_VERSIONS = ("3.7.x",)
 

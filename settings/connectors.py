@@ -1,52 +1,63 @@
-"""The settings of both connectors on MSK Connect; plugins/connectors.py makes their configurations of them."""
+"""The settings of a pipeline's connectors on MSK Connect; plugins/connectors.py makes their configurations of them."""
 
-from contract.lake import LANDING_PREFIX
+from typing import Any
+
+from contract.capture_objects import SIGNAL, heartbeat_statement, own_schema
 from plugins import kcql
-from plugins.connectors import GENERATION, SinkSettings, SourceSettings, events_topic, offset_topic
+from plugins.connectors import GENERATION, OUTBOX, SinkSettings, SourceSettings, offset_topic
 from plugins.topics import PlannedTopic, planned_topics
 from plugins.versions import load_versions
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.pipeline import Pipeline
 
-# Known only when deployed: connectors.py of this folder puts the tokens in their places.
+# Known only when deployed: stacks/connectors/ puts the tokens in their places.
 _HOSTNAME = "database.endpoint"
 _PASSWORD = "${secretsmanager:connector:password}"  # noqa: S105  a reference
 # What the certificate of the database's authority is called on the source plugin's class path.
 ROOT_CERTIFICATE = "rds-ca.pem"
 
 
-def source_settings(environment: Environment) -> SourceSettings:
+def source_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SourceSettings:
     """Debezium's settings; host name and password reference are placeholders."""
+    source = pipeline.captured.source
     return SourceSettings(
-        name=f"{environment.prefix}-orders-source",
+        name=f"{environment.prefix}-{pipeline.name}-source",
         database_hostname=_HOSTNAME,
-        database_name=environment.database.name,
+        database_name=source.database,
+        database_user=pipeline.connector_role,
         database_password=_PASSWORD,
         database_sslmode="verify-full",
         database_root_certificate=ROOT_CERTIFICATE,
-        topic_prefix=environment.connectors.topic_prefix,
+        topic_prefix=pipeline.prefix,
+        publication_name=source.publication,
+        slot_name=source.slot,
         largest_event_bytes=environment.streaming.largest_event_bytes,
+        **captured_tables(pipeline.captured),
     )
 
 
-def sink_settings(environment: Environment) -> SinkSettings:
-    """The S3 sink's settings, from the environment's KCQL where it has one. Raises ValueError for a wrong one."""
-    sink = environment.connectors.sink
+def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SinkSettings:
+    """The S3 sink's settings, from the pipeline's KCQL where it has one. Raises ValueError for a wrong one."""
+    sink = pipeline.sink
     version = load_versions().lenses_s3.version
     bucket = environment.bucket_name("landing")
+    topics = source_settings(environment, pipeline).topics
     if sink.kcql is None:
         statement = kcql.Kcql(
             bucket=bucket,
-            prefix=LANDING_PREFIX,
-            topic=events_topic(environment.connectors.topic_prefix),
+            prefix=pipeline.landing_prefix,
+            topic=topics[0],
             flush_interval_seconds=sink.flush_interval_seconds,
             flush_count=sink.flush_count,
             partition_by=sink.partition_by,
         )
     else:
         statement = kcql.parse(sink.kcql.replace("{landing}", bucket), version=version)
+        topics = (statement.topic,)
     return SinkSettings(
-        name=f"{environment.prefix}-orders-sink",
-        topics=(statement.topic,),
+        name=f"{environment.prefix}-{pipeline.name}-sink",
+        topics=topics,
         bucket=statement.bucket,
         prefix=statement.prefix,
         region=environment.region,
@@ -61,16 +72,30 @@ def sink_settings(environment: Environment) -> SinkSettings:
     )
 
 
-def topics(environment: Environment) -> tuple[PlannedTopic, ...]:
-    """The topics of the environment's pipeline, with GENERATION in the name of the offsets' topic.
+def topics(environment: Environment, pipeline: EnvironmentPipeline) -> tuple[PlannedTopic, ...]:
+    """The topics of a pipeline, with GENERATION in the name of the offsets' topic.
 
     Raises ValueError for settings that contradict one another.
     """
-    source = source_settings(environment)
+    source = source_settings(environment, pipeline)
     return planned_topics(
         source,
-        sink_settings(environment),
+        sink_settings(environment, pipeline),
         brokers=environment.streaming.brokers,
         retention_hours=environment.streaming.topic_retention_hours,
         offsets=offset_topic(source.name, GENERATION),
     )
+
+
+def captured_tables(pipeline: Pipeline) -> dict[str, Any]:
+    """What SourceSettings are told of a pipeline's tables: which, and by what the slot moves on and snapshots begin."""
+    tables = tuple(OUTBOX if table.how == "outbox" else table.captured for table in pipeline.tables)
+    if pipeline.outbox is not None:
+        # Its own schema has the heartbeat, whose procedure also does what the outbox has queued.
+        return {"tables": tables}
+    schema = own_schema(pipeline.name)
+    return {
+        "tables": tables,
+        "heartbeat_query": heartbeat_statement(schema),
+        "signal_table": f"{schema}.{SIGNAL}",
+    }

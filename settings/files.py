@@ -57,7 +57,7 @@ def check(model: type[Model], values: dict[str, Any], shown: str, rules: Callabl
     except ValidationError as error:
         problems = [f"{_key(problem['loc'])}: {_reason(problem)}" for problem in error.errors()]
     if problems:
-        raise SettingsFileError("\n".join(f"{shown}: {_one_line(problem)}" for problem in problems))
+        raise SettingsFileError("\n".join(f"{shown}: {one_line(problem)}" for problem in problems))
     return settings
 
 
@@ -65,7 +65,7 @@ def _a(word: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Write what would end a line, or move the cursor, as Python does."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 

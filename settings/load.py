@@ -2,28 +2,78 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from contract.lake import DATABASE
 from plugins.versions import VersionsError
 from settings import files, rules
 from settings.environment import Environment
+from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
 
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
 # The name under which those who load an environment know it.
 EnvironmentFileError = files.SettingsFileError
+# What files had before an environment could have several pipelines.
+_MOVED = {
+    "connectors.topic_prefix": 'is topic_prefix of [[pipelines]] with name = "orders" now',
+    "connectors.source": 'is [pipelines.source] now, below [[pipelines]] with name = "orders"',
+    "connectors.sink": 'is [pipelines.sink] now, below [[pipelines]] with name = "orders"',
+    "tables": (
+        'became [[pipelines]]: with name = "orders" for cdc_events, whose key, layout and table_type are in '
+        "pipelines/orders.toml now, sync_interval_seconds and configuration in [pipelines.job], memory and executors "
+        "in [processing]; topic, schema, properties, path and operation follow from the pipeline"
+    ),
+}
 
 
-def load(name: str, folder: Path = ENVIRONMENTS) -> Environment:
-    """Read and check `<folder>/<name>.toml`. Raises EnvironmentFileError, one line per problem."""
+def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
+    """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
+
+    Raises EnvironmentFileError, one line per problem, of whichever file it is.
+    """
 
     def broken(environment: Environment) -> files.Problems:
         return (*rules.broken(environment), *_shared(environment, folder))
 
     values = files.read(folder, name, "environment")
+    shown = f"{folder.name}/{name}.toml"
+    if moved := list(_moved(values)):
+        raise EnvironmentFileError("\n".join(f"{shown}: {key}: {reason}" for key, reason in moved))
     try:
-        return files.check(Environment, values, f"{folder.name}/{name}.toml", broken)
+        return files.check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:
         raise EnvironmentFileError(str(error)) from None
+
+
+def _moved(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name the keys of an older file, and what they became."""
+    for key, became in _MOVED.items():
+        section, _, inner = key.partition(".")
+        found = values.get(section)
+        if section in values and (not inner or (isinstance(found, dict) and inner in found)):
+            yield key, became
+
+
+def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str, Any]:
+    """Give each pipeline that the file names what its own file says. Raises EnvironmentFileError."""
+    named = values.get("pipelines")
+    if not isinstance(named, list):
+        return values
+    there, found = pipeline_names(folder), []
+    for number, entry in enumerate(named):
+        if isinstance(entry, dict) and "captured" in entry:
+            raise EnvironmentFileError(f"{shown}: pipelines[{number}].captured: unknown key")
+        if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
+            if name not in there:
+                known = ", ".join(there) or "none"
+                raise EnvironmentFileError(
+                    f"{shown}: pipelines[{number}].name: there is no {folder.name}/{files.one_line(name)}.toml; there "
+                    f"are {known}, and `make pipeline` makes another"
+                )
+            found.append(entry | {"captured": load_pipeline(name, folder)})
+        else:
+            found.append(entry)
+    return values | {"pipelines": found}
 
 
 def _shared(environment: Environment, folder: Path) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING
 from contract.table_names import lake_name
 from plugins.captured import CapturedTable
-from settings.environment import Identifier, Names, Section, TopicPrefix
+from settings.section import Identifier, Names, Section, TopicPrefix
 
 Truncate = Literal["apply", "ignore", "stop"]
 Evolution = Literal["add", "fixed"]

@@ -86,9 +86,12 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
         fields = {field.get("source.name", field["name"]): field for field in schema["fields"]}
+        full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
         yield f"{where}", f"{shown} isn't an Avro schema of a record: `make pipeline NAME={pipeline.name}` writes it"
         return
+    if table.how == "outbox" and full_name != table.name:
+        yield f"{where}", f"{shown} describes {full_name}, but the outbox is {table.name}: run `make schema`"
     yield from _fields(where, table, fields, shown)
 
 

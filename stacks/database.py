@@ -1,52 +1,37 @@
 """The source database: Aurora PostgreSQL, prepared for change data capture before any connector is made."""
 
-import json
 import string
 from typing import Any
 
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from contract import rds_ca, source_tags
-from plugins.connectors import SourceSettings
+from contract import rds_ca
 from settings.environment import Environment
-from stacks import handler_code, wheels
+from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
-from stacks.provider import RUNTIME, HandlerProvider
+from stacks.pipeline_names import construct_id, source_parameter
+from stacks.provider import HandlerProvider
 from stacks.restored_cluster import restored_cluster
 from stacks.retention import keeps, removal, retention
+from stacks.source_preparation import PORT, Cluster, SourcePreparation, connector_secret
 
-PORT = 5432
-# Fixed in the connector's configuration, which is the same here and on one machine.
-CONNECTOR_ROLE = SourceSettings.database_user
-SLOT = SourceSettings.slot_name
 MASTER_USER = "postgres"
 # Passwords of letters and digits alone: they pass through URLs, configurations and connection strings.
 NOT_IN_PASSWORDS = string.punctuation
-# The longest that a sample of scale 1,000 may take; Lambda's own limit is 15 minutes.
-PREPARATION_TIMEOUT = Duration.minutes(14)
-# For a database that can't be reached, and for a slot whose reader won't let go.
-PATIENCE = Duration.minutes(10)
-Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
-
-
-def source_parameter(environment: Environment, name: str) -> str:
-    """Name the SSM parameter that holds the source's `host`, or the `generation` of its offsets."""
-    return f"/{environment.prefix}/source/{name}"
 
 
 class DatabaseStack(Stack):
     """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
 
-    `connector_secret` is JSON with `username` and `password` of the connector's role. Who wants in opens PORT of
-    `security_group` from its own stack.
+    `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline. Who wants in opens
+    PORT of `security_group` from its own stack.
     """
 
     def __init__(
@@ -66,8 +51,19 @@ class DatabaseStack(Stack):
         self.security_group = self._security_group(vpn_access)
         self.log_group = self._log_group()
         self.cluster = self._cluster()
-        self.connector_secret = self._connector_secret()
-        self.prepared = self._prepared()
+        self.connector_secrets = {
+            pipeline.name: connector_secret(self, environment, pipeline) for pipeline in environment.pipelines
+        }
+        self._preparation = SourcePreparation(
+            self,
+            environment=environment,
+            cluster=self.cluster,
+            master_secret=self._master_secret(),
+            connector_secrets=self.connector_secrets,
+            security_group=self.security_group,
+            vpc=vpc,
+        )
+        self.prepared = list(self._preparation.prepared.values())
         if self._settings.deletion_protection:
             self._protect()
         self._parameters_for_others()
@@ -196,56 +192,6 @@ class DatabaseStack(Stack):
             reason="Rotation is a setting (secret_rotation_days), off where the database holds generated data only.",
         )
 
-    def _connector_secret(self) -> secretsmanager.Secret:
-        secret = secretsmanager.Secret(
-            self,
-            "ConnectorSecret",
-            description=f"The role {CONNECTOR_ROLE} of {self._environment.prefix}'s source database",
-            generate_secret_string=secretsmanager.SecretStringGenerator(
-                secret_string_template=json.dumps({"username": CONNECTOR_ROLE}),
-                generate_string_key="password",
-                exclude_punctuation=True,
-            ),
-            removal_policy=removal(self._environment),
-        )
-        acknowledge(
-            secret,
-            "AwsSolutions-SMG4",
-            reason="A connector reads it when it starts: a rotation would stop the stream at its next reconnection. "
-            "docs/decisions/0053 says how it is changed by hand; the role may only read two tables.",
-        )
-        return secret
-
-    def _prepared(self) -> CustomResource:
-        """Run the loader's own code inside the VPC. It needs the cluster up, and the way to it open."""
-        function_access = self._function_access()
-        provider = HandlerProvider(
-            self,
-            "SourcePreparation",
-            module="source_preparation",
-            packages=("db", "plugins"),
-            waits=True,
-            timeout=PREPARATION_TIMEOUT,
-            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
-            memory_mb=1024,
-            layers=[self._psycopg2()],
-            vpc=self._vpc,
-            security_groups=[function_access],
-            statements=self._statements(),
-        )
-        provider.accept(
-            *self._statements(), reason="The preparation connects as the master, and gives the connector its password."
-        )
-        prepared = CustomResource(
-            self,
-            "PreparedSource",
-            service_token=provider.service_token,
-            resource_type="Custom::PreparedSource",
-            properties={"Request": self._request()},
-        )
-        prepared.node.add_dependency(self.cluster, self.security_group, function_access)
-        return prepared
-
     def _protect(self) -> None:
         """Protect the cluster from deletion when nothing in this stack can fail any more."""
         statement = iam.PolicyStatement(
@@ -260,62 +206,7 @@ class DatabaseStack(Stack):
             resource_type="Custom::ProtectedDatabase",
             properties={"Request": self.to_json_string({"clusterIdentifier": self.cluster.cluster_identifier})},
         )
-        protected.node.add_dependency(self.prepared, self.cluster)
-
-    def _request(self) -> str:
-        return self.to_json_string(
-            {
-                "clusterIdentifier": self.cluster.cluster_identifier,
-                "masterSecret": self._master_secret().secret_arn,
-                "connectorSecret": self.connector_secret.secret_arn,
-                "database": self._settings.name,
-                "slot": SLOT,
-                "outboxMode": self._settings.outbox_mode,
-                "sampleData": self._settings.sample_data,
-                "sampleScale": self._settings.sample_scale,
-                "setMasterPassword": self._settings.restore is not None,
-                # So that a deployment whose outbox is newer migrates the database.
-                "sqlHash": handler_code.sql_hash(),
-            }
-        )
-
-    def _function_access(self) -> ec2.SecurityGroup:
-        group = ec2.SecurityGroup(
-            self, "PreparationAccess", vpc=self._vpc, description="Source preparation", allow_all_outbound=False
-        )
-        group.add_egress_rule(self.security_group, ec2.Port.tcp(PORT), "The source database")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and RDS")
-        self.security_group.add_ingress_rule(group, ec2.Port.tcp(PORT), "Source preparation")
-        return group
-
-    def _psycopg2(self) -> lambda_.LayerVersion:
-        return lambda_.LayerVersion(
-            self,
-            "Psycopg2",
-            code=lambda_.Code.from_asset(str(wheels.layer_folder(wheels.PSYCOPG2))),
-            compatible_runtimes=[RUNTIME],
-            compatible_architectures=[lambda_.Architecture.X86_64],
-            description="psycopg2-binary as requirements.txt pins it",
-        )
-
-    def _statements(self) -> list[iam.PolicyStatement]:
-        secrets = [self._master_secret().secret_arn, self.connector_secret.secret_arn]
-        return [
-            iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=secrets),
-            iam.PolicyStatement(
-                actions=["rds:DescribeDBClusters", "rds:ListTagsForResource"], resources=[self.cluster.cluster_arn]
-            ),
-            iam.PolicyStatement(
-                actions=["rds:AddTagsToResource", "rds:RemoveTagsFromResource"],
-                resources=[self.cluster.cluster_arn],
-                conditions={"ForAllValues:StringLike": {"aws:TagKeys": [source_tags.KEYS]}},
-            ),
-            *([self._setting_password()] if self._settings.restore else []),
-        ]
-
-    def _setting_password(self) -> iam.PolicyStatement:
-        """For a restored cluster, whose master has the password of what it was restored from."""
-        return iam.PolicyStatement(actions=["rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn])
+        protected.node.add_dependency(*self.prepared, self.cluster)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret
@@ -325,17 +216,23 @@ class DatabaseStack(Stack):
     def _parameters_for_others(self) -> None:
         """What a restored cluster or a second life changes goes by parameters: an export couldn't change while used."""
         restore = self._settings.restore
-        generation = self.prepared.get_att_string("Generation") + (f"-{restore.name}" if restore else "")
-        values = {"host": self.cluster.cluster_endpoint.hostname, "generation": generation}
-        for name, value in values.items():
-            ssm.StringParameter(
-                self,
-                f"Source{name.capitalize()}",
-                parameter_name=source_parameter(self._environment, name),
-                string_value=value,
-            )
+        self._parameter(self._environment.pipelines[0], "host", self.cluster.cluster_endpoint.hostname, "")
+        for pipeline in self._environment.pipelines:
+            prepared = self._preparation.prepared[pipeline.name]
+            generation = prepared.get_att_string("Generation") + (f"-{restore.name}" if restore else "")
+            self._parameter(pipeline, "generation", generation, construct_id(pipeline, ""))
+
+    def _parameter(self, pipeline: EnvironmentPipeline, name: str, value: str, id_: str) -> None:
+        ssm.StringParameter(
+            self,
+            f"{id_}Source{name.capitalize()}",
+            parameter_name=source_parameter(self._environment, pipeline, name),
+            string_value=value,
+        )
 
     def _outputs(self) -> None:
         CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)
         CfnOutput(self, "MasterSecretName", value=self._master_secret().secret_name)
-        CfnOutput(self, "ConnectorSecretName", value=self.connector_secret.secret_name)
+        for pipeline in self._environment.pipelines:
+            secret = self.connector_secrets[pipeline.name]
+            CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=secret.secret_name)

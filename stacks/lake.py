@@ -10,20 +10,24 @@ from constructs import Construct
 
 from settings.connectors import sink_settings
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
 from stacks.provider import JOURNAL_KEYS
 from stacks.retention import removal
 
 # Longer than any upload takes: the landing's objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)
-# The filter's name is a dimension of the request metrics.
-LANDED = "landed"
+
+
+def landed_filter(pipeline: EnvironmentPipeline) -> str:
+    """Name the filter of what a pipeline lands: a dimension of S3's request metrics."""
+    return "landed" if pipeline.is_first else f"landed-{pipeline.name}"
 
 
 class LakeStack(Stack):
     """Four buckets and the Glue database.
 
-    `landing` is what the S3 sink writes under `landing_prefix`, `lake` the Hudi tables, `artefacts` the connectors'
+    `landing` is what the S3 sinks write, each below its own prefix, `lake` the Hudi tables, `artefacts` the connectors'
     plugins and the job's stop files, `logs` the other buckets' access logs and EMR's.
     """
 
@@ -31,11 +35,12 @@ class LakeStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._settings = environment.lake
-        self.landing_prefix = f"{sink_settings(environment).prefix}/"
         self.logs = self._logs()
         self.landing = self._logged_bucket("landing")
-        self.landing.add_metric(id=LANDED, prefix=self.landing_prefix)
-        self._expire_landed_objects()
+        for pipeline in environment.pipelines:
+            prefix = f"{sink_settings(environment, pipeline).prefix}/"
+            self.landing.add_metric(id=landed_filter(pipeline), prefix=prefix)
+            self._expire_landed_objects(landed_filter(pipeline), prefix)
         self.lake = self._logged_bucket("lake")
         self.artefacts = self._logged_bucket("artefacts")
         # No request of a custom resource lives for longer than an hour.
@@ -86,14 +91,14 @@ class LakeStack(Stack):
     def _logged_bucket(self, role: str) -> s3.Bucket:
         return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")
 
-    def _expire_landed_objects(self) -> None:
+    def _expire_landed_objects(self, id_: str, prefix: str) -> None:
         """Expire what the job has read long ago, and nothing else.
 
         The sink's bookkeeping beside it (`.indexes/`, `.temp-upload/`) is what makes it exactly-once, however long it
         has been idle: it goes on where `.indexes/` says, and may still need an upload that it hasn't moved yet.
         """
         self.landing.add_lifecycle_rule(
-            id="landed", prefix=self.landing_prefix, expiration=Duration.days(self._settings.landing_expiry_days)
+            id=id_, prefix=prefix, expiration=Duration.days(self._settings.landing_expiry_days)
         )
 
     def _logs(self) -> s3.Bucket:

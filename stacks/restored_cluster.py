@@ -11,7 +11,7 @@ from typing import Any
 from aws_cdk import aws_rds as rds
 from constructs import Construct
 
-from settings.environment import Restore
+from settings.services import Restore
 from stacks.acceptances import acknowledge
 
 

@@ -1,9 +1,7 @@
-"""An environment's settings in CDK's words."""
+"""What outlives its stack, and how long logs are kept: an environment's settings in CDK's words."""
 
-import jsii
-from aws_cdk import IResolvable, IStableAnyProducer, Lazy, RemovalPolicy, TagManager
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
-from constructs import IConstruct
 
 from settings.environment import Environment
 
@@ -43,20 +41,5 @@ def removal(environment: Environment) -> RemovalPolicy:
 
 
 def retention(days: int) -> logs.RetentionDays:
-    """CloudWatch Logs' name for a number of days that settings.environment.LogRetention allows."""
+    """CloudWatch Logs' name for a number of days that settings.section.LogRetention allows."""
     return _RETENTION[days]
-
-
-def tags_of(tagged: IConstruct | None) -> IResolvable:
-    """Whatever tags a construct has at synth: those of the app come late, by aspects."""
-    return Lazy.any(_Tags(tagged))
-
-
-@jsii.implements(IStableAnyProducer)
-class _Tags:
-    def __init__(self, tagged: IConstruct | None) -> None:
-        self._tagged = tagged
-
-    def produce(self) -> dict[str, str]:
-        manager = TagManager.of(self._tagged)
-        return dict(manager.tag_values()) if manager else {}

@@ -23,16 +23,13 @@ ADVICE: Mapping[str, str] = {
         "reassignment), and go in steps of one broker per zone."
     ),
     "streaming.volume_gb": "Never less, and once in six hours at most.",
-    "connectors.topic_prefix": (
-        "Another topic: Debezium begins with a new snapshot, and the old topic stays. `tables.topic` goes along."
-    ),
-    "connectors.sink.kcql": "Another prefix is another landing: the job reads only what is below its own.",
+    "pipelines[0].topic_prefix": "Other topics: Debezium begins with a new snapshot, and the old topics stay.",
+    "pipelines[0].role": "The secret gets a new password, which the preparation gives to the role.",
+    "pipelines[0].job.one_step": "What keeps a table has ended before something else begins to.",
+    "pipelines[0].sink.kcql": "Another prefix is another landing: the job reads only what is below its own.",
     "processing.release": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.primary_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.core_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "tables[0].name": "Another table: the old one stays in the bucket and in Glue, without a job.",
-    "tables[0].path": "The table is built anew from what the landing still has: [deploy.md](deploy.md#8-roll-back).",
-    "tables[0].table_type": "Only for a new `path`: an existing table keeps its type.",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
 }

@@ -33,8 +33,8 @@ holds it to them. [0063](decisions/0063-setting-changes.md) says how.
 - **refused**: the deployment fails and is rolled back; nothing else of it stays.
 - **not accepted**: `make synth` says no, with that line.
 
-`account` and `region` are missing: with another one it is another environment, and this one stays. `tables[0]` stands
-for every table."""
+`account` and `region` are missing: with another one it is another environment, and this one stays. `pipelines[0]`
+stands for every pipeline, and what a pipeline captures is in its own file."""
 
 
 @dataclass(frozen=True, kw_only=True)

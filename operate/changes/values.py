@@ -9,16 +9,17 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from contract.lake import LANDING_PREFIX
-from contract.source import SCHEMA
+from contract.source import OUTBOX_TABLE
 from plugins.connectors import events_topic
 from settings import rules
-from settings.environment import Environment, Section
+from settings.environment import Environment
+from settings.section import Section
 
-# The file's name, and where the environment is: with another one it is another environment, and this one stays.
-NOT_SETTINGS = frozenset({"name", "account", "region"})
+# The file's name, and where the environment is: with another one it is another environment, and this one stays. So is
+# another pipeline one of its own, and what it captures stands in its file.
+NOT_SETTINGS = frozenset({"name", "account", "region", "pipelines[0].name", "pipelines[0].captured"})
 # Settings that only make sense together.
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
-    "connectors.topic_prefix": {"tables[0].topic": events_topic("orders")},
     "database.restore": {"database.sample_data": False},
 }
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
@@ -46,32 +47,31 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "streaming.volume_gb": (500, 10),
     "streaming.largest_event_mib": (19,),
     "connectors.kafka_connect_version": ("2.7.1",),
-    "connectors.topic_prefix": ("orders",),
-    "connectors.source.configuration": ({"heartbeat.interval.ms": "5000"},),
-    "connectors.sink.configuration": ({"connect.s3.retry.interval": "30000"},),
-    "connectors.sink.flush_interval_seconds": (120,),
-    "connectors.sink.flush_count": (1_000,),
-    "connectors.sink.partition_by": (("order_id",),),
-    "connectors.sink.kcql": (
-        f"INSERT INTO {{landing}}:{LANDING_PREFIX} SELECT * FROM `{events_topic('msk')}` STOREAS `JSON` "
-        "PROPERTIES('flush.interval'=30, 'flush.count'=2000)",
-    ),
-    "connectors.sink.dead_letter_topic": ("cdc.dead-letters",),
     "lake.database": ("orders",),
     "processing.release": ("emr-7.9.0",),
     "processing.primary_instance_type": ("m5.2xlarge",),
     "processing.core_instance_type": ("m5.2xlarge",),
     "processing.maximum_core_instances": (8,),
     "processing.applications": (("Hadoop", "Hive", "Spark"),),
-    "tables[0].name": ("orders",),
-    "tables[0].topic": (f"msk.{SCHEMA}.orders",),
-    "tables[0].schema": ("orders.avsc",),
-    "tables[0].properties": ("cdc_events_partitioned.properties", "orders.properties"),
-    "tables[0].path": ("orders",),
-    "tables[0].source_ordering_field": ("__ts_ms",),
-    "tables[0].driver_memory": ("3g",),
-    "tables[0].executor_memory": ("6g",),
-    "tables[0].configuration": ({"hoodie.clean.max.commits": "20"},),
+    "processing.driver_memory": ("3g",),
+    "processing.executor_memory": ("6g",),
+    "pipelines[0].topic_prefix": ("orders",),
+    "pipelines[0].role": ("cdc_reader",),
+    "pipelines[0].source.configuration": ({"heartbeat.interval.ms": "5000"},),
+    "pipelines[0].sink.configuration": ({"connect.s3.retry.interval": "30000"},),
+    "pipelines[0].sink.flush_interval_seconds": (120,),
+    "pipelines[0].sink.flush_count": (1_000,),
+    "pipelines[0].sink.partition_by": (("order_id",),),
+    "pipelines[0].sink.kcql": (
+        f"INSERT INTO {{landing}}:{LANDING_PREFIX} SELECT * FROM `{events_topic('msk')}` STOREAS `JSON` "
+        "PROPERTIES('flush.interval'=30, 'flush.count'=2000)",
+    ),
+    "pipelines[0].sink.dead_letter_topic": ("cdc.dead-letters",),
+    "pipelines[0].job.driver_memory": ("3g",),
+    "pipelines[0].job.executor_memory": ("6g",),
+    "pipelines[0].job.executors": (3,),
+    "pipelines[0].job.configuration": ({"hoodie.clean.max.commits": "20"},),
+    "pipelines[0].tables": ({OUTBOX_TABLE: {"sync_interval_seconds": 60}},),
     "monitoring.alarm_email": ("on-call@example.com",),
 }
 
@@ -103,11 +103,13 @@ def settings(section: Section, prefix: str = "") -> Iterator[tuple[str, Any, Fie
     """Every key of the file, those that it leaves out included; of a list of tables the first one's."""
     for name, field in type(section).model_fields.items():
         key, value = f"{prefix}{field.alias or name}", getattr(section, name)
+        if key in NOT_SETTINGS:
+            continue
         if isinstance(value, Section):
             yield from settings(value, f"{key}.")
         elif isinstance(value, tuple) and value and isinstance(value[0], Section):
             yield from settings(value[0], f"{key}[0].")
-        elif key not in NOT_SETTINGS:
+        else:
             yield key, value, field
 
 

@@ -4,7 +4,7 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 from settings.environment import Environment
-from settings.rules import connectors, network, production, restore, services, tables
+from settings.rules import connectors, network, pipelines, processing, production, restore, services
 from settings.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -13,7 +13,8 @@ RULES: tuple[Rule, ...] = (
     *services.RULES,
     *restore.RULES,
     *connectors.RULES,
-    *tables.RULES,
+    *pipelines.RULES,
+    *processing.RULES,
 )
 
 

@@ -80,18 +80,14 @@ def landed_is_kept(environment: Environment) -> Iterator[Problem]:
             "lake.noncurrent_version_expiry_days",
             f"what is deleted by mistake could be brought back for too short: set {least.NONCURRENT_DAYS} or more",
         )
-    for number, table in enumerate(environment.tables):
-        if table.operation != "UPSERT":
-            yield (
-                f"tables[{number}].operation",
-                f"{table.operation} writes an event that comes twice as two rows, and no delete: set UPSERT",
-            )
-        if table.source_ordering_field != ORDERING:
-            yield (
-                f"tables[{number}].source_ordering_field",
-                f"{table.source_ordering_field} can be the same for two changes, of which one would be lost: "
-                f"set {ORDERING}",
-            )
+    for number, pipeline in enumerate(environment.pipelines):
+        for table in pipeline.captured.tables:
+            if table.ordering != ORDERING:
+                yield (
+                    f"pipelines[{number}]",
+                    f"{table.name} is ordered by {table.ordering}, which can be the same for two changes, of which one "
+                    f"would be lost: set {ORDERING} in pipelines/{pipeline.name}.toml",
+                )
 
 
 def reached_by_few(environment: Environment) -> Iterator[Problem]:
@@ -110,8 +106,9 @@ def reached_by_few(environment: Environment) -> Iterator[Problem]:
 
 def nothing_is_skipped(environment: Environment) -> Iterator[Problem]:
     """No property of the source loses changes. The sink's are refused everywhere (plugins/sink_properties.py)."""
-    for key, reason in source_properties.losses(environment.connectors.source.configuration):
-        yield f"connectors.source.configuration.{key}", reason
+    for number, pipeline in enumerate(environment.pipelines):
+        for key, reason in source_properties.losses(pipeline.source.configuration):
+            yield f"pipelines[{number}].source.configuration.{key}", reason
 
 
 def logs_are_kept(environment: Environment) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
-"""The pipeline's topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0060)."""
+"""The pipelines' topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0060)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from aws_cdk import CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -23,11 +24,23 @@ PATIENCE = Duration.minutes(15)
 CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
 
 
-class PipelineTopics(Construct):
-    """These topics, as they are planned, and the sink's group with its first offset. `ready` is what is waited for.
+@dataclass(frozen=True, kw_only=True)
+class WantedTopics:
+    """A pipeline's topics as they are planned, and the sink that reads them; `generation` is its source's.
 
-    `journal` is the bucket in which the handler's requests write down what they have begun; `generation` the source's,
-    as CloudFormation will know it.
+    CloudFormation will know the generation.
+    """
+
+    topics: Sequence[PlannedTopic]
+    sink: SinkSettings
+    generation: str
+
+
+class PipelineTopics(Construct):
+    """The topics of all pipelines, and their sinks' groups with first offsets. `ready` is what connectors wait for.
+
+    `wanted` are the pipelines' by the id of their resource; `journal` is the bucket in which the handler's requests
+    write down what they have begun. One handler makes them all, and may do so for these and no others.
     """
 
     def __init__(
@@ -35,9 +48,7 @@ class PipelineTopics(Construct):
         scope: Construct,
         id_: str,
         *,
-        topics: Sequence[PlannedTopic],
-        generation: str,
-        sink: SinkSettings,
+        wanted: Mapping[str, WantedTopics],
         streaming: StreamingStack,
         journal: str,
         vpc: ec2.IVpc,
@@ -46,15 +57,19 @@ class PipelineTopics(Construct):
         self._streaming = streaming
         self._vpc = vpc
         access = self._access()
-        provider = self._provider(access, self._statements(of_generation(topics, "*"), sink), journal)
-        self.ready = CustomResource(
+        provider = self._provider(access, self._statements(wanted.values()), journal)
+        self.ready = {name: self._made(name, each, provider) for name, each in wanted.items()}
+        for ready in self.ready.values():
+            ready.node.add_dependency(access)
+
+    def _made(self, name: str, wanted: WantedTopics, provider: HandlerProvider) -> CustomResource:
+        return CustomResource(
             self,
-            "Topics",
+            name,
             service_token=provider.service_token,
             resource_type="Custom::Topics",
-            properties={"Request": self._request(of_generation(topics, generation), sink)},
+            properties={"Request": self._request(of_generation(wanted.topics, wanted.generation), wanted.sink)},
         )
-        self.ready.node.add_dependency(access)
 
     def _request(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> str:
         return Stack.of(self).to_json_string(
@@ -63,6 +78,7 @@ class PipelineTopics(Construct):
                 "topics": [topic.as_request() for topic in topics],
                 "group": sink_group(sink.name),
                 "groupTopic": sink.topic,
+                **({"groupTopics": list(sink.topics[1:])} if sink.topics[1:] else {}),
             }
         )
 
@@ -85,11 +101,12 @@ class PipelineTopics(Construct):
         provider.acknowledge_wildcards(*rights, reason=CLUSTER)
         return provider
 
-    def _statements(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> list[iam.PolicyStatement]:
+    def _statements(self, wanted: Iterable[WantedTopics]) -> list[iam.PolicyStatement]:
         arns = kafka_arns(self, cluster_arn=self._streaming.cluster_arn, cluster_name=self._streaming.cluster_name)
+        grants = [grant for each in wanted for grant in topics_access(of_generation(each.topics, "*"), each.sink)]
         return [
             iam.PolicyStatement(actions=statement["Action"], resources=statement["Resource"])
-            for statement in statements(topics_access(topics, sink), arns)
+            for statement in statements(grants, arns)
         ]
 
     def _client(self) -> lambda_.LayerVersion:

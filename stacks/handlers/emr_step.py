@@ -1,4 +1,8 @@
-"""Custom resource: a streaming job that runs as a step of an EMR cluster, one step per table.
+"""Custom resource: streaming jobs that run as steps of an EMR cluster: one that keeps all tables, or one for each.
+
+Request: `clusterId`; `name` and `arguments` of a step, and in `further` those of others; `stopBucket`, `stopPrefix`.
+All steps are one resource, so that tables can go from one step to another: what is no longer wanted has ended before
+anything is added, in a deployment and in its rollback.
 
 A running step can't be changed, and a continuous one never ends. So a changed command stops the step that runs, waits
 until it is gone (two jobs must never write one table), adds a new one and waits until that has run for a while.
@@ -16,8 +20,9 @@ template the job runs is in objects (emr_owners.py): a renamed construct's job g
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import boto3
 from botocore.config import Config
@@ -53,6 +58,7 @@ KILL_SECONDS = 900
 ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 BUSY = "the end of an earlier request's call"
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
+_OPTIONAL = {"further": list}
 
 
 @functools.cache
@@ -146,36 +152,56 @@ class Steps:
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request. The id is the same for any command and cluster: no update makes a step beside the old one."""
-    return {"PhysicalResourceId": _read(event)["name"]}
+    """Check the request. The id stays what it was: another one would have CloudFormation delete the old steps."""
+    return {"PhysicalResourceId": event.get("PhysicalResourceId") or _read(event)["name"]}
 
 
 def settle(event: Event) -> Progress:
-    """Stop what runs and isn't wanted, then add what is wanted and doesn't run, then wait until it has settled."""
+    """Stop what runs and isn't wanted, then add what is wanted and doesn't run, then wait until all have settled."""
     wanted = _read(event)
     if journal.busy(event):
         return Waiting(BUSY)
-    Owners(client("s3"), wanted).enter(owner(event), wanted)
-    steps = Steps(wanted)
-    own_name = steps.own_name(event["RequestId"])
-    before = steps.all()
-    mine = [step for step in before if step["Name"] == own_name or steps.runs_this(step)]
-    others = [step for step in before if step not in mine and step["Status"]["State"] in ACTIVE]
-    if waiting := _stopped(steps, others) or _elsewhere_stopped(event, wanted):
+    jobs = _jobs(wanted)
+    for job in jobs:
+        Owners(client("s3"), job).enter(owner(event), job)
+    found = [_Found.of(event, Steps(job)) for job in jobs]
+    stopping = [_stopped(each.steps, each.others) for each in found]
+    if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
         return waiting
-    if not mine:
-        return _added(event, steps)
-    running = [step for step in mine if step["Status"]["State"] in ACTIVE]
-    if len(running) > 1:
-        # Added twice after all. They share their stop file; the table's own claim lets one of them go on.
-        return Waiting(
-            f"the end of all but one of {', '.join(step['Id'] for step in running)}: the table takes one job"
-        )
-    return _settled((running or mine)[0])
+    if missing := [each.steps for each in found if not each.mine]:
+        return _added(event, *missing)
+    settled = [each.settled() for each in found]
+    return _together([each for each in settled if isinstance(each, Waiting)]) or settled[0]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A job's steps: those that run, or ran, what is wanted, and the active ones that don't."""
+
+    steps: Steps
+    mine: list[dict[str, Any]]
+    others: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, event: Event, steps: Steps) -> Self:
+        own_name, before = steps.own_name(event["RequestId"]), steps.all()
+        mine = [step for step in before if step["Name"] == own_name or steps.runs_this(step)]
+        others = [step for step in before if step not in mine and step["Status"]["State"] in ACTIVE]
+        return cls(steps, mine, others)
+
+    def settled(self) -> Progress:
+        """Say how far the wanted step is."""
+        running = [step for step in self.mine if step["Status"]["State"] in ACTIVE]
+        if len(running) > 1:
+            # Added twice after all. They share their stop file; the table's own claim lets one of them go on.
+            return Waiting(
+                f"the end of all but one of {', '.join(step['Id'] for step in running)}: the table takes one job"
+            )
+        return _settled((running or self.mine)[0])
 
 
 def remove(event: Event) -> Progress:
-    """Stop every step of this name, unless the job is another resource's by now; a cluster that is gone has none."""
+    """Stop every step of these names, unless the job is another resource's by now; a cluster that is gone has none."""
     try:
         wanted = _read(event)
     except ResourceError:
@@ -183,14 +209,18 @@ def remove(event: Event) -> Progress:
         return Done()
     if journal.busy(event):
         return Waiting(BUSY)
-    owners, steps = Owners(client("s3"), wanted), Steps(wanted)
+    return _together([_removed(event, job) for job in _jobs(wanted)]) or Done()
+
+
+def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
+    owners, steps = Owners(client("s3"), job), Steps(job)
     if not owners.has(owner(event)):
-        return Done()
+        return None
     heir = owners.heir(owner(event))
     if waiting := _inherited(event, heir) if heir else _stopped(steps, steps.active()):
         return waiting
     owners.leave(owner(event))
-    return Done()
+    return None
 
 
 def _inherited(event: Event, heir: Mapping[str, Any]) -> Waiting | None:
@@ -202,14 +232,38 @@ def _inherited(event: Event, heir: Mapping[str, Any]) -> Waiting | None:
     return _stopped(steps, before) or _added(event, steps)
 
 
-def _added(event: Event, steps: Steps) -> Waiting:
-    """Add this request's step, unless a later request has come."""
+def _added(event: Event, *missing: Steps) -> Waiting:
+    """Add this request's steps, unless a later request has come."""
     with journal.acting(event):
-        return Waiting(f"step {steps.add(steps.own_name(event['RequestId']))} to run")
+        added = [steps.add(steps.own_name(event["RequestId"])) for steps in missing]
+        return Waiting(f"step {', '.join(added)} to run")
 
 
 def _read(event: Event) -> dict[str, Any]:
-    return request(event, required=_REQUIRED, optional={})
+    wanted = request(event, required=_REQUIRED, optional=_OPTIONAL)
+    _jobs(wanted)
+    return wanted
+
+
+def _jobs(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a request of its own for each step. Raises ResourceError."""
+    place = {key: value for key, value in wanted.items() if key != "further"}
+    try:
+        jobs = [
+            place,
+            *(place | {key: step[key] for key in ("name", "arguments")} for step in wanted.get("further", [])),
+        ]
+    except (KeyError, TypeError) as error:
+        raise ResourceError(f"Request: further: not a step: {error!r}") from None
+    names = [job["name"] for job in jobs]
+    if len(set(names)) < len(names):
+        raise ResourceError(f"Request: {', '.join(sorted(names))}: a name is there twice")
+    return jobs
+
+
+def _together(waiting: Iterable[Waiting | None]) -> Waiting | None:
+    reasons = [each.reason for each in waiting if each is not None]
+    return Waiting("; ".join(reasons)) if reasons else None
 
 
 def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
@@ -220,15 +274,20 @@ def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
     return Waiting("the end of " + ", ".join(f"{step['Id']} ({step['Status']['State']})" for step in active))
 
 
-def _elsewhere_stopped(event: Event, wanted: Mapping[str, Any]) -> Waiting | None:
-    """The same for the steps of the request before: on a cluster that is being replaced, or by another name."""
-    old = old_request(event, required=_REQUIRED, optional={})
+def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiting | None:
+    """The same for the steps of the request before: on a cluster that is being replaced, or by other names."""
+    old = old_request(event, required=_REQUIRED, optional=_OPTIONAL)
     if old is None:
         return None
-    if (old["clusterId"], old["name"]) == (wanted["clusterId"], wanted["name"]):
-        return None
-    steps = Steps(old)
-    return _stopped(steps, steps.active())
+    wanted = {(job["clusterId"], job["name"]) for job in jobs}
+    gone = [job for job in _jobs(old) if (job["clusterId"], job["name"]) not in wanted]
+    if waiting := _together([_stopped(steps, steps.active()) for steps in map(Steps, gone)]):
+        return waiting
+    names = {name for _, name in wanted}
+    for job in gone:
+        if job["name"] not in names:
+            Owners(client("s3"), job).leave(owner(event))
+    return None
 
 
 def _settled(step: Mapping[str, Any]) -> Progress:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contract.source_tags import PREPARED_BY, RESNAPSHOT
+from contract.source_tags import PREPARED_BY, RESNAPSHOT, prepared_by
 from stacks.handlers import framework
 
 if TYPE_CHECKING:
@@ -22,20 +22,28 @@ _GONE = ("deleting", "deleted")
 
 @dataclass(frozen=True, kw_only=True)
 class Preparations:
-    """Who has prepared a cluster: the generation of each, by its tag. `encrypted`: whether its storage is."""
+    """Who has prepared a cluster: the generation of each, by its tag. `encrypted`: whether its storage is.
+
+    `pipeline`: for which one, None for the outbox's, which had the cluster to itself.
+    """
 
     arn: str
     identifier: str
     encrypted: bool
     generations: Mapping[str, str]
+    pipeline: str | None = None
 
     def others(self, owner: str) -> list[str]:
         """The generations of those that aren't `owner`."""
-        return [generation for tag, generation in self.generations.items() if tag != _tag(owner)]
+        return [generation for tag, generation in self.generations.items() if tag != self.tag(owner)]
 
     def has(self, owner: str) -> bool:
         """Whether `owner` has prepared it and hasn't been deleted since."""
-        return _tag(owner) in self.generations
+        return self.tag(owner) in self.generations
+
+    def tag(self, owner: str) -> str:
+        """Name the tag with `owner`'s entry."""
+        return _prefix(self.pipeline) + framework.sha256_of(owner)[: framework.HASH_DIGITS]
 
     @property
     def generation(self) -> str | None:
@@ -43,8 +51,8 @@ class Preparations:
         return next(iter(self.generations.values()), None)
 
 
-def look(rds: "RDSClient", identifier: str) -> Preparations | None:
-    """Read a cluster's entries; None when it is gone, or going. Those that a snapshot brought along don't count."""
+def look(rds: "RDSClient", identifier: str, pipeline: str | None = None) -> Preparations | None:
+    """Read a cluster's entries of a pipeline; None when it is gone, or going. A snapshot's origin's don't count."""
     try:
         found = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
     except rds.exceptions.DBClusterNotFoundFault:
@@ -54,16 +62,16 @@ def look(rds: "RDSClient", identifier: str) -> Preparations | None:
         return None
     arn = present[0]["DBClusterArn"]
     tags = rds.list_tags_for_resource(ResourceName=arn)["TagList"]
-    entries = {tag["Key"]: tag["Value"].split("/") for tag in tags if tag["Key"].startswith(PREPARED_BY)}
+    entries = {tag["Key"]: tag["Value"].split("/") for tag in tags if tag["Key"].startswith(_prefix(pipeline))}
     own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
     encrypted = bool(present[0].get("StorageEncrypted"))
-    return Preparations(arn=arn, identifier=identifier, encrypted=encrypted, generations=own)
+    return Preparations(arn=arn, identifier=identifier, encrypted=encrypted, generations=own, pipeline=pipeline)
 
 
 def claim(rds: "RDSClient", found: Preparations, owner: str, generation: str, *, missed: bool) -> None:
     """Enter `owner`; `missed` says that changes may have got lost before. Both in one call, so neither without it."""
     value = f"{found.identifier}/{generation}/{owner}"[:VALUE_CHARACTERS]
-    tags = {_tag(owner): value}
+    tags = {found.tag(owner): value}
     if missed:
         tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
     rds.add_tags_to_resource(ResourceName=found.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
@@ -71,8 +79,8 @@ def claim(rds: "RDSClient", found: Preparations, owner: str, generation: str, *,
 
 def release(rds: "RDSClient", found: Preparations, owner: str) -> None:
     """Take `owner`'s entry away; one that isn't there is no error."""
-    rds.remove_tags_from_resource(ResourceName=found.arn, TagKeys=[_tag(owner)])
+    rds.remove_tags_from_resource(ResourceName=found.arn, TagKeys=[found.tag(owner)])
 
 
-def _tag(owner: str) -> str:
-    return PREPARED_BY + framework.sha256_of(owner)[: framework.HASH_DIGITS]
+def _prefix(pipeline: str | None) -> str:
+    return PREPARED_BY if pipeline is None else prepared_by(pipeline)

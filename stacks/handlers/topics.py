@@ -1,8 +1,8 @@
 """Custom resource: the pipeline's topics, made from inside the VPC before any connector is (docs/decisions/0060).
 
-Request: `bootstrapServers`; `topics`, each as plugins/topics.py says it; `group`, the sink's consumer group, and
-`groupTopic`, what it reads. No attributes. Deleting it leaves the topics as they are: they hold events that nobody else
-may have, and whoever deletes the cluster deletes them with it.
+Request: `bootstrapServers`; `topics`, each as plugins/topics.py says it; `group`, the sink's consumer group;
+`groupTopic`, what it reads, and in `groupTopics` what else. No attributes. Deleting it leaves the topics as they are:
+they hold events that nobody else may have, and whoever deletes the cluster deletes them with it.
 """
 
 import logging
@@ -46,7 +46,8 @@ def settle(event: Event) -> Progress:
             framework.sleep(PAUSE_S)
         try:
             bring(admin, _planned(wanted), say=_log.info)
-            set_first_offsets(settings, group=wanted["group"], topic=wanted["groupTopic"], say=_log.info)
+            for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
+                set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)
         except TopicError as error:
             raise ResourceError(str(error)) from error
         except Unready as problem:
@@ -81,7 +82,7 @@ def _keep(problems: list[str], error: KafkaError) -> None:
 
 
 def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={})
+    return framework.request(event, required=_REQUEST, optional={"groupTopics": list})
 
 
 def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:

@@ -4,6 +4,7 @@ Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK d
 and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: spark_jobs/README.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Duration
@@ -11,9 +12,10 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.metrics import DIMENSION, table_value
 from plugins.connectors import sink_group
-from stacks.lake import LANDED
 
 PERIOD_MINUTES = 5
+# In seconds, or of anything: no threshold is as high.
+WORST = 1_000_000_000
 PERIOD = Duration.minutes(PERIOD_MINUTES)
 
 
@@ -24,8 +26,6 @@ class Metrics:
     database_cluster: str
     kafka_cluster: str
     brokers: int
-    topic: str
-    sink_connector: str
     landing_bucket: str
     namespace: str
     database: str
@@ -56,22 +56,27 @@ class Metrics:
         """A figure of an MSK Connect connector."""
         return self._metric("AWS/KafkaConnect", metric, statistic, ConnectorName=name)
 
-    def events_waiting(self) -> cloudwatch.Metric:
-        """Events in the topic that the sink hasn't landed, at the least in a period."""
-        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(self.sink_connector)}
-        return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=self.topic)
+    def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
+        """Events in a topic that its sink hasn't landed, at the least in a period."""
+        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(sink_connector)}
+        return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
 
-    def landed(self) -> cloudwatch.Metric:
-        """Objects that were written where the sink lands them."""
-        return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=LANDED)
+    def landed(self, filter_: str) -> cloudwatch.Metric:
+        """Objects that were written where a pipeline's sink lands them."""
+        return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=filter_)
 
-    def nothing_landed(self) -> cloudwatch.IMetric:
-        """1 while events wait, or nobody knows how many do, and no object has come."""
+    def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> cloudwatch.IMetric:
+        """1 while events wait in one of these topics, or nobody knows how many do, and no object has come."""
+        if len(topics) == 1:
+            waiting = {"waiting": self.events_waiting(sink_connector, topics[0])}
+        else:
+            waiting = {f"waiting{n}": self.events_waiting(sink_connector, topic) for n, topic in enumerate(topics)}
+        wait = " + ".join(f"FILL({name}, 1)" for name in waiting)
         return self._expression(
             "Events wait, nothing lands",
-            "IF(FILL(waiting, 1) > 0 AND FILL(landed, 0) == 0, 1, 0)",
-            waiting=self.events_waiting(),
-            landed=self.landed(),
+            f"IF({wait} > 0 AND FILL(landed, 0) == 0, 1, 0)",
+            **waiting,
+            landed=self.landed(filter_),
         )
 
     def broker_disk(self) -> cloudwatch.IMetric:
@@ -91,6 +96,15 @@ class Metrics:
     def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
         """A figure of a table's streaming job."""
         return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
+
+    def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> cloudwatch.IMetric:
+        """The highest figure of several tables' jobs; one that says nothing counts as the worst."""
+        if len(tables) == 1:
+            return self.job(tables[0], metric, statistic)
+        jobs = {f"table{number}": self.job(table, metric, statistic) for number, table in enumerate(tables)}
+        return self._expression(
+            f"{metric}, the worst table's", f"MAX([{', '.join(f'FILL({name}, {WORST})' for name in jobs)}])", **jobs
+        )
 
     def _broker_ids(self) -> range:
         return range(1, self.brokers + 1)

@@ -14,14 +14,16 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from contract.metrics import COMMIT_AGE_SECONDS, QUARANTINED
-from plugins.connectors import events_topic
+from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, QUARANTINED
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
+from stacks.connectors.pipeline import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
-from stacks.lake import LakeStack
+from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
+from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
 from stacks.processing.stack import ProcessingStack
 from stacks.retention import removal
 from stacks.streaming import StreamingStack
@@ -51,16 +53,13 @@ class MonitoringStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._environment = environment
         self._settings = environment.monitoring
-        self._connectors = {
-            "source": (connectors.source_connector_name, 1),
-            "sink": (connectors.sink_connector_name, environment.connectors.sink.tasks),
-        }
+        self._pipelines = [
+            _watched(pipeline, made) for pipeline, made in zip(environment.pipelines, connectors.pipelines, strict=True)
+        ]
         self._metrics = Metrics(
             database_cluster=environment.database_cluster,
             kafka_cluster=streaming.cluster_name,
             brokers=environment.streaming.brokers,
-            topic=events_topic(environment.connectors.topic_prefix),
-            sink_connector=connectors.sink_connector_name,
             landing_bucket=environment.bucket_name("landing"),
             namespace=processing.metrics_namespace,
             database=environment.lake.database,
@@ -113,11 +112,22 @@ class MonitoringStack(Stack):
         )
 
     def _streaming_alarms(self) -> None:
-        metrics, settings = self._metrics, self._settings
-        for role, (name, tasks) in self._connectors.items():
+        for pipeline in self._pipelines:
+            self._connector_alarms(pipeline)
+            self._landing_alarms(pipeline)
+        disk = self._settings.broker_disk_percent
+        self._alarm(
+            "broker-disk",
+            self._metrics.broker_disk(),
+            threshold=disk,
+            what=f"A broker's disk is more than {disk} % full",
+        )
+
+    def _connector_alarms(self, pipeline: WatchedPipeline) -> None:
+        for role, (name, tasks) in pipeline.roles.items():
             self._alarm(
                 "connector-not-running",
-                metrics.connector(name, "RunningTaskCount", "Minimum"),
+                self._metrics.connector(name, "RunningTaskCount", "Minimum"),
                 about=role,
                 threshold=tasks,
                 comparison=BELOW,
@@ -125,46 +135,58 @@ class MonitoringStack(Stack):
             )
             self._alarm(
                 "connector-task-failed",
-                metrics.connector(name, "ErroredTaskCount", "Maximum"),
+                self._metrics.connector(name, "ErroredTaskCount", "Maximum"),
                 about=role,
                 threshold=0,
                 periods=1,
                 what=f"A task of the {role} connector has failed",
             )
-        self._alarm(
-            "nothing-landed",
-            metrics.nothing_landed(),
-            threshold=0,
-            periods=_periods(settings.landing_silence_minutes),
-            what=f"Events wait in the topic, and nothing has landed for {settings.landing_silence_minutes} minutes",
-        )
-        self._alarm(
-            "broker-disk",
-            metrics.broker_disk(),
-            threshold=settings.broker_disk_percent,
-            what=f"A broker's disk is more than {settings.broker_disk_percent} % full",
-        )
+
+    def _landing_alarms(self, pipeline: WatchedPipeline) -> None:
+        minutes = self._settings.landing_silence_minutes
+        groups = list(pipeline.groups(pipeline.topics, OF_AN_ALARM)) if len(pipeline.topics) > OF_AN_ALARM else []
+        for number, topics in enumerate(groups or [pipeline.topics], 1):
+            about = pipeline.suffix.removeprefix("-") + (f"-{number}" if groups else "")
+            self._alarm(
+                "nothing-landed",
+                self._metrics.nothing_landed(pipeline.sink, topics, pipeline.landed),
+                about=about or None,
+                threshold=0,
+                periods=_periods(minutes),
+                what=f"Events wait in the topic, and nothing has landed for {minutes} minutes"
+                if len(topics) == 1
+                else f"Events wait in a topic of {pipeline.name}, and nothing has landed for {minutes} minutes",
+            )
 
     def _job_alarms(self) -> None:
         minutes = self._settings.commit_age_minutes
-        for table in self._environment.tables:
-            self._alarm(
-                "commit-age",
-                self._metrics.job(table.name, COMMIT_AGE_SECONDS, "Maximum"),
-                about=table.name,
-                threshold=minutes * 60,
-                periods=2,
-                what=f"{table.name} hasn't been brought up to date for {minutes} minutes, or its job is gone",
-            )
-            self._alarm(
-                "quarantined-events",
-                self._metrics.job(table.name, QUARANTINED, "Sum"),
-                about=table.name,
-                threshold=0,
-                periods=2,
-                datapoints=1,
-                what=f"Events of {table.name} didn't fit and were set aside, or its job is gone",
-            )
+        for pipeline in self._pipelines:
+            for about, tables in pipeline.alarmed(pipeline.tables, of_one="{}"):
+                named = about if len(tables) == 1 else f"A table of {about} ({tables[0]} to {tables[-1]})"
+                self._alarm(
+                    "commit-age",
+                    self._metrics.worst_job(tables, COMMIT_AGE_SECONDS, "Maximum"),
+                    about=about,
+                    threshold=minutes * 60,
+                    periods=2,
+                    what=f"{named} hasn't been brought up to date for {minutes} minutes, or its job is gone",
+                )
+                self._alarm(
+                    "quarantined-events",
+                    self._metrics.worst_job(tables, QUARANTINED, "Sum"),
+                    about=about,
+                    threshold=0,
+                    periods=2,
+                    datapoints=1,
+                    what=f"Events of {named} didn't fit and were set aside, or its job is gone",
+                )
+                self._alarm(
+                    "table-failing",
+                    self._metrics.worst_job(tables, FAILED_ATTEMPTS, "Sum"),
+                    about=about,
+                    threshold=0,
+                    what=f"{named} fails again and again, or its job is gone",
+                )
 
     def _alarm(
         self,
@@ -239,10 +261,22 @@ class MonitoringStack(Stack):
             "Dashboard",
             name=self._environment.prefix,
             metrics=self._metrics,
-            connectors={role: name for role, (name, _) in self._connectors.items()},
-            tables=[table.name for table in self._environment.tables],
+            pipelines=self._pipelines,
             alarms=self.alarms,
         )
+
+
+def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors) -> WatchedPipeline:
+    return WatchedPipeline(
+        name=pipeline.name,
+        suffix="" if pipeline.is_first else f"-{pipeline.name}",
+        source=connectors.source.name,
+        sink=connectors.sink.name,
+        sink_tasks=pipeline.sink.tasks,
+        topics=connectors.sink.topics,
+        tables=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables],
+        landed=landed_filter(pipeline),
+    )
 
 
 def _see(runbook: str) -> str:

@@ -8,10 +8,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from settings.load_pipeline import PIPELINES
 from spark_jobs.archive import ROOT, build_archive
 
 JOBS = ROOT / "spark_jobs"
 BUILD = ROOT / "build" / "job"
+# An asset's ARN has 130 characters, a managed policy 6,144.
+OF_A_STATEMENT = 30
 _INCLUDE = re.compile(r"\s*include\s*[=:]\s*(?P<name>\S+)\s*")
 
 
@@ -24,24 +27,37 @@ class JobAssets(Construct):
     def __init__(self, scope: Construct, id_: str) -> None:
         super().__init__(scope, id_)
         self._assets: dict[str, s3_assets.Asset] = {}
-        self.application = self._asset("Application", JOBS / "streamer.py")
         self.archive = self._asset("Archive", _archive())
 
+    def application(self, name: str) -> str:
+        """Return the URL of a program of spark_jobs/."""
+        return self._asset(f"Application-{name}", JOBS / name)
+
     def schema(self, name: str) -> str:
-        """Return the URL of a file of pipelines/orders."""
-        return self._asset(f"Schema-{name}", ROOT / "pipelines" / "orders" / name)
+        """Return the URL of a schema of pipelines/, such as `orders/cdc_events.avsc`."""
+        return self._asset(f"Schema-{name}", PIPELINES / name)
 
     def properties(self, name: str) -> str:
         """Return the URL of a file of spark_jobs/conf, complete."""
-        complete, text = BUILD / name, included(JOBS / "conf" / name)
-        if not complete.is_file() or complete.read_text(encoding="utf-8") != text:
-            complete.write_text(text, encoding="utf-8")
-        return self._asset(f"Properties-{name}", complete)
+        return self.text(name, included(JOBS / "conf" / name))
+
+    def text(self, name: str, text: str) -> str:
+        """Return the URL of a file with this text."""
+        path = BUILD / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        return self._asset(f"Text-{name}", path)
 
     def grant_read(self, role: iam.Role) -> None:
-        """Let a role read these objects, and no other of the assets' bucket."""
+        """Let a role read these objects, and no other of the assets' bucket.
+
+        A statement may not be longer than the managed policies that CDK puts what is too much for a role into.
+        """
         arns = [asset.bucket.arn_for_objects(asset.s3_object_key) for asset in self._assets.values()]
-        role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=arns))
+        for first in range(0, len(arns), OF_A_STATEMENT):
+            some = arns[first : first + OF_A_STATEMENT]
+            role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=some))
 
     def _asset(self, id_: str, path: Path) -> str:
         if id_ not in self._assets:

@@ -1,5 +1,6 @@
-"""EMR, and on it one streaming job per table: from what the sink has landed to the lake's Hudi tables."""
+"""EMR, and on it the streaming jobs: from what the sink has landed to the lake's Hudi tables."""
 
+from dataclasses import asdict
 from typing import Any
 
 from aws_cdk import CfnOutput, CustomResource, Stack, Tags
@@ -8,15 +9,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from contract import stop_file
 from contract.tags import CLUSTER
-from settings import emr_offers
-from settings.environment import Environment, Table
-from spark_jobs import keys, submit
+from settings.environment import Environment
 from stacks.lake import LakeStack
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
+from stacks.processing.jobs import Jobs
 from stacks.processing.roles import EmrRoles
 from stacks.provider import HandlerProvider
 from stacks.retention import removal
@@ -92,54 +91,24 @@ class ProcessingStack(Stack):
         return f"s3://{self._environment.bucket_name(bucket)}/{key}"
 
     def _steps(self) -> None:
-        provider = self._step_provider()
-        for table in self._environment.tables:
-            step = CustomResource(
-                self,
-                f"Step-{table.name}",
-                service_token=provider.service_token,
-                resource_type="Custom::EmrStep",
-                properties={
-                    "Request": self.to_json_string(
-                        {
-                            "clusterId": self.cluster_id,
-                            "name": f"{self._environment.prefix}-{table.name}",
-                            "arguments": self._command(table),
-                            "stopBucket": self._environment.bucket_name("artefacts"),
-                            "stopPrefix": STOP_PREFIX,
-                        }
-                    )
-                },
-            )
-            step.node.add_dependency(self._roles)
-
-    def _command(self, table: Table) -> list[str]:
-        job = submit.TableJob(
-            landing=self._url("landing", self._lake.landing_prefix),
-            table_path=self._url("lake", table.path),
-            database=self._environment.lake.database,
-            table=table.name,
-            schema_file=self._assets.schema(table.schema_file),
-            properties_file=self._assets.properties(table.properties),
-            table_type=table.table_type,
-            operation=table.operation,
-            ordering_field=table.source_ordering_field,
-            sync_interval_seconds=table.sync_interval_seconds,
-            configuration=table.configuration
-            | {
-                keys.METRICS_NAMESPACE: self.metrics_namespace,
-                keys.STOP_FILE: stop_file.TOKEN,
-            },
+        """One resource for all steps, so that tables can go from one to another; its id is that of the first one."""
+        first, *further = Jobs(self._environment, self._assets).steps()
+        request = {
+            "clusterId": self.cluster_id,
+            "name": first.name,
+            "arguments": first.arguments,
+            **({"further": [asdict(step) for step in further]} if further else {}),
+            "stopBucket": self._environment.bucket_name("artefacts"),
+            "stopPrefix": STOP_PREFIX,
+        }
+        steps = CustomResource(
+            self,
+            "Step-cdc_events",
+            service_token=self._step_provider().service_token,
+            resource_type="Custom::EmrStep",
+            properties={"Request": self.to_json_string(request)},
         )
-        submission = submit.YarnSubmission(
-            application=self._assets.application,
-            archive=self._assets.archive,
-            driver_memory=table.driver_memory,
-            executor_memory=table.executor_memory,
-            executors=table.executors,
-            python=emr_offers.RELEASES[self._settings.release].python,
-        )
-        return submit.yarn_command(submission, submit.job_arguments(job))
+        steps.node.add_dependency(self._roles)
 
     def _step_provider(self) -> HandlerProvider:
         clusters = f"arn:{self.partition}:elasticmapreduce:{self.region}:{self.account}:cluster/*"
@@ -179,7 +148,8 @@ class ProcessingStack(Stack):
     def _grants(self) -> None:
         """What the jobs may do: read what has landed, keep their tables, say how they are."""
         buckets, roles = self._environment.bucket_name, self._roles
-        roles.may_read(buckets("landing"), self._lake.landing_prefix)
+        for pipeline in self._environment.pipelines:
+            roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

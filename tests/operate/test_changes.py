@@ -194,7 +194,7 @@ def test_every_setting_is_changed_and_only_that_one(name: str) -> None:
     found = list(changes(environment))
     keys = [key for key, _, _ in settings(environment)]
     assert {change.key for change in found} == set(keys)
-    assert {"streaming.brokers", "connectors.sink.kcql", "tables[0].schema"} <= set(keys)
+    assert {"streaming.brokers", "pipelines[0].sink.kcql", "pipelines[0].job.one_step"} <= set(keys)
     for change in found:
         assert change.before != change.after
         assert (change.environment is None) == bool(change.refused)

@@ -71,7 +71,8 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one(dev: Environm
     each = commit.puts_and_lists * prices.of("s3.requests").usd + commit.reads * prices.of("s3.reads").usd
     assert busy == pytest.approx(rounds * each / 1000)
     assert requests_of_rounds(prices, 120) == pytest.approx((busy / 2, idle / 2))
-    every_7 = dev.model_copy(update={"tables": (dev.tables[0].model_copy(update={"sync_interval_seconds": 7}),)})
+    job = dev.pipelines[0].job.model_copy(update={"sync_interval_seconds": 7})
+    every_7 = dev.model_copy(update={"pipelines": (dev.pipelines[0].model_copy(update={"job": job}),)})
     assert any(line.split()[:2] == ["7", "s"] for line in report(every_7, prices).splitlines())
 
 

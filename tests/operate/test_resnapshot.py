@@ -75,7 +75,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
 def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     found = lake(environment, aws)
-    assert found.base_uri == f"s3://dev-lake/{environment.tables[0].path}"
+    assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
     credentials = aws.get_credentials()
     assert credentials is not None

@@ -43,7 +43,7 @@ def test_adding_an_environment_is_adding_a_file(folder: Path) -> None:
 REFUSED = [
     ("dev", "", "colour = 1", "colour: unknown key"),
     ("dev", "network", "nats = 1", "network.nats: unknown key"),
-    ("dev", "connectors.sink", "flush = 1", "connectors.sink.flush: unknown key"),
+    ("dev", "pipelines.sink", "flush = 1", "pipelines[0].sink.flush: unknown key"),
     ("dev", "database", 'instances = "1"', "database.instances: Input should be a valid integer"),
     ("dev", "", "account = 111111111111", "account: Input should be a valid string"),
     ("dev", "", 'account = "1234"', "account: String should match pattern"),
@@ -102,15 +102,15 @@ REFUSED = [
     ("dev", "connectors", 'kafka_connect_version = "2.7.1"', "connectors.kafka_connect_version: 2.7.1 isn't"),
     (
         "dev",
-        "connectors.source",
+        "pipelines.source",
         'configuration = { "database.password" = "hunter2" }',
-        "connectors.source.configuration.database.password: a secret in plain text",
+        "pipelines[0].source.configuration.database.password: a secret in plain text",
     ),
     (
         "dev",
-        "connectors.source",
+        "pipelines.source",
         'configuration = { "slot.name" = "mine" }',
-        "connectors.source.configuration.slot.name: is filled in by the stacks",
+        "pipelines[0].source.configuration.slot.name: is filled in by the stacks",
     ),
     (
         "dev",
@@ -123,22 +123,22 @@ REFUSED = [
     ("dev", "streaming", "topic_retention_hours = 0", "streaming.topic_retention_hours: Input should be greater than"),
     (
         "dev",
-        "connectors.source",
+        "pipelines.source",
         'configuration = { "topic.creation.default.retention.ms" = "60000" }',
-        "connectors.source.configuration.topic.creation.default.retention.ms: topics are made by the deployment",
+        "pipelines[0].source.configuration.topic.creation.default.retention.ms: topics are made by the deployment",
     ),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         'dead_letter_topic = "msk.datalake.cdc_events"',
-        "connectors.sink.dead_letter_topic: msk.datalake.cdc_events can't be two topics at once: choose another name",
+        "pipelines[0].sink.dead_letter_topic: msk.datalake.cdc_events can't be two topics at once: choose another name",
     ),
     *(
         (
             "dev",
-            f"connectors.{connector}",
+            f"pipelines.{connector}",
             f'configuration = {{ "{key}" = "1048576" }}',
-            f"connectors.{connector}.configuration.{key}: follows from streaming.largest_event_mib",
+            f"pipelines[0].{connector}.configuration.{key}: follows from streaming.largest_event_mib",
         )
         for connector, key in (
             ("source", "producer.override.max.request.size"),
@@ -146,25 +146,25 @@ REFUSED = [
             ("sink", "consumer.override.max.partition.fetch.bytes"),
         )
     ),
-    ("dev", "connectors.sink", f'kcql = "{TEXTS_KCQL}"', "connectors.sink.kcql: doesn't fit the pinned S3 sink"),
+    ("dev", "pipelines.sink", f'kcql = "{TEXTS_KCQL}"', "pipelines[0].sink.kcql: doesn't fit the pinned S3 sink"),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         f'kcql = "{TODAYS_KCQL.replace("msk.", "demo.")}"',
-        "connectors.sink.kcql: reads demo.datalake.cdc_events, but the source connector writes msk.datalake.cdc_events",
+        "pipelines[0].sink.kcql: reads demo.datalake.cdc_events, but the source connector writes msk.datalake.cdc_",
     ),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         f'kcql = "{TODAYS_KCQL.replace("{landing}", "elsewhere")}"',
-        "connectors.sink.kcql: writes to elsewhere",
+        "pipelines[0].sink.kcql: writes to elsewhere",
     ),
     *(
         (
             "dev",
-            "connectors.sink",
+            "pipelines.sink",
             f'configuration = {{ "{key}" = "{value}" }}',
-            f"connectors.sink.configuration.{key}: {reason}",
+            f"pipelines[0].sink.configuration.{key}: {reason}",
         )
         for key, value, reason in (
             ("connect.s3.error.policy", "NOOP", "NOOP loses what can't be written"),
@@ -175,41 +175,37 @@ REFUSED = [
     ),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         f"""kcql = "{TODAYS_KCQL.replace("flush.count", "flush.cuont")}\"""",
-        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: 'flush.cuont' isn't one of",
+        "pipelines[0].sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: 'flush.cuont' isn't one of",
     ),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         f"""kcql = "{TODAYS_KCQL.replace("=50", "='50'")}\"""",
-        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: flush.count='50': the task",
+        "pipelines[0].sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: PROPERTIES: flush.count='50': the task",
     ),
     (
         "dev",
-        "connectors.sink",
+        "pipelines.sink",
         f"""kcql = "{TODAYS_KCQL.partition(" PROPERTIES")[0]}\"""",
-        "connectors.sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: flush.interval is missing",
+        "pipelines[0].sink.kcql: doesn't fit the pinned S3 sink 11.7.2: KCQL: flush.interval is missing",
     ),
     (
         "dev",
-        "connectors.source",
+        "pipelines.source",
         'configuration = { "decimal.handling.mode" = "double" }',
-        "connectors.source.configuration.decimal.handling.mode: the job relies on 'string'",
+        "pipelines[0].source.configuration.decimal.handling.mode: the job relies on 'string'",
     ),
     (
         "prod",
-        "connectors.sink",
+        "pipelines.sink",
         'partition_by = ["customer_id"]',
-        "connectors.sink.partition_by: production takes no PARTITIONBY: killed during a flush",
+        "pipelines[0].sink.partition_by: production takes no PARTITIONBY: killed during a flush",
     ),
-    ("prod", "connectors.sink", f'kcql = "{TODAYS_KCQL}"', "connectors.sink.kcql: production takes no PARTITIONBY"),
-    ("dev", "connectors.sink", 'dead_letter_topic = "a b"', "connectors.sink: dead_letter_topic isn't valid"),
-    ("dev", "connectors.sink", "flush_count = 0", "connectors.sink: flush_count must be from 1"),
-    ("dev", "connectors", 'topic_prefix = "demo"', "tables[0].topic: msk.datalake.cdc_events isn't what"),
-    ("dev", "tables", 'topic = "msk.datalake.orders"', "tables[0].topic: msk.datalake.orders isn't what"),
-    ("dev", "tables", 'schema = "orders.avsc"', "tables[0].schema: there is no pipelines/orders/orders.avsc"),
-    ("dev", "tables", 'properties = "x.properties"', "tables[0].properties: there is no spark_jobs/conf/x.properties"),
+    ("prod", "pipelines.sink", f'kcql = "{TODAYS_KCQL}"', "pipelines[0].sink.kcql: production takes no PARTITIONBY"),
+    ("dev", "pipelines.sink", 'dead_letter_topic = "a b"', "pipelines[0].sink: dead_letter_topic isn't valid"),
+    ("dev", "pipelines.sink", "flush_count = 0", "pipelines[0].sink: flush_count must be from 1"),
     ("dev", "processing", 'release = "emr-6.4.0"', "processing.release: emr-6.4.0 isn't a release"),
     ("dev", "processing", 'core_instance_type = "m5.large"', "processing.core_instance_type: EMR has no m5.large in"),
     (
@@ -253,7 +249,7 @@ def test_several_problems_are_one_line_each(folder: Path) -> None:
 
 
 def test_a_secret_isnt_repeated_in_the_message(folder: Path) -> None:
-    change(folder, "dev", "connectors.source", 'configuration = { "ssl.truststore.password" = "hunter2" }')
+    change(folder, "dev", "pipelines.source", 'configuration = { "ssl.truststore.password" = "hunter2" }')
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
     assert "hunter2" not in str(caught.value)
@@ -261,33 +257,13 @@ def test_a_secret_isnt_repeated_in_the_message(folder: Path) -> None:
 
 def test_a_reference_to_a_secret_is_accepted(folder: Path) -> None:
     line = 'configuration = { "ssl.truststore.password" = "${secretsmanager:truststore:password}" }'
-    change(folder, "dev", "connectors.source", line)
-    assert load("dev", folder).connectors.source.configuration
+    change(folder, "dev", "pipelines.source", line)
+    assert load("dev", folder).pipelines[0].source.configuration
 
 
 def test_a_folder_per_order_is_an_option_in_todays_words(folder: Path) -> None:
-    change(folder, "dev", "connectors.sink", f'kcql = "{TODAYS_KCQL}"')
-    assert load("dev", folder).connectors.sink.kcql == TODAYS_KCQL
-
-
-def test_a_table_of_another_schema_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "cdc_events.properties").touch()
-    (tmp_path / "schemas").mkdir()
-    (tmp_path / "schemas" / "cdc_events.avsc").write_text('{"type": "record", "namespace": "x", "name": "y"}')
-    monkeypatch.setattr("settings.rules.tables.JOBS", tmp_path)
-    monkeypatch.setattr("settings.rules.tables.SCHEMAS", tmp_path / "schemas")
-    with pytest.raises(EnvironmentFileError, match=r"tables\[0\]\.schema: cdc_events\.avsc describes x\.y"):
-        load("dev", folder)
-
-
-def test_two_tables_in_one_place_are_refused(folder: Path) -> None:
-    path = folder / "dev.toml"
-    text = path.read_text()
-    table = text[text.index("[[tables]]") : text.index("[monitoring]")]
-    path.write_text(text.replace(table, table + table))
-    with pytest.raises(EnvironmentFileError, match=r"tables\.name: 'cdc_events' is given twice"):
-        load("dev", folder)
+    change(folder, "dev", "pipelines.sink", f'kcql = "{TODAYS_KCQL}"')
+    assert load("dev", folder).pipelines[0].sink.kcql == TODAYS_KCQL
 
 
 @pytest.mark.parametrize(

@@ -45,16 +45,34 @@ LINES = [
         'management_cidrs = ["0.0.0.0/1", "128.0.0.0/1"]',
         "vpn.management_cidrs: opens VPN management to 0.0.0.0/1, 128.0.0.0/1",
     ),
-    ("dev", "tables", 'driver_memory = "900g"', "tables[0].driver_memory: 900g and its overhead don't fit on a m5.xl"),
-    ("dev", "tables", 'executor_memory = "12g"', "tables[0].executor_memory: 12g and its overhead don't fit"),
-    ("dev", "tables", 'driver_memory = "1m"', "tables[0].driver_memory: 1m is too little for Spark"),
     (
         "dev",
-        "tables",
-        'source_ordering_field = "updated"',
-        "tables[0].source_ordering_field: 'updated' isn't a field of cdc_events.avsc",
+        "processing",
+        'driver_memory = "900g"',
+        "processing.driver_memory: 900g and its overhead don't fit on a m5.xl",
     ),
-    ("dev", "tables", 'schema = "../../environments/dev.toml"', "tables[0].schema: String should match pattern"),
+    ("dev", "processing", 'executor_memory = "12g"', "processing.executor_memory: 12g and its overhead don't fit"),
+    ("dev", "processing", 'driver_memory = "1m"', "processing.driver_memory: 1m is too little for Spark"),
+    (
+        "dev",
+        "processing",
+        "executors = 6",
+        "processing.core_instances: the executors of 1 applications ask for 27,030 MB",
+    ),
+    ("dev", "pipelines", 'name = "shop"', "pipelines[0].name: there is no pipelines/shop.toml; there are orders"),
+    ("dev", "pipelines", 'captured = "x"', "pipelines[0].captured: unknown key"),
+    (
+        "dev",
+        "pipelines.job",
+        'driver_memory = "3g"',
+        "pipelines[0].job.driver_memory: counts for an application of its",
+    ),
+    (
+        "dev",
+        "pipelines",
+        "tables = { orders = {} }",
+        "pipelines[0].tables.orders: isn't a table of pipelines/orders.toml",
+    ),
     (
         "dev",
         "lake",
@@ -77,13 +95,6 @@ LINES = [
     ("prod", "lake", "landing_expiry_days = 1", "lake.landing_expiry_days: what a job hasn't read when it expires"),
     ("prod", "lake", "noncurrent_version_expiry_days = 1", "lake.noncurrent_version_expiry_days: what is deleted by"),
     ("prod", "lake", "log_expiry_days = 1", "lake.log_expiry_days: who asks what has happened"),
-    ("prod", "tables", 'operation = "INSERT"', "tables[0].operation: INSERT writes an event that comes twice as two"),
-    (
-        "prod",
-        "tables",
-        'source_ordering_field = "__source_ts_ms"',
-        "tables[0].source_ordering_field: __source_ts_ms can be the same for two changes",
-    ),
 ]
 
 
@@ -117,9 +128,9 @@ def test_a_property_of_the_source_that_loses_changes_is_refused_in_production_al
     folder: Path, key: str, value: str
 ) -> None:
     for name in ("dev", "prod"):
-        change(folder, name, "connectors.source", f'configuration = {{ "{key}" = "{value}" }}')
-    assert load("dev", folder).connectors.source.configuration == {key: value}
-    assert f"environments/prod.toml: connectors.source.configuration.{key}: {value!r}: " in refusal(folder, "prod")
+        change(folder, name, "pipelines.source", f'configuration = {{ "{key}" = "{value}" }}')
+    assert load("dev", folder).pipelines[0].source.configuration == {key: value}
+    assert f"environments/prod.toml: pipelines[0].source.configuration.{key}: {value!r}: " in refusal(folder, "prod")
 
 
 @pytest.mark.parametrize(
@@ -136,8 +147,8 @@ def test_a_property_of_the_source_that_loses_changes_is_refused_in_production_al
 def test_a_property_of_the_source_that_loses_nothing_is_accepted_in_production(
     folder: Path, key: str, value: str
 ) -> None:
-    change(folder, "prod", "connectors.source", f'configuration = {{ "{key}" = "{value}" }}')
-    assert load("prod", folder).connectors.source.configuration == {key: value}
+    change(folder, "prod", "pipelines.source", f'configuration = {{ "{key}" = "{value}" }}')
+    assert load("prod", folder).pipelines[0].source.configuration == {key: value}
 
 
 @pytest.mark.parametrize(
@@ -156,8 +167,8 @@ def test_a_property_of_the_source_that_loses_nothing_is_accepted_in_production(
     ],
 )
 def test_a_property_of_the_source_that_contradicts_the_job_is_refused_everywhere(folder: Path, key: str) -> None:
-    change(folder, "dev", "connectors.source", f'configuration = {{ "{key}" = "x" }}')
-    assert f"environments/dev.toml: connectors.source.configuration.{key}: " in refusal(folder, "dev")
+    change(folder, "dev", "pipelines.source", f'configuration = {{ "{key}" = "x" }}')
+    assert f"environments/dev.toml: pipelines[0].source.configuration.{key}: " in refusal(folder, "dev")
 
 
 @pytest.mark.parametrize(
@@ -170,8 +181,8 @@ def test_a_property_of_the_source_that_contradicts_the_job_is_refused_everywhere
     ],
 )
 def test_a_property_of_the_sink_that_loses_events_is_refused_everywhere(folder: Path, key: str, value: str) -> None:
-    change(folder, "dev", "connectors.sink", f'configuration = {{ "{key}" = "{value}" }}')
-    assert f"environments/dev.toml: connectors.sink.configuration.{key}: " in refusal(folder, "dev")
+    change(folder, "dev", "pipelines.sink", f'configuration = {{ "{key}" = "{value}" }}')
+    assert f"environments/dev.toml: pipelines[0].sink.configuration.{key}: " in refusal(folder, "dev")
 
 
 def test_two_environments_of_an_account_have_databases_of_their_own(folder: Path) -> None:
@@ -192,15 +203,6 @@ def test_a_folder_of_an_environments_name_is_one_line(folder: Path) -> None:
         "environments/lab.toml: no such environment (it is a folder: an environment is a file); there are dev, prod"
     )
     assert load("dev", folder).name == "dev"
-
-
-def test_a_schema_that_isnt_one_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, file, text in (("conf", "cdc_events.properties", ""), ("schemas", "cdc_events.avsc", "[")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text(text)
-    monkeypatch.setattr("settings.rules.tables.JOBS", tmp_path)
-    monkeypatch.setattr("settings.rules.tables.SCHEMAS", tmp_path / "schemas")
-    assert "tables[0].schema: pipelines/orders/cdc_events.avsc isn't an Avro schema" in refusal(folder, "dev")
 
 
 WRONG: tuple[Any, ...] = (
@@ -281,8 +283,7 @@ def test_whatever_a_key_says_is_answered_by_lines_that_name_file_and_key(
 # Texts that are the reader's own: any is accepted that has the right form.
 FREE = {
     "database.name",
-    "tables.0.name",
-    "tables.0.path",
+    "pipelines.0.topic_prefix",
 }
 
 

@@ -17,11 +17,12 @@ Templates = dict[str, dict[str, Any]]
 def changed_settings() -> Environment:
     """Settings as dev's, but for a connector's flush interval and workers, and a job's option."""
     dev = load("dev")
-    source = dev.connectors.source.model_copy(update={"workers": 2})
-    sink = dev.connectors.sink.model_copy(update={"flush_interval_seconds": 30})
-    connectors = dev.connectors.model_copy(update={"source": source, "sink": sink})
-    table = dev.tables[0].model_copy(update={"sync_interval_seconds": 60})
-    return dev.model_copy(update={"connectors": connectors, "tables": (table,)})
+    [orders] = dev.pipelines
+    source = orders.source.model_copy(update={"workers": 2})
+    sink = orders.sink.model_copy(update={"flush_interval_seconds": 30})
+    job = orders.job.model_copy(update={"sync_interval_seconds": 60})
+    changed = orders.model_copy(update={"source": source, "sink": sink, "job": job})
+    return dev.model_copy(update={"pipelines": (changed,)})
 
 
 @pytest.fixture(scope="module")

@@ -31,10 +31,11 @@ def both(dev: Synthesized, prod: Synthesized) -> dict[str, Synthesized]:
 
 def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
     """What each role may do in Kafka, by the stack and the beginning of its logical id."""
-    making_topics = topics_access(of_generation(topics(environment), "*"), sink_settings(environment))
+    [orders] = environment.pipelines
+    making_topics = topics_access(of_generation(topics(environment, orders), "*"), sink_settings(environment, orders))
     return {
-        "connectors/SourceRole": source_access(source_settings(environment)),
-        "connectors/SinkRole": sink_access(sink_settings(environment)),
+        "connectors/SourceRole": source_access(source_settings(environment, orders)),
+        "connectors/SinkRole": sink_access(sink_settings(environment, orders)),
         "connectors/TopicsProviderOnEventRole": making_topics,
         "connectors/TopicsProviderIsCompleteRole": making_topics,
     }

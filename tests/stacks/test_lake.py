@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from settings.connectors import sink_settings
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 
@@ -63,7 +62,7 @@ def test_what_has_landed_expires_and_the_sinks_bookkeeping_never(
     expiring = [rule for rule in rules(buckets(environment)["landing"]) if "ExpirationInDays" in rule]
     settings = load(name)
     assert [(rule["Prefix"], rule["ExpirationInDays"]) for rule in expiring] == [
-        (f"{sink_settings(settings).prefix}/", settings.lake.landing_expiry_days)
+        (f"{settings.pipelines[0].landing_prefix}/", settings.lake.landing_expiry_days)
     ]
     for bookkeeping in (".indexes/", ".temp-upload/"):
         assert not any(bookkeeping.startswith(rule["Prefix"]) for rule in expiring)
@@ -91,7 +90,7 @@ def test_old_versions_and_broken_uploads_go_everywhere(dev: Synthesized) -> None
 
 def test_landed_objects_are_counted_without_the_bookkeeping(dev: Synthesized) -> None:
     counted = buckets(dev)["landing"]["Properties"]["MetricsConfigurations"]
-    assert counted == [{"Id": "landed", "Prefix": f"{sink_settings(load('dev')).prefix}/"}]
+    assert counted == [{"Id": "landed", "Prefix": f"{load('dev').pipelines[0].landing_prefix}/"}]
 
 
 def test_data_survives_in_production_and_goes_in_dev(dev: Synthesized, prod: Synthesized) -> None:

@@ -67,7 +67,7 @@ def rights(environment: Synthesized, role: str) -> dict[str, set[str]]:
 @ENVIRONMENTS
 def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
     configured = connector(both[name], "orders-source")["connectorConfiguration"]
-    expected = source_connector(source_settings(load(name)))
+    expected = source_connector(source_settings(load(name), load(name).pipelines[0]))
     known_later = {"database.hostname", "database.password"}
     assert {key: value for key, value in configured.items() if key not in known_later} == {
         key: value for key, value in expected.items() if key not in known_later
@@ -77,7 +77,7 @@ def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized]
 @ENVIRONMENTS
 def test_the_sink_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
     configured = connector(both[name], "orders-sink")["connectorConfiguration"]
-    assert configured == sink_connector(sink_settings(load(name)))
+    assert configured == sink_connector(sink_settings(load(name), load(name).pipelines[0]))
     assert "PROPERTIES('flush.interval'=60,'flush.count'=5000)" in configured["connect.s3.kcql"]
 
 

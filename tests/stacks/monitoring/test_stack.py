@@ -24,6 +24,7 @@ NAMES = {
     "nothing-landed",
     "quarantined-events-cdc_events",
     "replication-slot-lag",
+    "table-failing-cdc_events",
     "wal-disk",
 }
 EVENTS = {"emr-cluster-terminated", "emr-step-failed"}
@@ -97,7 +98,7 @@ def test_the_slot_is_watched_on_the_writer_whichever_instance_that_is(dev: Synth
 
 
 def test_a_connector_must_run_all_of_its_tasks(dev: Synthesized) -> None:
-    for role, tasks in (("source", 1), ("sink", load("dev").connectors.sink.tasks)):
+    for role, tasks in (("source", 1), ("sink", load("dev").pipelines[0].sink.tasks)):
         alarm = alarms(dev)[f"connector-not-running-{role}"]
         assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (tasks, "LessThanThreshold")
         assert (alarm["MetricName"], alarm["Statistic"]) == ("RunningTaskCount", "Minimum")
@@ -178,7 +179,7 @@ def test_the_fullest_brokers_disk_counts(prod: Synthesized) -> None:
 
 def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     published = {names.COMMIT_AGE_SECONDS, names.COMMITS, names.FAILED_ATTEMPTS, *metrics.COUNTERS, *metrics.DURATIONS}
-    for name in ("commit-age-cdc_events", "quarantined-events-cdc_events"):
+    for name in ("commit-age-cdc_events", "quarantined-events-cdc_events", "table-failing-cdc_events"):
         alarm = alarms(dev)[name]
         assert alarm["MetricName"] in published
         assert (alarm["Namespace"], dimensions(alarm)) == ("dev-cdc-lake", {"table": "dev_datalake.cdc_events"})

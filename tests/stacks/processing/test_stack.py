@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import pytest
 
 from contract.stop_file import TOKEN
 from settings.load import load
-from spark_jobs import keys, options, properties, settings
+from spark_jobs import keys, multi_table_options, options, properties, settings
 from spark_jobs.source_settings import FileSettings
+from spark_jobs.table_list import TableList
 from stacks.gate import plain_text, request_of
 from stacks.processing import job_assets
 from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
@@ -242,26 +243,42 @@ def test_the_step_handler_touches_this_environments_clusters_alone(prod: Synthes
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
-def test_each_table_has_a_step_that_its_job_understands(dev: Synthesized, prod: Synthesized, name: str) -> None:
+def test_one_step_keeps_all_tables_as_its_job_understands_it(dev: Synthesized, prod: Synthesized, name: str) -> None:
     environment, wanted = {"dev": dev, "prod": prod}[name], load(name)
-    found = {request["name"]: request for request in requests(environment)}
-    assert set(found) == {f"{wanted.prefix}-{table.name}" for table in wanted.tables}
-    for table in wanted.tables:
-        arguments = found[f"{wanted.prefix}-{table.name}"]["arguments"]
-        decided = _decided(arguments, table.properties)
-        assert isinstance(decided.source, FileSettings)
-        assert decided.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
-        assert decided.table.base_path == f"s3://{wanted.bucket_name('lake')}/{table.path}"
-        assert (decided.table.database, decided.table.name) == (wanted.lake.database, table.name)
-        assert (decided.stop_file, decided.metrics_namespace) == (TOKEN, wanted.prefix)
-        assert decided.sync is not None
+    [request] = requests(environment)
+    assert (request["name"], "further" in request) == (f"{wanted.prefix}-tables", False)
+    listed, decided = _tables(environment, request["arguments"])
+    assert set(decided) == {f"{wanted.lake.database}.cdc_events"}
+    for table, each in decided.items():
+        assert isinstance(each.source, FileSettings)
+        assert each.source.root == f"s3://{wanted.bucket_name('landing')}/cdc-events"
+        assert each.table.base_path == f"s3://{wanted.bucket_name('lake')}/cdc_events"
+        assert f"{each.table.database}.{each.table.name}" == table
+        assert each.sync is not None
+    assert (listed.stop_file, listed.metrics_namespace) == (TOKEN, wanted.prefix)
 
 
-def _decided(arguments: list[str], properties_file: str) -> settings.Settings:
-    """What the job makes of a step's command."""
+def _text(environment: Synthesized) -> Callable[[str], str]:
+    """Read an asset by the address that it will have."""
+    return lambda url: (environment.synthesis.folder / f"asset.{url.rpartition('/')[2]}").read_text()
+
+
+def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
+    """What the job of many tables makes of a step's command."""
+    [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
+    listed = TableList(multi_table_options.parse(arguments[application + 1 :]), _text(environment))
+    warnings: list[str] = []
+    found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
+    assert warnings == []
+    return listed, found
+
+
+def _decided(environment: Synthesized, arguments: list[str]) -> settings.Settings:
+    """What the job of one table makes of a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
     given = options.parse(arguments[application + 1 :])
-    file = properties.parse(job_assets.included(job_assets.JOBS / "conf" / properties_file))
+    assert given.props is not None
+    file = properties.load(given.props, _text(environment))
     warnings: list[str] = []
     decided = settings.decide(
         given, properties.combine(file, properties.parse_overrides(given.hoodie_conf)), warnings.append

@@ -63,7 +63,9 @@ def test_every_role_has_rights_and_no_one_else() -> None:
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name: str, tmp_path: Path) -> None:
     environment = load(name)
-    there = platform_acls(source_settings(environment), sink_settings(environment), topics(environment))
+    [orders] = environment.pipelines
+    made = source_settings(environment, orders), sink_settings(environment, orders), topics(environment, orders)
+    there = platform_acls(*made)
     ports = {service: 20_000 + number for number, service in enumerate(PORTS)}
     kept = passwords(tmp_path / "secrets")
     services = Services(tmp_path, ports=ports, passwords=kept, options=PlatformOptions())
@@ -73,8 +75,8 @@ def test_the_platforms_acls_are_those_of_an_environment_under_its_own_names(name
 
     def here(written: str) -> str:
         plain = written.replace(f"{environment.prefix}-orders-", "orders-")
-        return plain.replace(f"{environment.connectors.topic_prefix}.datalake", "demo.datalake").replace(
-            f"heartbeat.{environment.connectors.topic_prefix}", "heartbeat.demo"
+        return plain.replace(f"{orders.prefix}.datalake", "demo.datalake").replace(
+            f"heartbeat.{orders.prefix}", "heartbeat.demo"
         )
 
     assert {dataclasses.replace(acl, name=here(acl.name)) for acl in there} == pipeline.rights

@@ -1,0 +1,118 @@
+"""What an environment decides about a pipeline: sizes, and how often; what is captured is `pipelines/<name>.toml`'s."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.lake import LANDING_PREFIX
+from settings.pipeline import CapturedTableSettings, LakeName, Pipeline, PipelineName
+from settings.section import Identifier, Memory, Names, Section, TopicPrefix
+
+# Environments have run this one since before there were others: its resources keep the names that they have.
+FIRST = "orders"
+
+
+class Connector(Section):
+    """Workers and MCUs (1 vCPU, 4 GiB each) of one connector, and more of its configuration, key by key."""
+
+    workers: Annotated[int, Field(ge=1, le=10)] = 1
+    mcu_per_worker: Literal[1, 2, 4, 8] = 1
+    configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class SinkConnector(Connector):
+    """The S3 sink. `kcql`, when given, is used instead of the flush settings; `{landing}` stands for the bucket.
+
+    Values that the sink can't read go to `dead_letter_topic`; without one they stop it.
+    """
+
+    tasks: Annotated[int, Field(ge=1, le=1_000)] = 1
+    flush_interval_seconds: int = 60
+    flush_count: int = 5_000
+    partition_by: Names = ()
+    kcql: str | None = None
+    dead_letter_topic: str | None = None
+
+
+class Job(Section):
+    """How the pipeline's tables are kept: by the environment's one application, or each by one of its own.
+
+    What isn't given is processing's, for an application of its own, or five seconds. `configuration` holds further
+    properties of the job, key by key.
+    """
+
+    one_step: bool = True
+    sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
+    driver_memory: Memory | None = None
+    executor_memory: Memory | None = None
+    executors: Annotated[int, Field(ge=1, le=100)] | None = None
+    configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class TableSizes(Section):
+    """One table's own, where it differs from its pipeline's `job`; memory and executors only without `one_step`."""
+
+    sync_interval_seconds: Annotated[int, Field(ge=0)] | None = None
+    driver_memory: Memory | None = None
+    executor_memory: Memory | None = None
+    executors: Annotated[int, Field(ge=1, le=100)] | None = None
+    configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class EnvironmentPipeline(Section):
+    """A pipeline of an environment; `captured` is its file, which the loader reads.
+
+    `topic_prefix` and `role` (the connector's in the database) are the file's unless they are given; two pipelines of
+    one cluster have roles of their own. `tables` are by the table's name in the lake.
+    """
+
+    name: PipelineName
+    topic_prefix: TopicPrefix | None = None
+    role: Identifier | None = None
+    source: Connector = Connector()
+    sink: SinkConnector = SinkConnector()
+    job: Job = Job()
+    tables: dict[LakeName, TableSizes] = Field(default_factory=dict)
+    captured: Pipeline
+
+    @property
+    def is_first(self) -> bool:
+        """Whether its resources keep the names from before there were several pipelines."""
+        return self.name == FIRST
+
+    @property
+    def prefix(self) -> str:
+        """What its topics' names begin with."""
+        return self.topic_prefix or self.captured.source.topic_prefix
+
+    @property
+    def connector_role(self) -> str:
+        """The role that the connector logs in as. The file's default is the first pipeline's."""
+        given = self.captured.source.role
+        default = type(self.captured.source).model_fields["role"].default
+        return self.role or (given if self.is_first or given != default else f"cdc_{self.name}")
+
+    @property
+    def as_deployed(self) -> Pipeline:
+        """What is captured, with the environment's topic prefix and role in the file's places."""
+        source = self.captured.source
+        changed = source.model_copy(update={"topic_prefix": self.prefix, "role": self.connector_role})
+        return self.captured.model_copy(update={"source": changed})
+
+    @property
+    def landing_prefix(self) -> str:
+        """Below what the sink lands its objects, without a slash at the end."""
+        return LANDING_PREFIX if self.is_first else self.name
+
+    def sizes(self, table: CapturedTableSettings) -> TableSizes:
+        """Return what a table's job gets: its own where it is given, else the pipeline's."""
+        own = self.tables.get(self.captured.lake_table(table), TableSizes())
+
+        def first(*values: object) -> object:
+            return next((value for value in values if value is not None), None)
+
+        chosen = {
+            key: first(getattr(own, key), getattr(self.job, key))
+            for key in ("sync_interval_seconds", "driver_memory", "executor_memory", "executors")
+        }
+        return TableSizes.model_validate(chosen | {"configuration": self.job.configuration | own.configuration})

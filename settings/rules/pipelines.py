@@ -1,0 +1,115 @@
+"""An environment's pipelines: what they name is there, none is another's, and together they fit."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from plugins.connectors import heartbeat_topic
+from settings import aws_offers
+from settings.connectors import source_settings, topics
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.rules.problem import Problem, Rule
+
+OF_A_STEP = ("driver_memory", "executor_memory", "executors")
+# Kafka Connect's own, for each connector on MSK Connect: 1 of configuration, 5 of status, and a sink's 25 of offsets.
+_INTERNAL_PARTITIONS = 31
+# Kafka's __consumer_offsets.
+_CONSUMER_OFFSETS = 50
+
+
+def known(environment: Environment) -> Iterator[Problem]:
+    """What is said of a table is said of one that is captured, and counts."""
+    for number, pipeline in enumerate(environment.pipelines):
+        where = f"pipelines[{number}]"
+        lake_tables = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
+        for name, sizes in pipeline.tables.items():
+            if name not in lake_tables:
+                reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake: {', '.join(lake_tables)}"
+                yield f"{where}.tables.{name}", reason
+            yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
+        yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
+
+
+def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, object]) -> Iterator[Problem]:
+    for key in OF_A_STEP:
+        if pipeline.job.one_step and given[key] is not None:
+            yield (
+                f"{where}.{key}",
+                f"counts for an application of its own, which one_step = true doesn't make: set processing.{key}, or "
+                "one_step = false",
+            )
+
+
+def clashes(environment: Environment) -> Iterator[Problem]:
+    """No two pipelines have the same name, topic, table in the lake, slot, publication or role."""
+    for name, count in Counter(pipeline.name for pipeline in environment.pipelines).items():
+        if count > 1:
+            yield "pipelines", f"{name!r} is named twice"
+            return
+    owners: dict[tuple[str, str], EnvironmentPipeline] = {}
+    for number, pipeline in enumerate(environment.pipelines):
+        for kind, name, way_out in _names(environment, pipeline):
+            other = owners.setdefault((kind, name), pipeline)
+            if other is not pipeline:
+                yield f"pipelines[{number}]", f"{kind} {name} is that of pipeline {other.name}, too: {way_out}"
+                break
+
+
+def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, str, str]]:
+    """What a pipeline takes for itself: its kind, its name, and what to do when another one has it."""
+    source, file = pipeline.captured.source, f"pipelines/{pipeline.name}.toml"
+    try:
+        names = source_settings(environment, pipeline).topics
+    except ValueError:
+        # Said by the connectors' rule.
+        return
+    for topic in (heartbeat_topic(pipeline.prefix), *names):
+        yield "the topic", topic, "set topic_prefix to another one"
+    for table in pipeline.captured.tables:
+        yield "the lake's table", pipeline.captured.lake_table(table), f"set source.lake_prefix in {file}"
+    yield "the replication slot", source.slot, f"set source.slot in {file}"
+    yield "the publication", f"{source.publication} of {source.database}", f"set source.publication in {file}"
+    yield "the role", pipeline.connector_role, "set role to another one"
+
+
+def fit(environment: Environment) -> Iterator[Problem]:
+    """Kafka has room for all topics, the database for all slots, and MSK Connect for all workers."""
+    slots = len(environment.pipelines)
+    if slots > aws_offers.AURORA_REPLICATION_SLOTS:
+        yield (
+            "pipelines",
+            f"{slots} pipelines are as many replication slots, and the cluster has "
+            f"{aws_offers.AURORA_REPLICATION_SLOTS} (max_replication_slots): put some into another environment",
+        )
+    workers = environment.connector_workers
+    if workers > aws_offers.MSK_CONNECT_WORKERS:
+        yield (
+            "pipelines",
+            f"they ask for {workers} workers, and an account has {aws_offers.MSK_CONNECT_WORKERS} in a region (MSK "
+            "Connect's quota): set fewer, or put some pipelines into another account",
+        )
+    yield from _partitions(environment)
+
+
+def _partitions(environment: Environment) -> Iterator[Problem]:
+    settings = environment.streaming
+    limit = aws_offers.MSK_PARTITIONS_PER_BROKER.get(settings.broker_type)
+    if limit is None:
+        return
+    try:
+        planned = [topic for pipeline in environment.pipelines for topic in topics(environment, pipeline)]
+    except ValueError:
+        # Said by the connectors' rules.
+        return
+    zones = max(1, len(environment.availability_zones))
+    own = _CONSUMER_OFFSETS + 2 * len(environment.pipelines) * _INTERNAL_PARTITIONS
+    replicas = sum(topic.partitions * topic.replicas for topic in planned) + own * min(zones, settings.brokers)
+    if replicas > limit * settings.brokers:
+        yield (
+            "streaming.broker_type",
+            f"{len(planned)} topics make {replicas:,} partitions with their replicas, and {settings.brokers} "
+            f"{settings.broker_type} take {limit * settings.brokers:,}: set a larger type or more brokers",
+        )
+
+
+RULES: tuple[Rule, ...] = (known, clashes, fit)

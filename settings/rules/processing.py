@@ -1,0 +1,120 @@
+"""Where what has landed stays, and where the jobs that read it run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from settings import emr_offers
+from settings.environment import Environment
+from settings.rules.problem import Problem, Rule
+
+# What Spark itself reserves (300 MiB), and as much again.
+SMALLEST_HEAP_MB = 600
+
+
+def lake(environment: Environment) -> Iterator[Problem]:
+    """What has landed stays until somebody has been able to look, and as long as Kafka has it."""
+    hours = environment.lake.landing_expiry_days * 24
+    if hours * 60 <= environment.monitoring.commit_age_minutes:
+        yield "lake.landing_expiry_days", "objects would expire before an alarm says that the job doesn't read them"
+    if hours < environment.streaming.topic_retention_hours:
+        yield (
+            "lake.landing_expiry_days",
+            "objects would expire before their events do in Kafka: set as many days as "
+            f"streaming.topic_retention_hours ({environment.streaming.topic_retention_hours}) has, or more",
+        )
+
+
+def processing(environment: Environment) -> Iterator[Problem]:
+    """Releases, types and applications are EMR's, and go together."""
+    settings = environment.processing
+    if settings.release not in emr_offers.RELEASES:
+        known = ", ".join(sorted(emr_offers.RELEASES))
+        yield "processing.release", f"{settings.release} isn't a release that the job was written for: {known}"
+    types = emr_offers.INSTANCE_TYPES.get(environment.region)
+    if types is None:
+        known = ", ".join(sorted(emr_offers.INSTANCE_TYPES))
+        yield "region", f"we have no list of EMR instance types for {environment.region}, only for {known}"
+        return
+    for key in ("primary_instance_type", "core_instance_type"):
+        if (chosen := getattr(settings, key)) not in types:
+            yield f"processing.{key}", f"EMR has no {chosen} in {environment.region}: {', '.join(sorted(types))}"
+    if 0 < settings.maximum_core_instances < settings.core_instances:
+        yield "processing.maximum_core_instances", "must be 0 (no managed scaling) or at least core_instances"
+    for application in settings.applications:
+        if application not in emr_offers.APPLICATIONS:
+            known = ", ".join(sorted(emr_offers.APPLICATIONS))
+            yield "processing.applications", f"{application!r} isn't one of {known}"
+    if not {"Hadoop", "Hive", "Spark"} <= set(settings.applications):
+        yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
+    if {"Presto", "Trino"} <= set(settings.applications):
+        yield "processing.applications", "EMR installs Presto or Trino, not both on one cluster: choose one"
+
+
+def memory(environment: Environment) -> Iterator[Problem]:
+    """Every container fits on a core node, and all of them on all: YARN would let a job wait, or refuse it, unseen."""
+    settings = environment.processing
+    largest = emr_offers.YARN_MEMORY_MB.get(settings.core_instance_type)
+    if largest is None:
+        return
+    sizes = list(_applications(environment))
+    for where, key, given in ((where, key, given) for where, by_key, _ in sizes for key, given in by_key.items()):
+        if _heap(given) < SMALLEST_HEAP_MB:
+            yield f"{where}.{key}", f"{given} is too little for Spark: set {SMALLEST_HEAP_MB}m or more"
+        elif _container(_heap(given)) > largest:
+            yield (
+                f"{where}.{key}",
+                f"{given} and its overhead don't fit on a {settings.core_instance_type}, which has {largest} MB for "
+                "containers: set less, or a larger processing.core_instance_type",
+            )
+    yield from _all_of_them(environment, [(by_key, executors) for _, by_key, executors in sizes], largest)
+
+
+def _all_of_them(
+    environment: Environment, applications: Sequence[tuple[Mapping[str, str], int]], largest: int
+) -> Iterator[Problem]:
+    """Executors share the core nodes; drivers the primary node, where they run beside YARN's own."""
+    settings = environment.processing
+    nodes = max(settings.core_instances, settings.maximum_core_instances)
+    executors = sum(_container(_heap(by_key["executor_memory"])) * count for by_key, count in applications)
+    if executors > largest * nodes:
+        yield (
+            "processing.core_instances",
+            f"the executors of {len(applications)} applications ask for {executors:,} MB, and {nodes} "
+            f"{settings.core_instance_type} have {largest * nodes:,}: set more, or one_step = true",
+        )
+    primary = emr_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
+    drivers = sum(_container(_heap(by_key["driver_memory"])) for by_key, _ in applications)
+    if primary is not None and drivers > primary:
+        yield (
+            "processing.primary_instance_type",
+            f"the drivers of {len(applications)} applications ask for {drivers:,} MB, and a "
+            f"{settings.primary_instance_type} has {primary:,}: set a larger one, or let tables share an application "
+            "(one_step = true)",
+        )
+
+
+def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, str], int]]:
+    """Where each application's sizes are said, its memory by key, and its executors."""
+    keys = ("driver_memory", "executor_memory")
+    settings = environment.processing
+    if any(pipeline.job.one_step for pipeline in environment.pipelines):
+        yield "processing", {key: getattr(settings, key) for key in keys}, settings.executors
+    for number, pipeline in enumerate(environment.pipelines):
+        if pipeline.job.one_step:
+            continue
+        for table in pipeline.captured.tables:
+            name, sizes = pipeline.captured.lake_table(table), pipeline.sizes(table)
+            where = f"pipelines[{number}].tables.{name}" if name in pipeline.tables else f"pipelines[{number}].job"
+            memory_of = {key: getattr(sizes, key) or getattr(settings, key) for key in keys}
+            yield where, memory_of, sizes.executors or settings.executors
+
+
+def _heap(given: str) -> int:
+    return int(given[:-1]) * (1024 if given.endswith("g") else 1)
+
+
+def _container(heap_mb: int) -> int:
+    """Spark's spark.driver.memoryOverhead and its like: a tenth, and 384 MiB at the least."""
+    return heap_mb + max(384, heap_mb // 10)
+
+
+RULES: tuple[Rule, ...] = (lake, processing, memory)

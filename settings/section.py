@@ -1,0 +1,31 @@
+"""What every section of a settings file is made of: no unknown keys, no silent conversions, values of known shapes."""
+
+from ipaddress import IPv4Network
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LogRetention = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1827, 3653]
+
+
+class Section(BaseModel):
+    """A table of the file: no unknown keys, no silent conversions, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _network(value: str) -> str:
+    IPv4Network(value)
+    return value
+
+
+Cidr = Annotated[str, AfterValidator(_network)]
+# TOML's arrays arrive as lists.
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
+# SoftEther's and Secrets Manager's names, and a shell's word.
+VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]
+Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
+TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]
+# Spark's, in GiB or MiB.
+Memory = Annotated[str, Field(pattern=r"^[1-9]\d{0,5}[gm]$")]

@@ -1,0 +1,133 @@
+"""The parts of an environment that all its pipelines share: network, VPN, database, Kafka, lake, EMR, alarms."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
+from settings.section import Cidr, Cidrs, Identifier, LogRetention, Memory, Names, Section, VpnUser
+
+LONGEST_RETENTION_HOURS = 10 * 365 * 24
+
+
+class Network(Section):
+    """The VPC. Interface endpoints are named by their service, such as `secretsmanager`."""
+
+    cidr: Cidr
+    nat: Literal["instances", "gateways"]
+    nat_instance_type: str = "t4g.nano"
+    interface_endpoints: Names = ()
+    flow_log_retention_days: LogRetention
+
+
+class Vpn(Section):
+    """The bastion: who may reach IPsec, and who SoftEther's management port (nobody when empty).
+
+    `users` are the people who may connect, each with a password of her own; `password_rotation_days` 0: no rotation.
+    `emr_access`: whether they reach what EMR's applications serve, which asks nobody for a password.
+    """
+
+    instance_type: str
+    client_cidrs: Cidrs
+    management_cidrs: Cidrs
+    users: Annotated[tuple[VpnUser, ...], Field(strict=False)] = ()
+    password_rotation_days: Annotated[int, Field(ge=0, le=365)]
+    emr_access: bool = False
+
+
+class Restore(Section):
+    """What the cluster is made of: a snapshot, or another cluster as it was at a `time` (UTC; without it, the latest).
+
+    `name` ends the new cluster's name, `<environment>-cdc-lake-<name>`. Leave all of it as it is from then on: another
+    value is another cluster (docs/restore-database.md).
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]
+    snapshot: str | None = None
+    cluster: str | None = None
+    time: str | None = None
+
+
+class Database(Section):
+    """Aurora PostgreSQL and what is put into it. `secret_rotation_days` 0: no rotation."""
+
+    engine_version: str
+    instance_class: str
+    instances: Annotated[int, Field(ge=1, le=15)]
+    name: Identifier
+    backup_retention_days: Annotated[int, Field(ge=1, le=35)]
+    deletion_protection: bool
+    secret_rotation_days: Annotated[int, Field(ge=0, le=1_000)]
+    sample_data: bool
+    sample_scale: Annotated[int, Field(ge=1, le=1_000)] = 1
+    outbox_mode: Literal["transaction", "statement"] = "transaction"
+    log_retention_days: LogRetention = 30
+    restore: Restore | None = None
+
+
+class Streaming(Section):
+    """The MSK cluster; `volume_gb` GiB per broker. `topic_retention_hours`: how long events stay at the least.
+
+    `largest_event_mib`: what source, brokers and sink agree on.
+
+    Never less than the default: the source database's own limit is made to stay below that.
+    """
+
+    kafka_version: str
+    broker_type: str
+    brokers: Annotated[int, Field(ge=1, le=30)]
+    volume_gb: Annotated[int, Field(ge=1, le=16_384)]
+    topic_retention_hours: Annotated[int, Field(ge=1, le=LONGEST_RETENTION_HOURS)]
+    log_retention_days: LogRetention
+    largest_event_mib: Annotated[int, Field(ge=LARGEST_EVENT_BYTES // MIB, le=LARGEST_SETTING_BYTES // MIB)] = (
+        LARGEST_EVENT_BYTES // MIB
+    )
+
+    @property
+    def largest_event_bytes(self) -> int:
+        """The size of an event's JSON that must get through."""
+        return self.largest_event_mib * MIB
+
+
+class Connectors(Section):
+    """What all connectors on MSK Connect share; their sizes are their pipelines'."""
+
+    kafka_connect_version: str
+    log_retention_days: LogRetention
+
+
+class Lake(Section):
+    """Buckets, Glue's database (`<environment>_datalake` unless it is given), and days after which objects expire."""
+
+    database: Identifier
+    landing_expiry_days: Annotated[int, Field(ge=1)]
+    noncurrent_version_expiry_days: Annotated[int, Field(ge=1)]
+    log_expiry_days: Annotated[int, Field(ge=1)]
+
+
+class Processing(Section):
+    """The EMR cluster. `maximum_core_instances` 0: no managed scaling.
+
+    Memory and executors are those of the one application that keeps the tables of all pipelines, and of any other
+    application that doesn't say its own.
+    """
+
+    release: str
+    primary_instance_type: str
+    core_instance_type: str
+    core_instances: Annotated[int, Field(ge=1)]
+    maximum_core_instances: Annotated[int, Field(ge=0)]
+    applications: Names
+    driver_memory: Memory = "2g"
+    executor_memory: Memory = "4g"
+    executors: Annotated[int, Field(ge=1, le=100)] = 2
+
+
+class Monitoring(Section):
+    """Who is told, and from which values on."""
+
+    alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+    slot_lag_mb: Annotated[int, Field(ge=1)]
+    landing_silence_minutes: Annotated[int, Field(ge=5, le=1_440)]
+    commit_age_minutes: Annotated[int, Field(ge=5, le=1_440)]
+    broker_disk_percent: Annotated[int, Field(ge=1, le=99)]

@@ -1,0 +1,126 @@
+"""What one pipeline has on MSK Connect: its two connectors, their roles and its topics."""
+
+from collections.abc import Sequence
+
+from aws_cdk import Stack
+from aws_cdk import aws_ssm as ssm
+
+from contract import rds_ca
+from plugins.connectors import GENERATION, offset_topic, sink_connector, source_connector
+from plugins.kafka_access import Grant, sink_access, source_access
+from plugins.versions import load_versions
+from settings.connectors import ROOT_CERTIFICATE, sink_settings, source_settings, topics
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from stacks.connectors.connector import ConnectorSpec
+from stacks.connectors.roles import ConnectorRole
+from stacks.connectors.topics import WantedTopics
+from stacks.connectors.worker_configuration import converters
+from stacks.database import DatabaseStack
+from stacks.pipeline_names import construct_id, source_parameter
+from stacks.streaming import StreamingStack
+
+# The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
+SINK_BOOKKEEPING = (".indexes", ".temp-upload")
+SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigProvider"
+
+
+class PipelineConnectors:
+    """A pipeline's settings, and the parts of the stack that are its own; ids begin with the pipeline's name."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        *,
+        environment: Environment,
+        pipeline: EnvironmentPipeline,
+        database: DatabaseStack,
+        streaming: StreamingStack,
+    ) -> None:
+        self._stack = stack
+        self._environment = environment
+        self._pipeline = pipeline
+        self._database = database
+        self._streaming = streaming
+        self.source = source_settings(environment, pipeline)
+        self.sink = sink_settings(environment, pipeline)
+        self.source_role, self.sink_role = self._source_role(), self._sink_role()
+
+    @property
+    def name(self) -> str:
+        """The pipeline's name."""
+        return self._pipeline.name
+
+    def id(self, id_: str) -> str:
+        """Return the id of a construct of this pipeline."""
+        return construct_id(self._pipeline, id_)
+
+    def topics(self) -> WantedTopics:
+        """What both connectors find when they start: neither makes a topic, and a sink dies without its own."""
+        planned = topics(self._environment, self._pipeline)
+        return WantedTopics(topics=planned, sink=self.sink, generation=self._source_parameter("generation"))
+
+    def source_spec(self) -> ConnectorSpec:
+        """What makes the source connector."""
+        versions = load_versions()
+        return ConnectorSpec(
+            name=self.source.name,
+            releases=[versions.debezium, versions.config_provider],
+            resources={ROOT_CERTIFICATE: rds_ca.root(self._environment.region)},
+            configuration=self._source_configuration(),
+            worker_properties=self._source_worker(),
+            role=self.source_role,
+            capacity=self._pipeline.source,
+            generation=self._source_parameter("generation"),
+        )
+
+    def sink_spec(self) -> ConnectorSpec:
+        """What makes the sink connector."""
+        return ConnectorSpec(
+            name=self.sink.name,
+            releases=[load_versions().lenses_s3],
+            configuration=sink_connector(self.sink) | self._pipeline.sink.configuration,
+            worker_properties=converters(),
+            role=self.sink_role,
+            capacity=self._pipeline.sink,
+            generation=self._source_parameter("generation"),
+        )
+
+    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
+        arn, name = self._streaming.cluster_arn, self._streaming.cluster_name
+        return ConnectorRole(
+            self._stack, self.id(id_), connector=connector, access=access, cluster_arn=arn, cluster_name=name
+        )
+
+    def _source_role(self) -> ConnectorRole:
+        role = self._role("SourceRole", self.source.name, source_access(self.source))
+        role.may_read_secret(self._database.connector_secrets[self.name])
+        return role
+
+    def _sink_role(self) -> ConnectorRole:
+        role = self._role("SinkRole", self.sink.name, sink_access(self.sink))
+        role.may_write_objects(self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
+        return role
+
+    def _source_worker(self) -> dict[str, str]:
+        provider = {
+            "config.providers": "secretsmanager",
+            "config.providers.secretsmanager.class": SECRETS_PROVIDER,
+            "config.providers.secretsmanager.param.region": self._stack.region,
+        }
+        # Another one for each life of the source: a slot that was made anew doesn't know the offsets of another.
+        return converters() | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
+
+    def _source_parameter(self, name: str) -> str:
+        """Read when this stack is deployed; the database's may change what it writes there."""
+        parameter = source_parameter(self._environment, self._pipeline, name)
+        value: str = ssm.StringParameter.value_for_string_parameter(self._stack, parameter)
+        return value
+
+    def _source_configuration(self) -> dict[str, str]:
+        secret = self._database.connector_secrets[self.name].secret_name
+        addresses = {
+            "database.hostname": self._source_parameter("host"),
+            "database.password": f"${{secretsmanager:{secret}:password}}",
+        }
+        return source_connector(self.source) | addresses | self._pipeline.source.configuration

@@ -1,0 +1,47 @@
+"""What is watched of each pipeline, and how many tables share an alarm."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas), one of which says what
+# has landed. A pipeline of no more tables has an alarm for each.
+OF_AN_ALARM = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedPipeline:
+    """A pipeline's names: its connectors', its topics, its tables in the lake, the filter of what it lands.
+
+    `suffix` tells its alarms from other pipelines'; the first one's has none.
+    """
+
+    name: str
+    suffix: str
+    source: str
+    sink: str
+    sink_tasks: int
+    topics: Sequence[str]
+    tables: Sequence[str]
+    landed: str
+
+    @property
+    def roles(self) -> dict[str, tuple[str, int]]:
+        """Name and tasks of both connectors, by what they are called in alarms."""
+        return {f"source{self.suffix}": (self.source, 1), f"sink{self.suffix}": (self.sink, self.sink_tasks)}
+
+    def alarmed(self, names: Sequence[str], *, of_one: str) -> Iterator[tuple[str, Sequence[str]]]:
+        """Share out tables or topics among alarms: what an alarm is about, and of which of them.
+
+        Up to nine tables have an alarm each, `of_one` naming the one; more go by nines, numbered.
+        """
+        if len(names) <= OF_AN_ALARM:
+            yield from ((of_one.format(name), [name]) for name in names)
+            return
+        for number, some in enumerate(self.groups(names, OF_AN_ALARM), 1):
+            yield f"{self.name}-{number}", some
+
+    @staticmethod
+    def groups(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+        """Cut names into as many as go together: one by one where they are few."""
+        step = 1 if len(names) <= OF_AN_ALARM else size
+        yield from (names[first : first + step] for first in range(0, len(names), step))

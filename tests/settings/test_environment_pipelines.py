@@ -1,0 +1,191 @@
+"""An environment's pipelines: what older files said, what isn't there, what clashes, and what doesn't fit."""
+
+from pathlib import Path
+
+import pytest
+
+from settings import aws_offers
+from settings.connectors import sink_settings, source_settings
+from settings.environment import Environment
+from settings.load import EnvironmentFileError, load
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
+from tests.stacks.settings import change, copied
+
+
+@pytest.fixture
+def environments(tmp_path: Path) -> Path:
+    return copied(tmp_path)
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path) -> Path:
+    folder = copied_pipelines(tmp_path)
+    write_pipeline(folder, "shop", ["orders", "items"])
+    return folder
+
+
+@pytest.fixture
+def both(environments: Path, pipelines: Path) -> Environment:
+    add_to(environments, "shop")
+    return load("dev", environments, pipelines)
+
+
+def refusal(environments: Path, pipelines: Path, name: str = "dev") -> str:
+    with pytest.raises(EnvironmentFileError) as caught:
+        load(name, environments, pipelines)
+    return str(caught.value)
+
+
+OLD = [
+    ("connectors", 'topic_prefix = "msk"', "connectors.topic_prefix: is topic_prefix of [[pipelines]]"),
+    ("connectors", "source = { workers = 1 }", "connectors.source: is [pipelines.source] now"),
+    ("connectors", "sink = { tasks = 1 }", "connectors.sink: is [pipelines.sink] now"),
+    ("", 'tables = [{ name = "cdc_events" }]', "tables: became [[pipelines]]"),
+]
+
+
+@pytest.mark.parametrize(("section", "line", "said"), OLD, ids=[said for _, _, said in OLD])
+def test_a_key_of_older_files_is_one_line_that_says_what_it_became(
+    environments: Path, section: str, line: str, said: str
+) -> None:
+    change(environments, "dev", section, line)
+    with pytest.raises(EnvironmentFileError) as caught:
+        load("dev", environments)
+    assert str(caught.value).startswith(f"environments/dev.toml: {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_new_pipeline_is_its_name(both: Environment) -> None:
+    _, shop = both.pipelines
+    source, sink = source_settings(both, shop), sink_settings(both, shop)
+    assert (source.name, source.topics) == ("dev-cdc-lake-shop-source", ("shop.public.orders", "shop.public.items"))
+    assert (source.slot_name, source.publication_name, source.database_user) == ("cdc_shop", "cdc_shop", "cdc_shop")
+    assert (sink.name, sink.prefix, sink.topics) == ("dev-cdc-lake-shop-sink", "shop", source.topics)
+
+
+def test_the_first_pipeline_has_the_names_that_it_has_had(both: Environment) -> None:
+    orders, _ = both.pipelines
+    source, sink = source_settings(both, orders), sink_settings(both, orders)
+    assert (source.name, sink.name) == ("dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink")
+    assert (source.topics, sink.prefix) == (("msk.datalake.cdc_events",), "cdc-events")
+    assert (source.slot_name, source.publication_name, source.database_user) == (
+        "cdc_orders",
+        "cdc_publication",
+        "cdc_connector",
+    )
+    assert orders.captured.lake_table(orders.captured.tables[0]) == "cdc_events"
+
+
+def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(environments: Path, pipelines: Path) -> None:
+    write_pipeline(pipelines, "bad", ["a"], table="colour = 1")
+    add_to(environments, "bad")
+    assert refusal(environments, pipelines).startswith("pipelines/bad.toml: tables[0].colour: unknown key")
+
+
+def test_a_pipeline_that_is_named_twice_is_refused(environments: Path, pipelines: Path) -> None:
+    add_to(environments, "orders")
+    assert "pipelines: 'orders' is named twice" in refusal(environments, pipelines)
+
+
+CLASHES = [
+    (
+        "topic_prefix = 'msk'",
+        "",
+        "the topic __debezium-heartbeat.msk is that of pipeline orders, too: set topic_prefix",
+    ),
+    ("role = 'cdc_connector'", "", "the role cdc_connector is that of pipeline orders, too: set role"),
+    ("", 'slot = "cdc_orders"', "the replication slot cdc_orders is that of pipeline orders, too: set source.slot in"),
+    (
+        "",
+        'database = "devdb"\npublication = "cdc_publication"',
+        "the publication cdc_publication of devdb is that of pipeline orders, too: set source.publication in",
+    ),
+    ("", 'lake_prefix = "cdc_"', "the lake's table cdc_events is that of pipeline orders, too: set source.lake_prefix"),
+]
+
+
+@pytest.mark.parametrize(("line", "source", "said"), CLASHES, ids=[said[:25] for _, _, said in CLASHES])
+def test_what_two_pipelines_of_an_environment_would_share_is_refused(
+    environments: Path, pipelines: Path, line: str, source: str, said: str
+) -> None:
+    write_pipeline(pipelines, "second", ["events"], source=source)
+    if "database" in source:
+        path = pipelines / "second.toml"
+        path.write_text(path.read_text().replace('database = "seconddb"\n', ""))
+    add_to(environments, "second", line)
+    assert f"environments/dev.toml: pipelines[1]: {said}" in refusal(environments, pipelines)
+
+
+def test_more_pipelines_than_the_database_has_slots_are_refused(environments: Path, pipelines: Path) -> None:
+    for number in range(aws_offers.AURORA_REPLICATION_SLOTS):
+        write_pipeline(pipelines, f"p{number}", ["a"])
+        add_to(environments, f"p{number}")
+    said = refusal(environments, pipelines)
+    assert "pipelines: 21 pipelines are as many replication slots, and the cluster has 20" in said
+
+
+def test_more_workers_than_msk_connect_has_are_refused(environments: Path, pipelines: Path) -> None:
+    for number in range(6):
+        write_pipeline(pipelines, f"p{number}", ["a"])
+        add_to(environments, f"p{number}", "[pipelines.sink]", "workers = 10")
+    assert "pipelines: they ask for 68 workers, and an account has 60 in a region" in refusal(environments, pipelines)
+
+
+def test_more_partitions_than_the_brokers_can_have_are_refused(environments: Path, pipelines: Path) -> None:
+    write_pipeline(pipelines, "wide", [f"t{number}" for number in range(1_400)])
+    add_to(environments, "wide")
+    said = refusal(environments, pipelines)
+    assert "environments/dev.toml: streaming.broker_type: 1405 topics make " in said
+    assert "and 2 kafka.m5.large take 3,000: set a larger type or more brokers" in said
+
+
+def test_memory_counts_for_all_applications_together(environments: Path, pipelines: Path) -> None:
+    add_to(environments, "shop", "[pipelines.job]", "one_step = false", "executors = 3")
+    said = refusal(environments, pipelines)
+    assert "processing.core_instances: the executors of 3 applications ask for 36,040 MB, and 2 m5.xlarge have" in said
+
+
+def test_drivers_fit_on_the_primary_node_together(environments: Path, pipelines: Path) -> None:
+    change(environments, "dev", "processing", "core_instances = 9")
+    add_to(environments, "shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
+    said = refusal(environments, pipelines)
+    assert "processing.primary_instance_type: the drivers of 3 applications ask for" in said
+
+
+def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines: Path) -> None:
+    add_to(
+        environments,
+        "shop",
+        "[pipelines.job]",
+        "sync_interval_seconds = 30",
+        'configuration = { "hoodie.clean.max.commits" = "20" }',
+        "[pipelines.tables.shop_items]",
+        "sync_interval_seconds = 0",
+        'configuration = { "hoodie.parquet.max.file.size" = "1000000" }',
+    )
+    _, shop = load("dev", environments, pipelines).pipelines
+    orders, items = (shop.sizes(table) for table in shop.captured.tables)
+    assert (orders.sync_interval_seconds, items.sync_interval_seconds) == (30, 0)
+    assert items.configuration == {"hoodie.clean.max.commits": "20", "hoodie.parquet.max.file.size": "1000000"}
+
+
+def test_kcql_is_for_one_table(environments: Path, pipelines: Path) -> None:
+    kcql = (
+        "INSERT INTO {landing}:shop SELECT * FROM `shop.public.orders` STOREAS `JSON` "
+        "PROPERTIES('flush.interval'=30, 'flush.count'=2000)"
+    )
+    add_to(environments, "shop", "[pipelines.sink]", f'kcql = "{kcql}"')
+    assert "pipelines[1].sink.kcql: is for a pipeline of one table, and shop has 2" in refusal(environments, pipelines)
+
+
+def test_production_orders_changes_by_the_log_alone(environments: Path, pipelines: Path) -> None:
+    path = pipelines / "orders.toml"
+    path.write_text(path.read_text() + 'ordering = "__source_ts_ms"\n')
+    assert "pipelines[0]: datalake.cdc_events is ordered by __source_ts_ms" in refusal(environments, pipelines, "prod")
+    assert load("dev", environments, pipelines).pipelines[0].captured.tables[0].ordering == "__source_ts_ms"
+
+
+def test_a_schema_of_another_table_than_the_outbox_is_refused(environments: Path, pipelines: Path) -> None:
+    schema = pipelines / "orders" / "cdc_events.avsc"
+    schema.write_text(schema.read_text().replace('"datalake"', '"shop"'))
+    assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in refusal(environments, pipelines)
