@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.lake import DATABASE
+from contract.source import OUTBOX_TABLE
 from plugins.versions import VersionsError
 from settings import files, rules
 from settings.environment import Environment
@@ -19,7 +20,7 @@ _MOVED = {
     "connectors.source": 'is [pipelines.source] now, below [[pipelines]] with name = "orders"',
     "connectors.sink": 'is [pipelines.sink] now, below [[pipelines]] with name = "orders"',
     "tables": (
-        'became [[pipelines]]: with name = "orders" for cdc_events, whose key, layout and table_type are in '
+        f'became [[pipelines]]: with name = "orders" for {OUTBOX_TABLE}, whose key, layout and table_type are in '
         "pipelines/orders.toml now, sync_interval_seconds and configuration in [pipelines.job], memory and executors "
         "in [processing]; topic, schema, properties, path and operation follow from the pipeline"
     ),

@@ -8,6 +8,7 @@ from settings import aws_offers
 from settings.connectors import source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from settings.job import layout
 from settings.rules.problem import Problem, Rule
 
 OF_A_STEP = ("driver_memory", "executor_memory", "executors")
@@ -28,6 +29,22 @@ def known(environment: Environment) -> Iterator[Problem]:
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
         yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
+        yield from _possible(pipeline, where)
+
+
+def _possible(pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
+    """What a pipeline's file may say, and AWS or the job can't do."""
+    for table in pipeline.captured.tables:
+        if table.hash:
+            yield (
+                where,
+                f"{table.name}: hash needs a salt, which a deployment doesn't give to Debezium yet: take the columns "
+                f"into leave_out in pipelines/{pipeline.name}.toml",
+            )
+        try:
+            layout(table)
+        except ValueError as error:
+            yield where, f"pipelines/{pipeline.name}.toml: {error}"
 
 
 def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, object]) -> Iterator[Problem]:

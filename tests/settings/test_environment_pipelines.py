@@ -169,6 +169,12 @@ def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines
     assert items.configuration == {"hoodie.clean.max.commits": "20", "hoodie.parquet.max.file.size": "1000000"}
 
 
+def test_a_salt_that_nobody_would_give_is_not_sent_in_its_place(environments: Path, pipelines: Path) -> None:
+    write_pipeline(pipelines, "people", ["names"], table='hash = ["name"]')
+    add_to(environments, "people")
+    assert "pipelines[1]: public.names: hash needs a salt" in refusal(environments, pipelines)
+
+
 def test_kcql_is_for_one_table(environments: Path, pipelines: Path) -> None:
     kcql = (
         "INSERT INTO {landing}:shop SELECT * FROM `shop.public.orders` STOREAS `JSON` "

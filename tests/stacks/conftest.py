@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from settings.load import load
+from tests.stacks.many import many_pipelines
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
 
     from operate.synth import Synthesis
+    from settings.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class Synthesized:
         return dict(self.by_role[role].find_resources(type_))
 
 
-def synthesized(name: str, folder: Path) -> Synthesized:
+def synthesized(name: str, folder: Path, *, environment: "Environment | None" = None) -> Synthesized:
     # Node.js, which the first one chooses, is started when CDK is imported.
     from operate.synth import synthesize  # isort: skip
     from aws_cdk.assertions import Template
 
-    synthesis = synthesize(load(name), folder / name, nag=True)
+    synthesis = synthesize(environment or load(name), folder / name, nag=True)
     by_role = {
         stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))
         for stack, template in synthesis.templates.items()
@@ -55,3 +57,10 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 @pytest.fixture(scope="session")
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     return synthesized("prod", tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """dev with three pipelines: orders, one of twelve tables, and one whose two tables have steps of their own."""
+    folder = tmp_path_factory.mktemp("many")
+    return synthesized("dev", folder / "cdk.out", environment=many_pipelines(folder))

@@ -1,4 +1,4 @@
-"""Two environments share an account and a region, and no name."""
+"""Two environments of two pipelines each share an account and a region, and no name."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 from settings.load import load
 from stacks.gate import plain_text, request_of
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import copied
 
 pytestmark = pytest.mark.synth
@@ -57,11 +58,13 @@ def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
 def test_two_environments_of_one_account_and_region_share_no_name(tmp_path: Path) -> None:
     from operate.synth import synthesize
 
-    folder = copied(tmp_path)
+    folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["orders", "items"])
+    add_to(folder, "shop")
     found = []
     for name in ("one", "two"):
         (folder / f"{name}.toml").write_text((folder / "dev.toml").read_text())
-        found.append(names(synthesize(load(name, folder), tmp_path / name).templates))
+        found.append(names(synthesize(load(name, folder, pipelines), tmp_path / name).templates))
     one, two = found
     assert {type_ for type_, _ in one} >= {
         "AWS::CloudWatch::Alarm",
@@ -76,6 +79,10 @@ def test_two_environments_of_one_account_and_region_share_no_name(tmp_path: Path
         "Custom::Connector",
         "Custom::EmrStep",
         "Custom::Plugin",
+    }
+    # A pipeline's have its own name, so that none is another pipeline's.
+    assert {name for type_, name in one if type_ == "Custom::Connector"} == {
+        f"one-cdc-lake-{pipeline}-{role}" for pipeline in ("orders", "shop") for role in ("source", "sink")
     }
     # What both name and neither makes.
     shared = {(type_, name) for type_, name in one & two if "one" not in name}

@@ -207,8 +207,8 @@ def test_a_job_reads_the_landing_and_writes_the_lake(prod: Synthesized) -> None:
         f"{s3}{bucket('artefacts')}/stop/*",
         f"{s3}{bucket('lake')}/*",
     }
-    # The job's own files, one by one.
-    assert len(assets) == 4
+    # The job's own files, one by one: program and archive, the list of tables, what they share, and two for each.
+    assert len(assets) == 6
     assert not any("*" in resource for resource in assets)
 
 

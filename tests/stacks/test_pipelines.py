@@ -1,0 +1,226 @@
+"""Three pipelines in one environment: what each has, that none has anything of another's, and that the gate passes."""
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plugins.kafka_access import sink_access, source_access
+from settings.connectors import sink_settings, source_settings
+from settings.environment import Environment
+from stacks.gate import plain_text, request_of
+from tests.stacks.conftest import Synthesized
+from tests.stacks.many import SHOP, WIDE, many_pipelines
+
+pytestmark = pytest.mark.synth
+# IAM user guide, "IAM and AWS STS quotas": a role's inline policies together, and a managed policy.
+INLINE, MANAGED = 10_240, 6_144
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return many_pipelines(tmp_path_factory.mktemp("environment"))
+
+
+def requests(many: Synthesized, stack: str, type_: str) -> dict[str, dict[str, Any]]:
+    return {name: request_of(found) or {} for name, found in many.resources(stack, type_).items()}
+
+
+def statements(many: Synthesized, stack: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
+    """Actions and resources of the policies of the roles whose ids begin so."""
+    policies = [
+        policy["Properties"]
+        for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+        for policy in many.resources(stack, type_).values()
+    ]
+    for policy in policies:
+        if any(role.get("Ref", "").startswith(beginning) for role in policy.get("Roles", [])):
+            for statement in policy["PolicyDocument"]["Statement"]:
+                actions, resources = statement["Action"], statement["Resource"]
+                yield (
+                    {actions} if isinstance(actions, str) else set(actions),
+                    {plain_text(r) for r in (resources if isinstance(resources, list) else [resources])},
+                )
+
+
+def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
+    """The topics that a role may do something with."""
+    return {
+        resource.partition(":topic/")[2].split("/", 2)[2]
+        for actions, resources in statements(many, "connectors", beginning)
+        if f"kafka-cluster:{action}" in actions
+        for resource in resources
+        if ":topic/" in resource
+    }
+
+
+def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synthesized) -> None:
+    names = {request["connectorName"] for request in requests(many, "connectors", "Custom::Connector").values()}
+    assert names == {
+        f"dev-cdc-lake-{name}-{role}" for name in ("orders", "shop", "wide") for role in ("source", "sink")
+    }
+    asked = requests(many, "connectors", "Custom::Topics").values()
+    assert {request["group"] for request in asked} == {f"connect-{name}" for name in names if name.endswith("sink")}
+    secrets = many.resources("database", "AWS::SecretsManager::Secret")
+    assert {name.rstrip("0123456789ABCDEF") for name in secrets} >= {
+        "ConnectorSecret",
+        "ShopConnectorSecret",
+        "WideConnectorSecret",
+    }
+
+
+def test_a_sink_lands_each_table_below_its_pipelines_prefix(many: Synthesized) -> None:
+    by_name = {r["connectorName"]: r for r in requests(many, "connectors", "Custom::Connector").values()}
+    kcql = by_name["dev-cdc-lake-shop-sink"]["connectorConfiguration"]["connect.s3.kcql"]
+    parts = kcql.split(";")
+    assert len(parts) == len(SHOP)
+    for table, part in zip(SHOP, parts, strict=True):
+        assert ":shop SELECT" in part
+        assert f"shop.public.{table}" in part
+
+
+@pytest.mark.parametrize("name", ["wide", "shop"])
+def test_a_role_may_do_what_its_connector_does_and_nothing_with_another_pipelines_topics(
+    many: Synthesized, environment: Environment, name: str
+) -> None:
+    pipeline = next(pipeline for pipeline in environment.pipelines if pipeline.name == name)
+    source, sink = source_settings(environment, pipeline), sink_settings(environment, pipeline)
+    wanted = {
+        f"{name.capitalize()}SourceRole": ("WriteData", source_access(source)),
+        f"{name.capitalize()}SinkRole": ("ReadData", sink_access(sink)),
+    }
+    for role, (action, access) in wanted.items():
+        expected = {n for grant in access if grant.kind == "topic" and action in grant.actions for n in grant.names}
+        assert topics_of(many, role, action) == expected
+        assert not {topic for topic in expected if "datalake" in topic}
+
+
+def test_a_source_reads_its_own_secret_alone(many: Synthesized) -> None:
+    for name in ("Wide", "Shop"):
+        [resources] = [
+            resources
+            for actions, resources in statements(many, "connectors", f"{name}SourceRole")
+            if "secretsmanager:GetSecretValue" in actions
+        ]
+        assert len(resources) == 1
+
+
+def test_no_policy_is_longer_than_iam_takes(many: Synthesized) -> None:
+    for stack in many.by_role:
+        for type_, limit in (("AWS::IAM::Policy", INLINE), ("AWS::IAM::ManagedPolicy", MANAGED)):
+            for name, policy in many.resources(stack, type_).items():
+                text = json.dumps(policy["Properties"]["PolicyDocument"], separators=(",", ":"))
+                assert len(text) < limit, name
+
+
+def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(many: Synthesized) -> None:
+    prepared = many.resources("database", "Custom::PreparedPipeline")
+    asked = {name: request_of(found) or {} for name, found in prepared.items()}
+    assert {request["pipeline"] for request in asked.values()} == {"wide", "shop"}
+    for name, request in asked.items():
+        assert request["slot"] == request["publication"] == request["role"] == f"cdc_{request['pipeline']}"
+        assert request["database"] == f"{request['pipeline']}db"
+        assert "PreparedSource" in prepared[name]["DependsOn"]
+    shop = next(request for request in asked.values() if request["pipeline"] == "shop")
+    assert [table["name"] for table in shop["tables"]] == list(SHOP)
+    generations = {
+        parameter["Properties"]["Name"]
+        for parameter in many.resources("database", "AWS::SSM::Parameter").values()
+        if parameter["Properties"]["Name"].endswith("/generation")
+    }
+    assert generations == {f"/dev-cdc-lake/source/{between}generation" for between in ("", "shop/", "wide/")}
+
+
+def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthesized) -> None:
+    [request] = requests(many, "processing", "Custom::EmrStep").values()
+    assert request["name"] == "dev-cdc-lake-tables"
+    assert [step["name"] for step in request["further"]] == ["dev-cdc-lake-shop_orders", "dev-cdc-lake-shop_items"]
+    listed = next(argument for argument in request["arguments"] if argument.endswith(".properties"))
+    text = (many.synthesis.folder / f"asset.{listed.rpartition('/')[2]}").read_text()
+    tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
+    assert tables.split(",") == ["dev_datalake.cdc_events", *(f"dev_datalake.wide_{table}" for table in WIDE)]
+    own = {
+        tuple(pair)
+        for pair in pairwise(request["further"][0]["arguments"])
+        if pair[0] in ("--target-table", "--target-base-path")
+    }
+    assert ("--target-table", "dev_datalake.shop_orders") in own
+    # EMR API reference, HadoopJarStepConfig: the arguments' characters together.
+    for step in (request, *request["further"]):
+        assert len(" ".join(step["arguments"])) < 10_280
+
+
+def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:
+    read = {
+        resource.partition("ap-southeast-2/")[2]
+        for actions, resources in statements(many, "processing", "RolesNodes")
+        if "s3:GetObject" in actions
+        for resource in resources
+        if "-landing-" in resource
+    }
+    assert read == {"cdc-events/*", "wide/*", "shop/*"}
+
+
+def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -> None:
+    alarms = {
+        alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-"): alarm["Properties"]
+        for alarm in many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+    }
+    ages = {name.removeprefix("commit-age-") for name in alarms if name.startswith("commit-age-")}
+    assert ages == {"cdc_events", "shop_orders", "shop_items", "wide-1", "wide-2"}
+    metrics = [query for query in alarms["commit-age-wide-1"]["Metrics"] if "MetricStat" in query]
+    assert len(metrics) == 9
+    [expression] = [query["Expression"] for query in alarms["commit-age-wide-1"]["Metrics"] if query["ReturnData"]]
+    # A table whose job is gone is the worst of all.
+    assert expression.count("FILL(") == 9
+    assert alarms["connector-not-running-sink-shop"]["Threshold"] == 2
+    assert {"nothing-landed", "nothing-landed-shop", "nothing-landed-wide-1", "nothing-landed-wide-2"} <= set(alarms)
+    assert all(len([q for q in alarm.get("Metrics", []) if "MetricStat" in q]) <= 10 for alarm in alarms.values())
+
+
+def test_what_lands_is_counted_and_expires_by_pipeline(many: Synthesized) -> None:
+    [landing] = [
+        bucket["Properties"]
+        for bucket in many.resources("lake", "AWS::S3::Bucket").values()
+        if "MetricsConfigurations" in bucket["Properties"]
+    ]
+    filters = {entry["Id"]: entry["Prefix"] for entry in landing["MetricsConfigurations"]}
+    assert filters == {"landed": "cdc-events/", "landed-wide": "wide/", "landed-shop": "shop/"}
+    expiring = {rule["Prefix"] for rule in landing["LifecycleConfiguration"]["Rules"] if "ExpirationInDays" in rule}
+    assert expiring == set(filters.values())
+
+
+def test_the_first_pipelines_resources_are_those_of_an_environment_without_others(
+    many: Synthesized, dev: Synthesized
+) -> None:
+    for stack, type_ in (
+        ("connectors", "Custom::Connector"),
+        ("connectors", "Custom::Plugin"),
+        ("connectors", "Custom::Topics"),
+        ("connectors", "AWS::KafkaConnect::WorkerConfiguration"),
+        ("database", "AWS::SecretsManager::Secret"),
+        ("database", "Custom::PreparedSource"),
+        ("monitoring", "AWS::CloudWatch::Alarm"),
+    ):
+        alone, together = dev.resources(stack, type_), many.resources(stack, type_)
+        assert alone.keys() <= together.keys()
+        for name, resource in alone.items():
+            assert together[name] == resource
+
+
+def test_the_gate_passes(many: Synthesized, environment: Environment) -> None:
+    from operate.review import find
+
+    errors = [finding for finding in find(environment, many.synthesis) if finding.level == "error"]
+    # The releases of connectors are pinned by whoever deploys them, in any environment.
+    assert [str(finding) for finding in errors] == []
+
+
+def test_no_stack_has_more_resources_than_cloudformation_takes(many: Synthesized) -> None:
+    for stack, template in many.by_role.items():
+        assert len(template.to_json()["Resources"]) < 500, stack
+        size = Path(many.synthesis.folder / f"dev-cdc-lake-{stack}.template.json").stat().st_size
+        assert size < 1_000_000
