@@ -7,7 +7,7 @@ from pathlib import Path
 
 from settings.load_pipeline import PIPELINES
 
-FIELDS = ("id", "name", "__op", "__lsn", "__source_ts_ms")
+FIELDS = {"id": "long", "name": "string", "__op": "string", "__lsn": "long", "__source_ts_ms": "long"}
 
 
 def copied_pipelines(folder: Path) -> Path:
@@ -26,7 +26,7 @@ def write_pipeline(
     (folder / f"{name}.toml").write_text(f'[source]\ndatabase = "{name}db"\n{source}\n{entries}')
     (folder / name).mkdir()
     for each in tables:
-        fields = [{"name": field, "type": ["null", "long"]} for field in FIELDS]
+        fields = [{"name": field, "type": ["null", type_]} for field, type_ in FIELDS.items()]
         record = {"type": "record", "namespace": "public", "name": each, "fields": fields}
         (folder / name / f"{each}.avsc").write_text(json.dumps(record))
 
