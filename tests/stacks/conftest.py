@@ -63,4 +63,7 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with three pipelines: orders, one of twelve tables, and one whose two tables have steps of their own."""
     folder = tmp_path_factory.mktemp("many")
-    return synthesized("dev", folder / "cdk.out", environment=many_pipelines(folder))
+    environment = many_pipelines(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        return synthesized("dev", folder / "cdk.out", environment=environment)

@@ -55,11 +55,14 @@ def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
     return found
 
 
-def test_two_environments_of_one_account_and_region_share_no_name(tmp_path: Path) -> None:
+def test_two_environments_of_one_account_and_region_share_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from operate.synth import synthesize
 
     folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
     write_pipeline(pipelines, "shop", ["orders", "items"])
+    monkeypatch.setattr("stacks.processing.job_assets.PIPELINES", pipelines)
     add_to(folder, "shop")
     found = []
     for name in ("one", "two"):
