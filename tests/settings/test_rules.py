@@ -59,7 +59,7 @@ LINES = [
         "executors = 6",
         "processing.core_instances: the executors of 1 applications ask for 27,030 MB",
     ),
-    ("dev", "pipelines", 'name = "shop"', "pipelines[0].name: there is no pipelines/shop.toml; there are orders"),
+    ("dev", "pipelines", 'name = "shop"', "pipelines[0].name: there is no pipelines/shop.toml; there are "),
     ("dev", "pipelines", 'captured = "x"', "pipelines[0].captured: unknown key"),
     (
         "dev",
