@@ -106,7 +106,7 @@ bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 setting-changes: wheels ## What each setting's change does on AWS, written to docs/setting-changes.md
 	@$(BIN)/python -m operate.changes
 
-.PHONY: bench-freshness bench-requests
+.PHONY: bench-freshness bench-requests bench-tables
 bench-freshness: setup ## How old changes are when the lake shows them: one by one, then 200 a second for 5 minutes
 	@$(BIN)/python -m bench.freshness
 
@@ -116,6 +116,9 @@ bench-requests: setup ## What a commit of the streaming job asks S3 for, by layo
 .PHONY: bench-reconcile
 bench-reconcile: setup ## Seconds and memory of a comparison of 1,000,000 rows (ROWS=)
 	@$(BIN)/python -m bench.reconcile $(if $(ROWS),--rows "$(ROWS)")
+
+bench-tables: setup ## What many tables in one application cost: memory and requests while idle, time to commit
+	@$(BIN)/python -m bench.tables
 
 bench-synth: wheels ## Synthesis against importing CDK and synthesizing an empty app
 	@$(BIN)/python -m bench.synth

@@ -1,0 +1,1 @@
+"""What many tables in one application cost."""
