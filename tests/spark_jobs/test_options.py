@@ -73,6 +73,30 @@ def test_anything_else_is_refused_by_name(arguments: list[str], message: str) ->
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("option", "class_name", "way_out"),
+    [
+        ("--source-class", "org.apache.hudi.utilities.sources.AvroKafkaSource", "use JsonKafkaSource"),
+        ("--schemaprovider-class", "org.apache.hudi.utilities.schema.SchemaRegistryProvider", "an .avsc file"),
+        ("--transformer-class", "org.apache.hudi.utilities.transform.ChainedTransformer", "SqlQueryBasedTransformer"),
+        ("--transformer-class", "SqlQueryBasedTransformer,x.SqlFileBasedTransformer", "transformer.sql"),
+    ],
+)
+def test_classes_that_migrants_ask_for_are_refused_with_the_way_out(option: str, class_name: str, way_out: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        options.parse([*NEEDED, option, class_name])
+    assert str(refusal.value).startswith(f"argument {option}: {class_name.rpartition(',')[2]} isn't supported: ")
+    assert way_out in str(refusal.value)
+
+
+def test_several_transformers_are_named_by_comma() -> None:
+    once = "SqlQueryBasedTransformer"
+    twice = f"{once}, org.apache.hudi.utilities.transform.{once}"
+    assert options.parse(NEEDED).transformers == 0
+    assert options.parse([*NEEDED, "--transformer-class", once]).transformers == 1
+    assert options.parse([*NEEDED, "--transformer-class", twice]).transformers == 2
+
+
 def test_needed_options_are_asked_for() -> None:
     with pytest.raises(SettingsError, match="missing: --target-base-path, --target-table, --table-type"):
         options.parse([])
