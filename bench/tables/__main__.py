@@ -24,12 +24,12 @@ from contract.errors import one_line_errors
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.errors import PlatformError
-from local.platform.pipeline import ROOT
 from local.platform.processes import Processes
 from local.services.spark import MULTI_TABLE_JOB, spark_submit
 from local.setup.ports import choose
 from spark_jobs import keys, submit
 
+ROOT = Path(__file__).resolve().parents[2]
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
 TIMEOUT_S = 600
 IDLE_S = 30
