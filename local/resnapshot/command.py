@@ -2,17 +2,24 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
 
 from local.cli import Folder, PipelineName, app, console, find_platform, one_line_errors
+from local.comparison.command import REPORT, reconcile_tables
+from local.comparison.compare import Limits
+from local.comparison.describe import Compared
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
 from local.platform.platform import SUPERVISOR, Platform
+from local.resnapshot.deletes import EventWriter
+from local.resnapshot.pipelines import read_tables_again, repairs
 from local.resnapshot.run import Say, Wanted, resnapshot
+from local.services.kafka.roles import SOURCE
+from settings.load_pipeline import PIPELINES
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -27,16 +34,24 @@ def command(
     *,
     folder: Folder = None,
     pipeline: PipelineName = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Only this table of a pipeline of ordinary tables; may be given again.")
+    ] = None,
     where: Where = None,
     skip: Skip = False,
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds without any progress until it is given up.")
     ] = Wanted.timeout_s,
 ) -> None:
-    """Write the outbox anew and delete what only the lake has; exit 1 when they still differ."""
+    """Write the outbox anew, or read tables again, and delete what only the lake has; exit 1 when they still differ."""
     wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s)
     with one_line_errors("resnapshot"):
-        comparison = resnapshot_platform(find_platform(folder, pipeline), wanted, say)
+        platform = find_platform(folder, pipeline)
+        if platform.services.pipeline.outbox is None:
+            raise typer.Exit(0 if resnapshot_tables(platform, table, wanted) else 1)
+        if table:
+            raise PlatformError("TABLE is for pipelines of ordinary tables: the outbox is one table, and written anew")
+        comparison = resnapshot_platform(platform, wanted, say)
     print_comparison(console, comparison)
     raise typer.Exit(0 if comparison.equal else 1)
 
@@ -44,6 +59,42 @@ def command(
 def say(line: str) -> None:
     """Show what was done."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: Wanted) -> bool:
+    """Read ordinary tables of a platform again, all or those of these names, then compare and repair what differs.
+
+    Tell whether they are equal in the end. Raises PlatformError, LoadError.
+    """
+    if wanted.skip:
+        raise PlatformError(
+            "SKIP is for the outbox: a connector that can't go on is started anew by `make down` and up"
+        )
+    platform.require(*NEEDED, "sink", "job")
+    services = platform.services
+    pipeline, source = services.pipeline, platform.endpoints.source
+    tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
+    reader = platform.pipeline.source_connector()
+    entries = [table.entry for table in tables]
+    read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+    writer = EventWriter(services.kafka.client(SOURCE))
+    return reconcile_tables(
+        console,
+        source,
+        [Compared(entry=e.entry, schema_file=PIPELINES / pipeline.schema_file(e.entry), lake=e.lake) for e in tables],
+        Limits(timeout_s=wanted.timeout_s),
+        pipeline=pipeline.name,
+        report=platform.state_dir / REPORT,
+        salt=_salt(platform),
+        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+    )
+
+
+def _salt(platform: Platform) -> str:
+    """Return what goes before each hashed value; empty where nothing is hashed."""
+    with contextlib.suppress(FileNotFoundError):
+        return (platform.state_dir / "secrets" / "salt").read_text(encoding="utf-8").strip()
+    return ""
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
