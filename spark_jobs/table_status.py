@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Callable
 
-STARTING, RUNNING, FAILING, ENDED, STOPPED = "starting", "running", "failing", "ended", "stopped"
+from contract import table_states
+from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 
 
 def write_line(text: str) -> None:
@@ -13,7 +14,7 @@ def write_line(text: str) -> None:
 
 
 class TableStatus:
-    """The state of one table: `table=<database.table> state=<state>`, and after `failing` `reason=<one line>`.
+    """The state of one table, in lines of contract/table_states.py.
 
     starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
     is tried again; ended: it failed or all was read, without --continuous; stopped: told to.
@@ -40,7 +41,7 @@ class TableStatus:
         self._say(STOPPED if stopped else ENDED)
 
     def _say(self, state: str, reason: str | None = None) -> bool:
-        text = f"table={self.table} state={state}" + (f" reason={reason}" if reason else "")
+        text = table_states.line(self.table, state, reason)
         changed = text != self._said
         if changed:
             write_line(text)

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from local.look.status import DataStatus, Status, TableStatus
+from local.look.table_states import TableState
 from local.services.source_database import Slot
 
 BYTES_PER_MB = 1_000_000
@@ -32,13 +33,19 @@ def _services(found: Status) -> Table:
 
 
 def _tables(found: tuple[TableStatus, ...]) -> Table:
-    tables = Table("table", box=None)
+    tables = Table("table", "job", box=None)
     for name in ("topic", "landed", "lake rows", "last commit", "quarantine"):
         tables.add_column(name, justify="right")
     for table in found:
         numbers = (table.topic_end, table.sink_offset, table.lake_rows, table.last_commit, table.quarantined or None)
-        tables.add_row(table.name, *map(_cell, numbers))
+        tables.add_row(table.name, _state(table.state), *map(_cell, numbers))
     return tables
+
+
+def _state(found: TableState | None) -> str:
+    if found is None:
+        return "-"
+    return f"[red]{found.state}[/]" if found.fails else found.state
 
 
 def _progress(data: DataStatus) -> Table:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import psutil
@@ -20,6 +21,7 @@ from contract.table_names import lake_name
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.look.quarantine import count_quarantined
+from local.look.table_states import TableState
 from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
 from local.platform.restarts import Restarts, read_restarts
 from local.platform.tables import LANDING_BUCKET, LocalTable
@@ -62,7 +64,8 @@ class ServiceStatus:
 class TableStatus:
     """How far a table's changes have come; None where a service doesn't say.
 
-    `topic_end` and `sink_offset` are offsets: of the next event, and of the one that the sink goes on from.
+    `topic_end` and `sink_offset` are offsets: of the next event, and of the one that the sink goes on from. `state`:
+    how the job of many tables says that it is doing; a job of one table says nothing of it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class TableStatus:
     lake_rows: int | None = None
     last_commit: str | None = None
     quarantined: int | None = None
+    state: TableState | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +129,7 @@ def read_status(platform: Platform, table: str | None = None) -> Status:
         answering.add("postgres")  # whether it does, each question finds out
     data = _data(platform, answering, chosen)
     problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
+    problems += table_problems(data.tables, platform.processes.log_file("job"))
     return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
 
 
@@ -135,6 +140,15 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
     return [
         f"{queue.failing} queued changes of the outbox fail and are tried again: {queue.error}"
         f" (the table {SCHEMA}.outbox_queue says which)"
+    ]
+
+
+def table_problems(tables: Sequence[TableStatus], log: Path) -> list[str]:
+    """Say at which tables the job fails, and why."""
+    failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
+    return [
+        f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log})"
+        for name, state in failing
     ]
 
 
@@ -175,6 +189,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
     def ask(service: str, read: Callable[[], Value]) -> Value | None:
         return _value(read) if service in answering else None
 
+    states = pipeline.table_states()
     ends = ask("kafka", pipeline.topic_ends) or {}
     offsets = ask("kafka", pipeline.sink_offsets) or {}
 
@@ -187,6 +202,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
             lake_rows=ask("s3", lambda: table.lake.rows([key]).num_rows if table.lake.exists() else None),
             last_commit=ask("s3", table.lake.last_commit),
             quarantined=ask("s3", lambda: count_quarantined(services.s3.client(), table.lake_name)),
+            state=states.get(table.job_name),
         )
 
     outbox = services.pipeline.outbox is not None

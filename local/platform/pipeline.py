@@ -1,10 +1,12 @@
 """One pipeline on the local platform: what moves its data through the services, and how far that is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contract.lake import LANDING_PREFIX
-from local.errors import PlatformError
+from local.errors import FailingTablesError, PlatformError
+from local.look.table_states import TableState, TableStates
+from local.platform.awaited_tables import AwaitedTables
 from local.platform.connectors import Connectors, published
 from local.platform.former_topic import FormerTopic
 from local.platform.job import start_job
@@ -33,6 +35,8 @@ class LocalPipeline:
         self._connectors = Connectors(folder, services=services, passwords=passwords, processes=processes)
         self._waiting = Waiting(processes, services.connect.api, self.lost_changes, self._connectors.patience_s)
         self._published = published(services.pipeline)
+        self._states = TableStates(processes)
+        self.failing: FailingTablesError | None = None
 
     @property
     def lost(self) -> str | None:
@@ -206,22 +210,28 @@ class LocalPipeline:
     def wait_lake(self) -> str | None:
         """Wait until each table with events is in the lake and in the catalogue, which the job tells at its start.
 
-        A table without any isn't there before its first event.
+        A table without any isn't there before its first event. `failing` keeps why others never came.
         """
         if self.lost:
             return None
         ends = self.topic_ends()
-        awaited = [table for table in self.tables if ends[table.topic.name]]
+        wanted = [table for table in self.tables if ends[table.topic.name]]
 
-        def there() -> bool:
+        def absent(tables: Sequence[LocalTable]) -> list[LocalTable]:
             known = self._services.aws.tables(GLUE_DATABASE)
-            left = [table for table in awaited if table.lake_name not in known or not table.lake.exists()]
-            awaited[:] = left
-            return not left
+            return [table for table in tables if table.lake_name not in known or not table.lake.exists()]
 
-        count = len(awaited)
-        self._waiting.came(Wait(reached=there, what="lake", service="job"))
-        return f"{count} tables" if len(self.tables) > 1 else None
+        awaited = AwaitedTables(wanted, absent=absent, states=self.table_states)
+        try:
+            self._waiting.came(Wait(reached=awaited.arrived, what="lake", service="job", missing=awaited.missing))
+        except FailingTablesError as error:
+            self.failing = error
+            return "tables fail"
+        return f"{len(wanted)} tables" if len(self.tables) > 1 else None
+
+    def table_states(self) -> dict[str, TableState]:
+        """Return what the job of many tables says of each, by its job_name."""
+        return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:
         """Return the offset that the next event of each topic will get."""

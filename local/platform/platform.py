@@ -83,7 +83,8 @@ class Platform:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
         Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
-        fails or is interrupted; not so when changes were lost, which ends in LostChangesError with everything running.
+        fails or is interrupted; not so when changes were lost, or the job fails at tables: LostChangesError and
+        FailingTablesError leave everything running.
         Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
@@ -108,6 +109,8 @@ class Platform:
             if pipeline.lost:
                 # What runs goes on running: the way out needs it.
                 raise LostChangesError(pipeline.lost)
+            if pipeline.failing:
+                raise pipeline.failing
             return services.endpoints
 
     def revive(self, name: str) -> None:

@@ -23,6 +23,7 @@ from local.errors import CancelledError, PlatformError
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
+LOG_START_VARIABLE = "CDC_PLATFORM_LOG_START"
 # Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, no PG*.
 INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "USER")
 POLL_S = 0.05
@@ -69,6 +70,7 @@ class Processes:
         try:
             with _open_log(self.log_file(name)) as log:
                 self._log_starts[name] = log.tell()
+                markers[LOG_START_VARIABLE] = str(log.tell())
                 child = subprocess.Popen(
                     [str(part) for part in command.argv],
                     stdin=subprocess.DEVNULL,
@@ -154,6 +156,13 @@ class Processes:
     def log_file(self, name: str) -> Path:
         """Return where the service's output goes."""
         return self.logs / f"{name}.log"
+
+    def log_start(self, name: str) -> int | None:
+        """Return where in its log the running service's output begins, in bytes; None when it doesn't run."""
+        main = self.main(name)
+        with contextlib.suppress(psutil.Error, OSError, ValueError):
+            return None if main is None else int(main.environ().get(LOG_START_VARIABLE, "0"))
+        return None
 
     def tail(self, name: str) -> str:
         """Return the last lines of the service's log since its start, indented, without Java's stack frames."""

@@ -43,6 +43,11 @@ class LocalTable:
         """`schema.table`, as the source has it."""
         return self.entry.name
 
+    @property
+    def job_name(self) -> str:
+        """`database.table`, as the job's log and metrics have it."""
+        return f"{GLUE_DATABASE}.{self.lake_name}"
+
 
 def local_tables(pipeline: Pipeline, *, kafka: Mapping[str, str], s3_endpoint: str) -> tuple[LocalTable, ...]:
     """Return the pipeline's tables in their order; `kafka` is what librdkafka's clients connect with."""

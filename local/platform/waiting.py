@@ -20,12 +20,13 @@ LOOK_S = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """What is waited for: `reached` says that it is there, `what` names it."""
+    """What is waited for: `reached` says that it is there, `what` names it, `missing` what of it is left."""
 
     reached: Callable[[], bool]
     what: str
     service: str = "connect"
     failing: str | None = None
+    missing: Callable[[], str] = lambda: ""
 
 
 class Waiting:
@@ -65,8 +66,9 @@ class Waiting:
             waited = time.monotonic() - started
             self._check_connector(wait.failing, waited)
             if waited > DATA_TIMEOUT_S:
+                left = f" ({missing})" if (missing := wait.missing()) else ""
                 raise PlatformError(
-                    f"{wait.what}: not all data came within {DATA_TIMEOUT_S} s: see {self._processes.logs}"
+                    f"{wait.what}: not all data came within {DATA_TIMEOUT_S} s{left}: see {self._processes.logs}"
                 )
             self._processes.pause(POLL_S)
 

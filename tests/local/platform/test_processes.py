@@ -51,6 +51,15 @@ def test_another_object_finds_the_process_and_stops_it(processes: Processes) -> 
     later.stop("kafka", grace_s=5)  # nothing to do
 
 
+def test_another_object_finds_where_the_log_of_this_run_begins(processes: Processes) -> None:
+    start(processes, SLEEP)
+    assert processes.log_start("kafka") == 0
+    processes.stop("kafka", grace_s=0)
+    assert processes.log_start("kafka") is None
+    start(processes, SLEEP, lines=2)
+    assert Processes(processes.folder, processes.logs).log_start("kafka") == len("ready\n")
+
+
 def test_processes_of_another_folder_are_not_ours(processes: Processes, tmp_path: Path) -> None:
     started = start(processes, SLEEP)
     other = Processes(tmp_path / "other", tmp_path / "logs")

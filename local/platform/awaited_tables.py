@@ -1,0 +1,62 @@
+"""The tables that `up` waits for in the lake: which aren't there yet, and which can't come until they are mended."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from local.errors import FailingTablesError
+from local.look.table_states import TableState
+from local.platform.tables import LocalTable
+
+# What the job's next attempts may mend by themselves, such as a claim of a job that was killed.
+PATIENCE_S = 10.0
+
+
+class AwaitedTables:
+    """What is left of some tables. `absent` says which aren't in the lake, `states` what the job says of each."""
+
+    def __init__(
+        self,
+        tables: Sequence[LocalTable],
+        *,
+        absent: Callable[[Sequence[LocalTable]], Sequence[LocalTable]],
+        states: Callable[[], Mapping[str, TableState]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._count = len(tables)
+        self._left = tuple(tables)
+        self._absent = absent
+        self._states = states
+        self._clock = clock
+        self._alone_since: float | None = None
+
+    def arrived(self) -> bool:
+        """Tell whether all are there.
+
+        Raises FailingTablesError, with a line per table, once for PATIENCE_S none is left but those that fail.
+        """
+        self._left = tuple(self._absent(self._left))
+        if not self._left:
+            return True
+        reasons = self._reasons()
+        if len(reasons) < len(self._left):
+            self._alone_since = None
+            return False
+        now = self._clock()
+        self._alone_since = now if self._alone_since is None else self._alone_since
+        if now - self._alone_since >= PATIENCE_S:
+            raise FailingTablesError(
+                f"{len(reasons)} of {self._count} tables aren't in the lake: the job fails at them, and tries again"
+                " within 5 minutes; all else runs, `make status` says how it is\n"
+                + "\n".join(f"    table {name} fails: {reason}" for name, reason in reasons.items())
+            )
+        return False
+
+    def missing(self) -> str:
+        """Name what is left."""
+        return ", ".join(table.name for table in self._left)
+
+    def _reasons(self) -> dict[str, str]:
+        """Why those that fail do; an attempt that isn't over yet has no reason."""
+        states = self._states()
+        found = ((table.name, states.get(table.job_name)) for table in self._left)
+        return {name: state.reason for name, state in found if state and state.fails and state.reason}

@@ -1,0 +1,22 @@
+"""The lines by which the job says how its tables are doing."""
+
+import pytest
+
+from contract.table_states import FAILING, RUNNING, line, parse
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("shop.orders", RUNNING, None),
+        ("shop.orders", FAILING, None),
+        ("shop.orders", FAILING, "s3://b/x.avsc: no such file, state=odd reason=none"),
+    ],
+)
+def test_what_is_written_is_read(said: tuple[str, str, str | None]) -> None:
+    assert parse(line(*said)) == said
+
+
+def test_a_commits_line_is_not_a_state() -> None:
+    assert parse("commit=20261122020202 rows=3 table=shop.orders") is None
+    assert parse("table=shop.orders state=") is None
