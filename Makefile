@@ -39,8 +39,8 @@ status: setup ## Show services, ports and how far the data has come (PIPELINE=mi
 down: setup ## Stop the platform; `make up` goes on from where it was (PIPELINE=mine)
 	@$(BIN)/python -m local down $(AT)
 
-reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1; DEEP=1: outbox and its tables, too)
-	@$(BIN)/python -m local reconcile $(AT) $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair)
+reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1, TIMEOUT=60; DEEP=1: outbox and its tables, too)
+	@$(BIN)/python -m local reconcile $(AT) $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair) $(if $(TIMEOUT),--timeout "$(TIMEOUT)")
 
 resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, ENV=dev; TABLE="public.a public.b")
 	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)",$(AT)) $(if $(SKIP),--skip) $(foreach table,$(TABLE),--table '$(table)') $${WHERE:+--where "$$WHERE"}

@@ -62,6 +62,12 @@ def exactly(*parts: str) -> str:
     return "(?-i:" + r"\.".join(map(_literal, parts)) + ")"
 
 
+def shown(pattern: str) -> str:
+    """Return the name that `exactly` has made a pattern of."""
+    escaped = pattern.removeprefix("(?-i:").removesuffix(")")
+    return re.sub(r"\\(x2C|.)", lambda found: "," if found[1] == "x2C" else found[1], escaped)
+
+
 def _literal(name: str) -> str:
     """Escape a name for Java's regular expressions, in a list that commas split: those are written by their number."""
     escaped = re.sub(r"[^\w]", lambda found: "\\" + found[0], name)

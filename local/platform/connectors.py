@@ -10,10 +10,12 @@ from pathlib import Path
 from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
 from db.replication import OUTBOX, Published
+from local.platform.changed_tables import ChangedTables
 from local.platform.processes import Command, Processes
 from local.platform.services import Services
 from local.platform.state import Passwords, password, write_private
 from local.platform.tables import LANDING_BUCKET
+from local.resnapshot.connector import LocalConnector
 from local.services.connect import OFFSET_TOPIC
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
@@ -27,6 +29,9 @@ from spark_jobs.archive import ROOT
 RESTART_S = 10
 SALT_BYTES = 24
 SALT_FILE = "salt"
+# Names the tables that were added and not read yet.
+TO_READ = "to-read.json"
+SINK_GRACE_S = 30
 
 
 def published(pipeline: Pipeline) -> Published:
@@ -107,9 +112,29 @@ class Connectors:
         self._services.kafka.create_topics(self.topics, user=TOPICS)
         return f"{len(self.source.topics)} of changes"
 
-    def start_source(self) -> None:
-        """Configure the source connector."""
-        self.configure(self.source.name, self.source_configuration)
+    def start_source(self) -> str | None:
+        """Configure the source connector; say what became of its tables where they are others than before."""
+        configuration = self.source_configuration
+        tables = ChangedTables(
+            self._services.connect.api,
+            self.source,
+            configuration,
+            self.source_connector(),
+            self._folder / "connect" / TO_READ,
+        )
+        if (note := tables.bring(self._services.database.parameters())) is None:
+            self.configure(self.source.name, configuration)
+        return note
+
+    def source_connector(self) -> LocalConnector:
+        """Return the source connector, as a re-snapshot needs it."""
+        return LocalConnector(
+            self._services.connect.api,
+            self._services.topic,
+            self.source.name,
+            self.source.slot_name,
+            self.source_configuration,
+        )
 
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
@@ -121,15 +146,18 @@ class Connectors:
         self.run_sink()
 
     def run_sink(self) -> None:
-        """Start the stand-in of the S3 sink, unless it runs."""
-        if self._processes.main("sink") is None:
-            configuration = {"name": self.sink.name, "config": sink_connector(self.sink)}
-            path = self._folder / "sink" / "sink.json"
-            write_private(path, json.dumps(configuration, indent=1) + "\n")
-            argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
-            kafka = self._services.kafka
-            argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
-            self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
+        """Start the stand-in of the S3 sink, unless it runs as it is to; with other topics it is started anew."""
+        path = self._folder / "sink" / "sink.json"
+        configuration = json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}, indent=1) + "\n"
+        if self._processes.main("sink") is not None:
+            if path.exists() and path.read_text(encoding="utf-8") == configuration:
+                return
+            self._processes.stop("sink", grace_s=SINK_GRACE_S)
+        write_private(path, configuration)
+        argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
+        kafka = self._services.kafka
+        argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
+        self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
 
     def resume_sink(self) -> None:
         """Let the real sink, which was stopped, run again."""

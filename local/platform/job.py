@@ -1,5 +1,6 @@
 """The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from local.platform.tables import PLACES
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, table_job
+from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs import keys, submit
 from spark_jobs.submit import TableJob
@@ -16,6 +18,10 @@ from spark_jobs.submit import TableJob
 # What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
 # Here nobody pays for requests, and somebody waits for each change.
+# As long as a commit may take.
+GRACE_S = 90
+# What the job that runs was started with.
+STARTED = "started.json"
 POLL = {keys.POLL_INTERVAL: "0.2"}
 # What a driver needs beside the first tables.
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
@@ -51,10 +57,13 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path) -> list[str]:
 
 
 def start_job(services: Services, processes: Processes, folder: Path) -> None:
-    """Start the streaming job in a folder, unless it runs."""
+    """Start the streaming job in a folder; one that runs with other tables or schemas is stopped first."""
+    pipeline, started = services.pipeline, folder / STARTED
+    described = _description(pipeline)
     if processes.main("job") is not None:
-        return
-    pipeline = services.pipeline
+        if started.exists() and started.read_text(encoding="utf-8") == described:
+            return
+        processes.stop("job", grace_s=GRACE_S)
     one = len(pipeline.tables) == 1
     argv, environment = spark_submit(
         job_arguments(pipeline) if one else multi_table_arguments(pipeline, folder / "tables"),
@@ -65,7 +74,18 @@ def start_job(services: Services, processes: Processes, folder: Path) -> None:
         driver_memory=_memory(len(pipeline.tables)),
         program=JOB if one else MULTI_TABLE_JOB,
     )
+    started.write_text(described, encoding="utf-8")
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
+
+
+def _description(pipeline: Pipeline) -> str:
+    """Return what a job that runs must be started anew for, when it changes: a table, what is done with it, a schema.
+
+    It reads its files when it starts.
+    """
+    schemas = {table.lake_table: (PIPELINES / pipeline.schema_file(table)).read_text() for table in pipeline.tables}
+    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline)}
+    return json.dumps({"properties": properties, "schemas": schemas}, indent=1) + "\n"
 
 
 def _kept(environment: Mapping[str, str]) -> dict[str, str]:

@@ -75,13 +75,7 @@ class LocalPipeline:
 
     def source_connector(self) -> LocalConnector:
         """The source connector, for a re-snapshot."""
-        return LocalConnector(
-            self._services.connect.api,
-            self._services.topic,
-            self.source_name,
-            self.slot_name,
-            self._connectors.source_configuration,
-        )
+        return self._connectors.source_connector()
 
     def former_topics(self) -> list[FormerTopic]:
         """What was landed of each table, beside its topic as it is now."""
@@ -170,10 +164,11 @@ class LocalPipeline:
 
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topics."""
-        self._connectors.start_source()
+        changed = self._connectors.start_source()
         if not self._waiting.came(Wait(reached=self._delivery(), what="snapshot", failing=self.source_name)):
             return LOST
-        return f"{sum(self.topic_ends().values()):,} events"
+        events = f"{sum(self.topic_ends().values()):,} events"
+        return f"{events}; {changed}" if changed else events
 
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
@@ -204,7 +199,7 @@ class LocalPipeline:
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
 
     def start_job(self) -> None:
-        """Start the streaming job, unless it runs."""
+        """Start the streaming job, unless it runs with these tables and schemas."""
         start_job(self._services, self._processes, self._folder / "job")
 
     def wait_lake(self) -> str | None:

@@ -14,6 +14,8 @@ from local.errors import CancelledError, LockedError, LostChangesError, Platform
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
+from local.platform.connectors import SINK_GRACE_S
+from local.platform.job import GRACE_S as JOB_GRACE_S
 from local.platform.outside import OutsideDatabase
 from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Command, Processes
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 # Upstream last: what a service still wants to finish, those behind it are there to take. First of all who restarts it.
 SUPERVISOR = "supervisor"
 STOP_ORDER = (SUPERVISOR, "job", "sink", "connect", "kafka", "s3", "moto", "postgres")
-GRACE_S = {SUPERVISOR: 5, "job": 90, "sink": 30, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
+GRACE_S = {SUPERVISOR: 5, "job": JOB_GRACE_S, "sink": SINK_GRACE_S, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
 READY_TIMEOUT_S = 120
 
 

@@ -12,7 +12,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.signals import Reading, check_role_reads
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
-from plugins.captured import CapturedTable
+from plugins.captured import CapturedTable, shown
 from plugins.connectors import INCLUDED_TABLES, SourceSettings, source_connector
 
 LOOK_S = 0.2
@@ -27,6 +27,13 @@ def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[Captu
         return []
     captured = running[INCLUDED_TABLES].split(",")
     return [table for table in wanted.tables if table.pattern not in captured and table.name not in captured]
+
+
+def removed_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[str]:
+    """Name the tables that a connector which runs as `running` captures, and is no longer to."""
+    kept = {name for table in wanted.tables for name in (table.pattern, table.name)}
+    captured = running.get(INCLUDED_TABLES, "").split(",")
+    return [shown(pattern) for pattern in captured if pattern and pattern not in kept]
 
 
 def is_up_to_date(running: Mapping[str, str], wanted: SourceSettings) -> bool:
@@ -55,7 +62,7 @@ def capture_added(
         raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
     for captured in added:
         check_role_reads(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
-    before = _session(cursor, settings.slot_name)
+    before = slot_session(cursor, settings.slot_name)
     configure()
     _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)
     schema, _, table = settings.signal_table.partition(".")
@@ -65,7 +72,7 @@ def capture_added(
         read_again(cursor, signals, readings, reader, timeout_s=timeout_s, say=say)
 
 
-def _session(cursor: Cursor, slot: str) -> int | None:
+def slot_session(cursor: Cursor, slot: str) -> int | None:
     """Return the process that serves the slot's reader."""
     cursor.execute("SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s", (slot,))
     found = cursor.fetchone()
@@ -75,7 +82,7 @@ def _session(cursor: Cursor, slot: str) -> int | None:
 def _await_other_session(cursor: Cursor, slot: str, before: int | None, reader: Reader, timeout_s: float) -> None:
     """Wait until the connector reads the slot by its new configuration: it passes over what it isn't to capture."""
     deadline = time.monotonic() + timeout_s
-    while (now := _session(cursor, slot)) is None or now == before:
+    while (now := slot_session(cursor, slot)) is None or now == before:
         if time.monotonic() > deadline:
             reason = reader.failure() or "see the connector's log"
             raise PlatformError(f"the connector doesn't read by its new tables after {timeout_s:.0f} s: {reason}")

@@ -56,6 +56,16 @@ class ConnectApi:
             with attempt:
                 self._request("PUT", f"/connectors/{quote(name)}/config", dict(config))
 
+    def configuration(self, name: str) -> dict[str, str]:
+        """Return a connector's configuration; an empty one without a connector."""
+        try:
+            answer: dict[str, str] = self._request("GET", f"/connectors/{quote(name)}/config")
+        except RequestError as error:
+            if error.status == NOT_FOUND:
+                return {}
+            raise
+        return answer
+
     def delete_connector(self, name: str) -> None:
         """Delete a connector, unless there is none."""
         for attempt in Retrying(

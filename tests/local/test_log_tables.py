@@ -1,5 +1,6 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from contract import events
 from local.errors import PlatformError
 from local.resnapshot import log_tables
-from local.resnapshot.added import new_tables
+from local.resnapshot.added import new_tables, removed_tables
 from local.resnapshot.deletes import as_event, delete_event
 from local.resnapshot.log_tables import is_read
 from plugins.captured import CapturedTable
@@ -82,3 +83,10 @@ def test_only_the_tables_that_a_running_connector_lacks_are_new() -> None:
 
 def test_a_connectors_first_start_reads_its_tables_by_itself() -> None:
     assert new_tables({}, SOURCE) == []
+
+
+def test_tables_that_left_the_file_are_told_by_the_connectors_configuration() -> None:
+    running = source_connector(SOURCE)
+    assert removed_tables(running, SOURCE) == []
+    assert removed_tables(running, replace(SOURCE, tables=TABLES[:1])) == ["public.b"]
+    assert removed_tables({}, SOURCE) == []

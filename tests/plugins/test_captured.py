@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from plugins.captured import CapturedTable, exactly
+from plugins.captured import CapturedTable, exactly, shown
 from plugins.connectors import SALT, SourceSettings, source_connector, with_salt
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
@@ -109,3 +109,8 @@ def test_tables_that_cant_be_told_apart_are_refused(tables: tuple[CapturedTable,
 def test_a_table_that_cant_be_captured_is_refused(table: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         CapturedTable(schema="public", **table)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["orders", "Order, Items", "a\\x2Cb", "größe (neu)", "x\\"])
+def test_a_pattern_tells_the_name_that_it_was_made_of(name: str) -> None:
+    assert shown(exactly("public", name)) == f"public.{name}"

@@ -1,17 +1,19 @@
 """What a pipeline means on the local platform: topics, rights, landing, job and lake of each of its tables."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from db.replication import OUTBOX
 from local.errors import PlatformError
+from local.platform import job
 from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
 from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
-from settings.load_pipeline import load_pipeline
+from settings.load_pipeline import PIPELINES, load_pipeline
 
 PASSWORDS = Passwords(superuser="s", connector="c")
 
@@ -87,3 +89,17 @@ def test_the_job_of_many_tables_reads_a_file_per_table_and_none_of_an_earlier_st
     assert "s3a://landing/cdc-events/pagila.public.rental" in text
     assert "hoodie.datasource.write.recordkey.field=rental_id" in text
     assert table_jobs(pipeline)[0].table_path == "s3a://lake/pagila_address"
+
+
+def test_a_job_is_started_anew_for_another_table_or_schema_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = load_pipeline("pagila")
+    described = job._description(pipeline)
+    assert job._description(load_pipeline("pagila")) == described
+    assert job._description(pipeline.model_copy(update={"tables": pipeline.tables[1:]})) != described
+    shutil.copytree(PIPELINES / "pagila", tmp_path / "pagila")
+    monkeypatch.setattr(job, "PIPELINES", tmp_path)
+    assert job._description(pipeline) == described
+    (tmp_path / "pagila" / "rental.avsc").write_text("{}")
+    assert job._description(pipeline) != described

@@ -1,0 +1,109 @@
+"""A connector comes to other tables, without the services: what is noted of tables that are added and not read yet."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from local.errors import PlatformError
+from local.platform import changed_tables
+from local.platform.changed_tables import ChangedTables
+from plugins.captured import CapturedTable
+from plugins.connectors import SourceSettings, source_connector
+
+A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))
+SOURCE = SourceSettings(
+    database_hostname="db",
+    database_password="${file:/run/secret:password}",
+    topic_prefix="shop",
+    tables=(A, B),
+    signal_table="cdc_shop.signal",
+)
+
+
+class FakeWorker:
+    """Stands in for ConnectApi: a connector that runs as configured."""
+
+    def __init__(self, running: Mapping[str, str]) -> None:
+        self.running = dict(running)
+
+    def configuration(self, _name: str) -> dict[str, str]:
+        return self.running
+
+    def put_connector(self, _name: str, configuration: Mapping[str, str]) -> None:
+        self.running = dict(configuration)
+
+
+class FakeCursor:
+    """Stands in for the connection and its cursor, which nobody asks."""
+
+    def cursor(self) -> "FakeCursor":
+        return self
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> "FakeCursor":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Change:
+    """A change of tables on which `capture_added` only notes what it is asked to read, or fails."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.noted = folder / "to-read.json"
+        self.read: list[str] = []
+        self.failing = False
+        monkeypatch.setattr(changed_tables, "connect", lambda _parameters: FakeCursor())
+        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: 1)
+        monkeypatch.setattr(changed_tables, "capture_added", self._capture)
+
+    def _capture(self, _cursor: Any, settings: SourceSettings, added: list[CapturedTable], **_: Any) -> None:
+        self.worker.put_connector("", source_connector(settings))
+        if self.failing:
+            raise PlatformError("the connector has failed during the snapshot")
+        self.read += [table.name for table in added]
+
+    def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
+        self.worker = FakeWorker(running)
+        wanted = replace(SOURCE, tables=tables)
+        worker = cast(Any, self.worker)
+        return ChangedTables(worker, wanted, source_connector(wanted), cast(Any, None), self.noted).bring({})
+
+
+@pytest.fixture
+def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Change:
+    return Change(tmp_path, monkeypatch)
+
+
+def test_the_first_start_and_the_same_tables_are_no_change(change: Change) -> None:
+    assert change.bring({}, A, B) is None
+    assert change.bring(source_connector(SOURCE), A, B) is None
+    assert change.read == []
+
+
+def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Change) -> None:
+    change.failing = True
+    with pytest.raises(PlatformError):
+        change.bring(source_connector(replace(SOURCE, tables=(A,))), A, B)
+    assert json.loads(change.noted.read_text()) == ["public.b"]
+    change.failing = False
+    assert change.bring(change.worker.running, A, B) == "added and read: public.b"
+    assert change.read == ["public.b"]
+    assert change.bring(change.worker.running, A, B) is None
+
+
+def test_a_table_that_leaves_is_said(change: Change) -> None:
+    said = change.bring(source_connector(SOURCE), A)
+    assert said == "no longer captured, topic and lake table stay: public.b"
+    assert change.read == []
+
+
+def test_a_table_that_no_signal_can_name_is_captured_and_said(change: Change) -> None:
+    said = change.bring(source_connector(SOURCE), A, B, ODD)
+    assert said == "added, but their rows can't be read (docs/tables.md): public.Order Items"
+    assert change.read == []
