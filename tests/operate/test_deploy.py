@@ -19,7 +19,7 @@ from plugins.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment
 from settings.load import load
 from stacks import vpn
-from stacks.connectors import stack as connectors
+from stacks.connectors import pipeline as connectors
 from stacks.gate import Finding
 
 pytestmark = pytest.mark.synth

@@ -294,4 +294,4 @@ def test_the_guides_example_of_a_refusal_is_what_is_said(folder: Path) -> None:
     change(folder, "dev", "streaming", 'broker_type = "kafka.t3.small"')
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
-    assert str(caught.value) in (ENVIRONMENTS.parent / "docs" / "deploy.md").read_text().splitlines()
+    assert f"synth: {caught.value}" in (ENVIRONMENTS.parent / "docs" / "deploy.md").read_text().splitlines()
