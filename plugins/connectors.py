@@ -275,6 +275,9 @@ def _signals(settings: SourceSettings) -> dict[str, str]:
         "signal.data.collection": settings.signal_table,
         # Each chunk's marks are taken away again; by default they stay in the table.
         "incremental.snapshot.watermarking.strategy": "insert_delete",
+        # A chunk ends at a key that Debezium binds as text ("timestamp with time zone <= character varying" where a key
+        # has such a column, and the table is passed over): PostgreSQL finds out the type.
+        "driver.stringtype": "unspecified",
     }
 
 

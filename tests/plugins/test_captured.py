@@ -72,6 +72,8 @@ def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
     config = source_connector(replace(SOURCE, signal_table="cdc.signals"))
     assert config["signal.data.collection"] == "cdc.signals"
     assert config["signal.enabled.channels"] == "source"
+    assert config["driver.stringtype"] == "unspecified"
+    assert "driver.stringtype" not in source_connector(SOURCE)
 
 
 def test_signals_never_become_events_of_a_topic() -> None:
