@@ -65,11 +65,13 @@ adopt: wheels node_modules/.ready ## After `make destroy`: take over what stayed
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
 	@$(BIN)/python -m operate.stack_commands destroy --env "$(or $(ENV),dev)"
 
-topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform)
-	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)")
+# What of which pipeline and table: the same words everywhere.
+OF = $(AT) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))')
+topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform; PIPELINE=mine TABLE=orders)
+	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)") $(OF)
 
-tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name, ENV=dev, FROM=beginning, COUNT=10)
-	@exec $(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
+tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name or PIPELINE=mine TABLE=orders, ENV=dev, FROM=beginning, COUNT=10)
+	@exec $(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(OF) $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
 
 kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
 	@exec $(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"

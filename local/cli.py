@@ -18,7 +18,7 @@ from contract import errors
 from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
-from local.folders import BUILD, DEFAULT_FOLDER
+from local.folders import platform_folder
 from local.look.show_status import print_status
 from local.look.status import read_status
 from local.platform.platform import Platform
@@ -44,13 +44,6 @@ PipelineName = Annotated[
 TableName = Annotated[
     str | None, typer.Option("--table", help="One table: schema.table, or its name in the lake.", show_default="all")
 ]
-
-
-def platform_folder(folder: Path | None, pipeline: str | None = None) -> Path:
-    """Return where a platform is: the folder that is given, or the pipeline's own."""
-    if folder is not None:
-        return folder
-    return DEFAULT_FOLDER if pipeline in (None, ORDERS) else BUILD / f"platform-{pipeline}"
 
 
 def find_platform(folder: Path | None, pipeline: str | None) -> Platform:

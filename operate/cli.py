@@ -23,17 +23,26 @@ Anywhere = Annotated[
     str | None,
     typer.Option("--env", metavar="NAME", help="The environment, or `local`; without it the local platform."),
 ]
+OfPipeline = Annotated[
+    str | None, typer.Option("--pipeline", metavar="NAME", help="The pipeline, a file in pipelines/.")
+]
+OfTable = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="One of its tables: schema.table, or its name in the lake."),
+]
 
 
 @app.command("topics")
 def list_topics(
     *,
     env: Anywhere = None,
+    pipeline: OfPipeline = None,
+    table: OfTable = None,
     all_: Annotated[bool, typer.Option("--all", help="With the bookkeeping of Kafka, MSK and the connectors.")] = False,
 ) -> None:
     """List the topics: partitions, messages, lowest and highest offset."""
-    with one_line_errors("topics"), connect(kafka.find_cluster(env)) as reader:
-        found = topics.list_topics(reader, internal=all_)
+    with one_line_errors("topics"), connect(cluster := kafka.find_cluster(env, pipeline, table)) as reader:
+        found = topics.list_topics(reader, internal=all_, only=[*cluster.topics.values()] if cluster.only else None)
     rows: list[tuple[str, ...]] = [("topic", "partitions", "messages", "earliest", "latest")]
     for topic in found:
         figures = (topic.partitions, topic.messages, topic.earliest, topic.latest)
@@ -46,12 +55,16 @@ def follow(
     topic: Annotated[str | None, typer.Argument(help="The topic; without it that of the change events.")] = None,
     *,
     env: Anywhere = None,
+    pipeline: OfPipeline = None,
+    table: OfTable = None,
     from_: Annotated[tail.Start, typer.Option("--from", help="Which message to start with.")] = "end",
     count: Annotated[int | None, typer.Option(min=1, help="End after so many messages.")] = None,
 ) -> None:
     """Print a topic's messages as they come: partition/offset, time, key, value; Ctrl-C ends it."""
-    with one_line_errors("tail"), connect(cluster := kafka.find_cluster(env)) as reader:
+    with one_line_errors("tail"):
+        cluster = kafka.find_cluster(env, pipeline, table)
         name = topic or cluster.topic
+    with one_line_errors("tail"), connect(cluster) as reader:
         typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
         try:
             for line in tail.follow(reader, name, start=from_, count=count):

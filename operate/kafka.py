@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.folders import DEFAULT_FOLDER
+from local.folders import platform_folder
 from local.platform.platform import Platform
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER
 from operate import outputs
 from operate.errors import OperateError
-from settings.connectors import source_settings
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import load
 
 LOCAL = "local"
@@ -23,17 +23,26 @@ CONNECT_TIMEOUT_S = 9.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """A Kafka cluster: `environment` is its name, `topic` that of the change events.
+    """A Kafka cluster: `environment` is its name, `topics` those of the captured tables that were asked for.
 
+    They are by the tables' names. `only`: whether no other topics were asked for.
     `region` None: no IAM, no TLS, but `login`, which is how librdkafka's clients log in to the local broker.
     """
 
     environment: str
     bootstrap_servers: str
-    topic: str
+    topics: Mapping[str, str]
+    only: bool = False
     region: str | None = None
     login: Mapping[str, str] = field(default_factory=dict, repr=False)
     largest_event_bytes: int = LARGEST_EVENT_BYTES
+
+    @property
+    def topic(self) -> str:
+        """The one topic of change events that was asked for. Raises OperateError when there are several."""
+        if len(self.topics) > 1:
+            raise OperateError(f"a topic for each of several tables: TABLE= names one of {', '.join(self.topics)}")
+        return next(iter(self.topics.values()))
 
     @property
     def hint(self) -> str:
@@ -41,22 +50,26 @@ class Cluster:
         return "run `make up`" if self.region is None else "connect the VPN (docs/vpn.md)"
 
 
-def find_cluster(name: str | None) -> Cluster:
+def find_cluster(name: str | None, pipeline: str | None = None, table: str | None = None) -> Cluster:
     """Return the cluster of an environment, or of the local platform for `local`, or for None while it runs.
 
+    `pipeline` is the first one without a name, and has a platform of its own; `table` is one of its tables.
     Raises OperateError, EnvironmentFileError or PlatformError.
     """
     if name is None or name == LOCAL:
-        return _local(chosen=name is not None)
-    return of_environment(load(name))
+        return _local(pipeline, table, chosen=name is not None)
+    return of_environment(load(name), pipeline, table)
 
 
-def of_environment(environment: Environment) -> Cluster:
+def of_environment(environment: Environment, pipeline: str | None = None, table: str | None = None) -> Cluster:
     """Return a deployed environment's MSK cluster. Raises OperateError."""
+    # Before anything is asked for: a name that there isn't.
+    topics = _topics(_pipeline(environment, pipeline), table)
     return Cluster(
         environment=environment.name,
         bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
-        topic=source_settings(environment, environment.pipelines[0]).topic,
+        topics=topics,
+        only=pipeline is not None or table is not None,
         region=environment.region,
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )
@@ -80,15 +93,35 @@ def check_reachable(cluster: Cluster) -> None:
     raise OperateError(f"no Kafka broker of {cluster.environment} answers ({reasons[0]}): {cluster.hint} and try again")
 
 
-def _local(*, chosen: bool) -> Cluster:
-    platform = Platform(DEFAULT_FOLDER)
+def _pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
+    for pipeline in environment.pipelines:
+        if name in (None, pipeline.name):
+            return pipeline
+    known = ", ".join(pipeline.name for pipeline in environment.pipelines)
+    raise OperateError(f"{environment.name} has no pipeline {name}: {known}")
+
+
+def _topics(pipeline: EnvironmentPipeline, table: str | None) -> dict[str, str]:
+    captured = pipeline.captured
+    try:
+        tables = captured.tables if table is None else (captured.table(table),)
+    except ValueError as error:
+        raise OperateError(str(error)) from None
+    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in tables}
+
+
+def _local(pipeline: str | None, table: str | None, *, chosen: bool) -> Cluster:
+    platform = Platform(platform_folder(None, pipeline))
     if "kafka" not in platform.running():
+        up = "`make up`" if pipeline is None else f"`make up PIPELINE={pipeline}`"
         other = "" if chosen else ", or name an environment: ENV=dev"
-        raise PlatformError(f"the local platform doesn't run: `make up` starts it{other}")
-    return of_platform(platform.services.kafka, platform.endpoints.topic)
+        raise PlatformError(f"the local platform doesn't run: {up} starts it{other}")
+    services = platform.services
+    topics = {found.name: found.topic.name for found in services.chosen(table)}
+    return of_platform(services.kafka, topics, only=table is not None)
 
 
-def of_platform(kafka: Kafka, topic: str) -> Cluster:
+def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:
     """Return the local broker as a person sees it who may read, and no more."""
     login = kafka.users.login(READER)
-    return Cluster(environment=LOCAL, bootstrap_servers=kafka.bootstrap_servers, topic=topic, login=login)
+    return Cluster(environment=LOCAL, bootstrap_servers=kafka.bootstrap_servers, topics=topics, only=only, login=login)

@@ -31,9 +31,9 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
     with outputs.one_line(environment):
         parameters = database(environment, session)
         arn = outputs.output(environment, "connectors", "SourceConnectorArn")
-        with reader.connect(cluster := kafka.of_environment(environment)) as messages:
-            newest = newest_position(messages, cluster.topic)
         settings = source_settings(environment, _outbox(environment))
+        with reader.connect(kafka.of_environment(environment)) as messages:
+            newest = newest_position(messages, settings.topic)
         connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
         comparison = resnapshot(parameters, lake(environment, session), connector, wanted, say)
         if comparison.equal and wanted.where is None:

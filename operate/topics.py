@@ -1,6 +1,7 @@
 """Lists topics, and finds one."""
 
 import difflib
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from operate.errors import OperateError
@@ -24,10 +25,10 @@ class Topic:
     latest: int
 
 
-def list_topics(reader: Reader, *, internal: bool = False) -> list[Topic]:
-    """Return the topics by name. Raises KafkaException."""
+def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
+    """Return the topics by name, of `only` those that are there. Raises KafkaException."""
     found = reader.partitions()
-    names = sorted(name for name in found if internal or not name.startswith(INTERNAL))
+    names = sorted(name for name in found if _is_asked_for(name, internal, only))
     return [_topic(reader, name, found[name]) for name in names]
 
 
@@ -40,6 +41,10 @@ def find_partitions(reader: Reader, name: str) -> list[int]:
         known = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(others) or 'none'}"
         raise OperateError(f"there is no topic {name}: {known}")
     return found[name]
+
+
+def _is_asked_for(name: str, internal: bool, only: Collection[str] | None) -> bool:
+    return (internal or not name.startswith(INTERNAL)) if only is None else name in only
 
 
 def _topic(reader: Reader, name: str, partitions: list[int]) -> Topic:

@@ -22,12 +22,13 @@ from local.services.postgres import Postgres
 from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
+from settings.environment_pipeline import FIRST
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 
 PORTS = ("postgres", "kafka", "kafka-controller", "connect", "s3", "moto")
 SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
-ORDERS = "orders"
+ORDERS = FIRST
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
 from contract.errors import one_line_errors
+from local import folders
 from operate import cli, kafka
 from operate.errors import OperateError
 
@@ -28,12 +31,47 @@ def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, command: s
 def test_without_a_platform_the_line_says_what_there_is_to_do(
     run: CliRunner, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.setattr(kafka, "DEFAULT_FOLDER", tmp_path_factory.mktemp("platform"))
+    monkeypatch.setattr(folders, "DEFAULT_FOLDER", tmp_path_factory.mktemp("platform"))
     done = run.invoke(cli.app, [command])
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == (
         f"{command}: the local platform doesn't run: `make up` starts it, or name an environment: ENV=dev\n"
     )
+
+
+@pytest.mark.parametrize("command", ["topics", "tail"])
+def test_a_pipeline_has_a_platform_of_its_own(
+    run: CliRunner, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setattr(folders, "BUILD", tmp_path_factory.mktemp("build"))
+    done = run.invoke(cli.app, [command, "--pipeline", "pagila"])
+    assert done.stderr == (
+        f"{command}: the local platform doesn't run: `make up PIPELINE=pagila` starts it, or name an environment:"
+        " ENV=dev\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--pipeline", "nope"], "dev has no pipeline nope: orders"),
+        (["--table", "public.nope"], "'public.nope' isn't a table of pipeline orders: datalake.cdc_events"),
+    ],
+)
+def test_a_pipeline_or_a_table_that_an_environment_has_not_is_one_line(
+    run: CliRunner, asked: list[str], said: str
+) -> None:
+    for command in ("topics", "tail"):
+        done = run.invoke(cli.app, [command, "--env", "dev", *asked])
+        assert (done.exit_code, done.stderr) == (1, f"{command}: {said}\n")
+
+
+def test_of_several_tables_one_is_named_to_be_followed() -> None:
+    topics = {"public.a": "shop.public.a", "public.b": "shop.public.b"}
+    several = kafka.Cluster(environment="dev", bootstrap_servers="b-1:9098", topics=topics)
+    with pytest.raises(OperateError, match=r"TABLE= names one of public\.a, public\.b$"):
+        _ = several.topic
+    assert replace(several, topics={"public.b": "shop.public.b"}).topic == "shop.public.b"
 
 
 def test_a_start_that_there_is_not_is_refused(run: CliRunner) -> None:

@@ -16,14 +16,14 @@ from operate.errors import OperateError
 from operate.kafka import Cluster
 from operate.kafka_ui import COMPOSE_FILE, variables
 
-CLUSTER = Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topic="t", region="ap-southeast-2")
+CLUSTER = Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2")
 # compose-spec's schema, as far as the file uses it.
 SERVICE_KEYS = {"image", "user", "ports", "volumes", "environment", "cap_drop", "security_opt"}
 START = """
 from pathlib import Path
 from operate.kafka import Cluster
 from operate.kafka_ui import start
-start(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topic="t", region="ap-southeast-2"))
+start(Cluster(environment="dev", bootstrap_servers="b-1:9098,b-2:9098", topics={"t": "t"}, region="ap-southeast-2"))
 """
 DOCKER = """#!{python}
 import json, os, sys

@@ -45,8 +45,8 @@ from operate.kafka import Cluster
 login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
 login["sasl.password"] = os.environ["READER_PASSWORD"]
 servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
-found = Cluster(environment="local", bootstrap_servers=servers, topic=topic, login=login)
-cli.kafka.find_cluster = lambda name: found
+found = Cluster(environment="local", bootstrap_servers=servers, topics={topic: topic}, login=login)
+cli.kafka.find_cluster = lambda *asked: found
 cli.app(prog_name="operate")
 """
 
@@ -61,7 +61,7 @@ class Broker:
 
     @property
     def cluster(self) -> Cluster:
-        return of_platform(self.kafka, EVENTS)
+        return of_platform(self.kafka, {"datalake.cdc_events": EVENTS})
 
     def send(self, topic: str, *messages: tuple[object, object]) -> None:
         """Send keys and values: bytes as they are, None as nothing, anything else as JSON."""
@@ -138,6 +138,7 @@ def test_topics_are_listed_with_partitions_messages_and_offsets(broker: Broker) 
     with connect(broker.cluster) as reader:
         found = {topic.name: topic for topic in list_topics(reader)}
         assert "__bookkeeping" in {topic.name for topic in list_topics(reader, internal=True)}
+        assert [topic.name for topic in list_topics(reader, only=[WIDE, "not.there"])] == [WIDE]
     assert list(found) == [EVENTS, "empty", WIDE]
     assert (found[EVENTS].partitions, found[EVENTS].messages) == (1, 4)
     assert (found["empty"].messages, found["empty"].latest) == (0, 0)

@@ -22,7 +22,7 @@ from tests.operate.test_outputs import without_credentials
 
 SECRET = "nobody's-secret-key"
 MSK = Cluster(
-    environment="dev", bootstrap_servers="b-1.example:9098,b-2.example:9098", topic="t", region="ap-southeast-2"
+    environment="dev", bootstrap_servers="b-1.example:9098,b-2.example:9098", topics={"t": "t"}, region="ap-southeast-2"
 )
 
 
@@ -38,7 +38,7 @@ def silent_broker() -> Iterator[Cluster]:
     """Something that listens, and never answers as Kafka does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         here = f"127.0.0.1:{server.getsockname()[1]}"
-        yield Cluster(environment="local", bootstrap_servers=here, topic="t", login={"sasl.username": "reader"})
+        yield Cluster(environment="local", bootstrap_servers=here, topics={"t": "t"}, login={"sasl.username": "reader"})
 
 
 def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() -> None:
@@ -46,7 +46,7 @@ def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() 
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
-    local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topic="t", login=login))
+    local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
     assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
 
 
@@ -96,7 +96,7 @@ def test_no_credentials_is_one_line_before_anything_is_connected(
 @pytest.mark.integration
 def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
     servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
-    cluster = Cluster(environment="dev", bootstrap_servers=servers, topic="t", region="ap-southeast-2")
+    cluster = Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}, region="ap-southeast-2")
     with pytest.raises(
         OperateError, match=r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/vpn"
     ):
@@ -124,9 +124,9 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
 def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
     gone = f"127.0.0.1:{free_port()}"
     with pytest.raises(OperateError, match="no Kafka broker of dev answers"):
-        check_reachable(Cluster(environment="dev", bootstrap_servers=gone, topic="t"))
+        check_reachable(Cluster(environment="dev", bootstrap_servers=gone, topics={"t": "t"}))
     servers = f"{gone},{silent_broker.bootstrap_servers}"
-    check_reachable(Cluster(environment="dev", bootstrap_servers=servers, topic="t"))
+    check_reachable(Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}))
 
 
 @pytest.mark.integration
