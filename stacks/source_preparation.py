@@ -14,6 +14,7 @@ from contract import source_tags
 from contract.capture_objects import own_schema
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from settings.pipeline import CapturedTableSettings
 from stacks import handler_code, wheels
 from stacks.acceptances import acknowledge
 from stacks.pipeline_names import construct_id
@@ -49,6 +50,17 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
         "docs/decisions/0053 says how it is changed by hand; the role may only read what its pipeline captures.",
     )
     return secret
+
+
+def table_request(table: CapturedTableSettings) -> dict[str, object]:
+    """What stacks/handlers/pipeline_preparation.py is told of a table."""
+    return {
+        "schema": table.schema_name,
+        "name": table.table_name,
+        "key": list(table.key),
+        "leaveOut": list(table.leave_out),
+        "hash": list(table.hash),
+    }
 
 
 class SourcePreparation:
@@ -153,15 +165,7 @@ class SourcePreparation:
             "publication": source.publication,
             "slot": source.slot,
             "role": pipeline.connector_role,
-            "tables": [
-                {
-                    "schema": table.schema_name,
-                    "name": table.table_name,
-                    "key": list(table.key),
-                    "leaveOut": list(table.leave_out),
-                }
-                for table in pipeline.captured.tables
-            ],
+            "tables": [table_request(table) for table in pipeline.captured.tables],
         }
 
     def _function_access(self) -> ec2.SecurityGroup:

@@ -1,8 +1,9 @@
 """Custom resource: what a pipeline of ordinary tables needs of its database, made from inside the VPC.
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `pipeline` (its name), `schema`
-(ours in that database), `publication`, `slot`, `role`, and `tables`: objects with `schema`, `name`, `key` and
-`leaveOut`. Attribute: `Generation`, another one whenever the database is prepared for a new life (source_record.py).
+(ours in that database), `publication`, `slot`, `role`, and `tables`: objects with `schema`, `name`, `key`,
+`leaveOut` and `hash`. Attribute: `Generation`, another one whenever the database is prepared for a new life
+(source_record.py).
 
 It gives the connector's role its password and its rights, and publishes exactly these tables (db/source_plan.py): a
 table that the request no longer names is published no longer. Nothing of the tables' owner is changed but a replica
@@ -11,7 +12,7 @@ identity that says too little. Deleting drops the pipeline's slot, which would f
 
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -115,25 +116,30 @@ def _request(event: Event) -> dict[str, Any]:
     return framework.request(event, required=_REQUEST, optional={})
 
 
-def _objects(wanted: Mapping[str, Any]) -> SourceObjects:
+def wanted_tables(entries: Iterable[Mapping[str, Any]]) -> tuple[WantedTable, ...]:
+    """Return a request's tables. Raises ResourceError. A request of an earlier release says nothing of hashes."""
     try:
-        tables = tuple(
+        return tuple(
             WantedTable(
                 schema=str(table["schema"]),
                 name=str(table["name"]),
                 key=tuple(map(str, table["key"])),
                 leave_out=frozenset(map(str, table["leaveOut"])),
+                hashed=frozenset(map(str, table.get("hash", ()))),
             )
-            for table in wanted["tables"]
+            for table in entries
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ResourceError(f"Request: tables: not a table: {error!r}") from None
+
+
+def _objects(wanted: Mapping[str, Any]) -> SourceObjects:
     return SourceObjects(
         publication=wanted["publication"],
         slot=wanted["slot"],
         schema=wanted["schema"],
         role=wanted["role"],
-        tables=tables,
+        tables=wanted_tables(wanted["tables"]),
     )
 
 

@@ -1,0 +1,93 @@
+"""What an environment's steps are told of a pipeline's table, in the command of a table's own step or in a file."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from plugins.connectors import SourceSettings, source_connector
+from settings.connectors import captured_tables, source_settings
+from settings.environment import Environment
+from settings.load import load
+from settings.load_pipeline import load_pipeline
+from stacks.processing.job_assets import JobAssets
+from stacks.processing.jobs import Jobs
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
+from tests.stacks.settings import copied
+
+
+class Files:
+    """Stands in for JobAssets: keeps the texts."""
+
+    archive = "s3://assets/archive.zip"
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def application(self, name: str) -> str:
+        return f"s3://assets/{name}"
+
+    schema = properties = application
+
+    def text(self, name: str, text: str) -> str:
+        self.texts[name] = text
+        return self.application(name)
+
+
+def environment(folder: Path, entry: str, *, one_step: bool = True) -> Environment:
+    """dev with a pipeline `shop` of one table, whose entry has this line."""
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    write_pipeline(pipelines, "shop", ["orders"], table=entry)
+    if "append_only" in entry:
+        path = pipelines / "shop.toml"
+        path.write_text(path.read_text().replace('key = ["id"]\n', ""))
+    add_to(environments, "shop", "[pipelines.job]", f"one_step = {str(one_step).lower()}")
+    return load("dev", environments, pipelines)
+
+
+def told(found: Environment, *, one_step: bool) -> set[str]:
+    """The properties that the job of shop's table has."""
+    files = Files()
+    steps = Jobs(found, cast(JobAssets, files)).steps()
+    if one_step:
+        return set(files.texts["dev/shop_orders.properties"].replace("\\", "").splitlines())
+    return {argument for step in steps if step.name.endswith("shop_orders") for argument in step.arguments}
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+@pytest.mark.parametrize(
+    ("entry", "properties"),
+    [
+        ("append_only = true", {"hoodie.streamer.append.only=true"}),
+        (
+            "retention_hours = 168",
+            {"hoodie.clean.policy=KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained=168"},
+        ),
+        ('evolution = "fixed"', {"hoodie.streamer.schema.max.new.columns=0"}),
+    ],
+)
+def test_a_tables_entry_reaches_its_job(tmp_path: Path, entry: str, properties: set[str], *, one_step: bool) -> None:
+    given = told(environment(tmp_path / "given", entry, one_step=one_step), one_step=one_step)
+    assert properties <= given
+    without = told(environment(tmp_path / "without", "", one_step=one_step), one_step=one_step)
+    assert not properties & without
+
+
+def test_columns_that_are_left_out_reach_the_source_connector(tmp_path: Path) -> None:
+    found = environment(tmp_path, 'leave_out = ["photo"]')
+    configuration = source_connector(source_settings(found, found.pipelines[1]))
+    assert configuration["column.exclude.list"] == r"(?-i:public\.orders\.photo)"
+
+
+def test_columns_that_travel_as_a_hash_reach_the_source_connector(tmp_path: Path) -> None:
+    pipelines = copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["orders"], table='hash = ["name"]')
+    settings = SourceSettings(
+        database_hostname="h",
+        database_password="${file:/run/platform/connect.secrets:password}",
+        topic_prefix="shop",
+        hash_salt="0123456789abcdef",
+        **captured_tables(load_pipeline("shop", pipelines)),
+    )
+    masked = source_connector(settings)["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"]
+    assert masked == r"(?-i:public\.orders\.name)"
