@@ -9,6 +9,7 @@ from local.errors import PlatformError
 from local.platform.outside import OutsideDatabase, find_password
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
+from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 
 BYTES_PER_MB = 1_000_000
@@ -42,7 +43,16 @@ def left_behind(platform: Platform) -> str:
 
     It stays: without it the changes until the next `up` would be lost, and only the user knows whether there is one.
     """
-    slot, outside = platform.pipeline.slot_name, platform.options.outside
+    outside = platform.options.outside
+    try:
+        slot = platform.pipeline.slot_name
+    except SettingsFileError as error:
+        reason = "; ".join(str(error).splitlines())
+        return (
+            f"everything is stopped; {outside} may keep its log for the replication slot of pipeline"
+            f" {platform.options.pipeline}, whose name isn't known ({reason}): pg_replication_slots"
+            " there names it, and pg_drop_replication_slot('…') ends it for good"
+        )
     end = f"to end it for good: SELECT pg_drop_replication_slot('{slot}')"
     try:
         found = platform.pipeline.slot()

@@ -18,6 +18,7 @@ from local.look.reconcile import Comparison
 from local.look.status import DataStatus, Status, read_status
 from local.platform.platform import SUPERVISOR, Platform
 from local.platform.services import PORTS
+from local.platform.start_options import left_behind
 
 RECORD = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
 
@@ -173,3 +174,13 @@ def test_a_table_without_commit_is_one_line_when_the_time_is_over(monkeypatch: p
     with pytest.raises(LakeError) as said:
         module.reconcile({}, lake, timeout_s=0)
     assert str(said.value) == f"{lake.base_uri} has no commit yet: `make status` says how far the data has come"
+
+
+def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:
+    outside = {"host": "db.example", "port": 5432, "dbname": "shop", "sslmode": "require"}
+    (folder / "state.json").write_text(json.dumps({**RECORD, "pipeline": "gone", "outside": outside}))
+    said = left_behind(Platform(folder))
+    assert said.startswith("everything is stopped; ")
+    assert "pipelines/gone.toml: no such pipeline" in said
+    assert "pg_drop_replication_slot" in said
+    assert len(said.splitlines()) == 1

@@ -17,7 +17,7 @@ from tests.stacks.settings import copied
 
 
 class Files:
-    """Stands in for JobAssets: keeps the texts."""
+    """Stands in for JobAssets: remembers what is written."""
 
     archive = "s3://assets/archive.zip"
 
