@@ -1,6 +1,7 @@
 """A stale outbox is seen, row and column, and one that is right isn't called stale."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from local.look.lake import Lake
 from local.look.reconcile import Comparison
 from local.platform.platform import Platform
 from local.services.postgres import Postgres
+from settings.load_pipeline import load_pipeline
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.integration
@@ -73,6 +75,7 @@ def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
         source = shop.parameters
 
     monkeypatch.setattr(Platform, "endpoints", Endpoints())
+    monkeypatch.setattr(Platform, "services", SimpleNamespace(pipeline=load_pipeline("orders")))
     monkeypatch.setattr(command, "_refuse_to_wait_in_vain", lambda _platform: None)
     monkeypatch.setattr(Platform, "lake", Lake(base_uri="unused"))
     equal = Comparison(lsn="0/1", columns=12, source_rows=829, lake_rows=829, missing=[], extra=[], different={})

@@ -313,108 +313,109 @@ def drop_slot(name: str, source: Mapping[str, Any]) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def shop_of_platform(platform: Platform) -> Iterator[Shop]:
-    """Ordinary tables with a connector of their own, for the tests that follow each other here."""
-    with shop(platform) as captured:
-        yield captured
+class TestOrdinaryTables:
+    """Tables with a connector of their own, which follow each other and are gone before what comes behind them."""
 
+    @pytest.fixture(scope="class")
+    def shop_of_platform(self, platform: Platform) -> Iterator[Shop]:
+        """Ordinary tables with a connector of their own, for the tests that follow each other here."""
+        with shop(platform) as captured:
+            yield captured
 
-def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    before = captured.count(ITEMS)
-    with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
-        cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'open then' WHERE id = 7")
-        reading = Reading(table=(ITEMS.schema, ITEMS.table))
+    def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
+            cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'open then' WHERE id = 7")
+            reading = Reading(table=(ITEMS.schema, ITEMS.table))
+            read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=60, say=print)
+            rows = captured.events(ITEMS, before)
+            assert [row["id"] for row in rows] == list(range(1, 1_501))
+            assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
+            writer.commit()
+        captured.wait(ITEMS, before + 1_501)
+        # What the job relies on: behind the row that the snapshot read, whatever its position says.
+        [change] = captured.events(ITEMS, before + 1_500)
+        assert (change["id"], change["note"], change["__op"]) == (7, "open then", "u")
+
+    def test_some_rows_are_read_again_by_condition_and_by_key(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
         read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=60, say=print)
-        rows = captured.events(ITEMS, before)
-        assert [row["id"] for row in rows] == list(range(1, 1_501))
-        assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
-        writer.commit()
-    captured.wait(ITEMS, before + 1_501)
-    # What the job relies on: behind the row that the snapshot read, whatever its position says.
-    [change] = captured.events(ITEMS, before + 1_500)
-    assert (change["id"], change["note"], change["__op"]) == (7, "open then", "u")
+        table = captured.log_table(ITEMS)
+        read_keys_again(captured.cursor, SIGNALS, table, [("3",), ("1400",)], captured.reader, timeout_s=60)
+        assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
 
+    def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        refused = {
+            "the source has no table shop.gone": Reading(table=("shop", "gone")),
+            'WHERE isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
+                table=(ITEMS.schema, ITEMS.table), where="nothing = 1"
+            ),
+            "the publication cdc_shop lacks shop.places": Reading(table=(PLACES.schema, PLACES.table)),
+        }
+        for problem, reading in refused.items():
+            with pytest.raises(LoadError, match=problem):
+                ask_for_snapshot(captured.cursor, SIGNALS.table, [reading], publication=SIGNALS.publication)
 
-def test_some_rows_are_read_again_by_condition_and_by_key(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    before = captured.count(ITEMS)
-    reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
-    read_again(captured.cursor, SIGNALS, [reading], captured.reader, timeout_s=60, say=print)
-    table = captured.log_table(ITEMS)
-    read_keys_again(captured.cursor, SIGNALS, table, [("3",), ("1400",)], captured.reader, timeout_s=60)
-    assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
+    def test_a_row_that_only_the_lake_has_is_deleted_and_one_inserted_meanwhile_is_newer(
+        self, shop_of_platform: Shop
+    ) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
+        gone = delete_keys(captured.cursor, captured.log_table(ITEMS), rows, EventWriter(captured.kafka))
+        assert gone == [("9000",)]
+        captured.cursor.execute("INSERT INTO shop.\"OrderItems\" VALUES (9000, 'new')")
+        captured.wait(ITEMS, before + 2)
+        deleted, inserted = captured.events(ITEMS, before)
+        assert (deleted["id"], deleted["__op"], deleted["__deleted"]) == (9_000, "d", "true")
+        assert deleted["__lsn"] < inserted["__lsn"]
 
+    def test_a_table_is_added_without_reading_the_others_again(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
+        settings = captured.settings(ITEMS, PLACES)
+        added = new_tables(captured.running(), settings)
+        assert added == [PLACES]
+        capture_added(
+            captured.cursor,
+            settings,
+            added,
+            configure=lambda: captured.capture(ITEMS, PLACES),
+            reader=captured.reader,
+            timeout_s=60,
+            say=print,
+        )
+        assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
+        captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
+        captured.wait(PLACES, 4)
+        assert captured.count(ITEMS) == before
+        assert is_up_to_date(captured.running(), settings)
+        assert new_tables(captured.running(), settings) == []
 
-def test_what_cant_be_read_again_is_refused_before_anything_is_asked(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    refused = {
-        "the source has no table shop.gone": Reading(table=("shop", "gone")),
-        'WHERE isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
-            table=(ITEMS.schema, ITEMS.table), where="nothing = 1"
-        ),
-        "the publication cdc_shop lacks shop.places": Reading(table=(PLACES.schema, PLACES.table)),
-    }
-    for problem, reading in refused.items():
-        with pytest.raises(LoadError, match=problem):
-            ask_for_snapshot(captured.cursor, SIGNALS.table, [reading], publication=SIGNALS.publication)
+    def test_signals_never_become_events_of_a_topic(self, shop_of_platform: Shop) -> None:
+        topics = AdminClient(dict(shop_of_platform.kafka)).list_topics(timeout=10).topics
+        assert sorted(name for name in topics if name.startswith("shop.")) == [
+            "shop.shop.OrderItems",
+            "shop.shop.places",
+        ]
 
-
-def test_a_row_that_only_the_lake_has_is_deleted_and_who_inserts_it_meanwhile_is_newer(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    before = captured.count(ITEMS)
-    rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
-    gone = delete_keys(captured.cursor, captured.log_table(ITEMS), rows, EventWriter(captured.kafka))
-    assert gone == [("9000",)]
-    captured.cursor.execute("INSERT INTO shop.\"OrderItems\" VALUES (9000, 'new')")
-    captured.wait(ITEMS, before + 2)
-    deleted, inserted = captured.events(ITEMS, before)
-    assert (deleted["id"], deleted["__op"], deleted["__deleted"]) == (9_000, "d", "true")
-    assert deleted["__lsn"] < inserted["__lsn"]
-
-
-def test_a_table_is_added_without_reading_the_others_again(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    before = captured.count(ITEMS)
-    captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
-    settings = captured.settings(ITEMS, PLACES)
-    added = new_tables(captured.running(), settings)
-    assert added == [PLACES]
-    capture_added(
-        captured.cursor,
-        settings,
-        added,
-        configure=lambda: captured.capture(ITEMS, PLACES),
-        reader=captured.reader,
-        timeout_s=60,
-        say=print,
-    )
-    assert {event["id"] for event in captured.events(PLACES)} == {1, 2, 3}
-    captured.cursor.execute("INSERT INTO shop.places VALUES (4, 'later')")
-    captured.wait(PLACES, 4)
-    assert captured.count(ITEMS) == before
-    assert is_up_to_date(captured.running(), settings)
-    assert new_tables(captured.running(), settings) == []
-
-
-def test_signals_never_become_events_of_a_topic(shop_of_platform: Shop) -> None:
-    topics = AdminClient(dict(shop_of_platform.kafka)).list_topics(timeout=10).topics
-    assert sorted(name for name in topics if name.startswith("shop.")) == ["shop.shop.OrderItems", "shop.shop.places"]
-
-
-def test_a_truncate_ends_the_connector_until_somebody_decides(shop_of_platform: Shop) -> None:
-    captured = shop_of_platform
-    before = captured.count(PLACES)
-    captured.cursor.execute("TRUNCATE shop.places; INSERT INTO shop.places VALUES (5, 'behind it')")
-    eventually(lambda: captured.reader.failure() is not None, timeout_s=60)
-    assert "emptied by TRUNCATE" in str(captured.reader.failure())
-    assert captured.count(PLACES) == before
-    captured.capture(ITEMS, replace(PLACES, stops_at_truncate=False))
-    captured.reader.restart()
-    captured.wait(PLACES, before + 1)
-    assert [event["id"] for event in captured.events(PLACES, before)] == [5]
-    captured.cursor.execute("TRUNCATE shop.places")
+    def test_a_truncate_ends_the_connector_until_somebody_decides(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(PLACES)
+        captured.cursor.execute("TRUNCATE shop.places; INSERT INTO shop.places VALUES (5, 'behind it')")
+        eventually(lambda: captured.reader.failure() is not None, timeout_s=60)
+        assert "emptied by TRUNCATE" in str(captured.reader.failure())
+        assert captured.count(PLACES) == before
+        captured.capture(ITEMS, replace(PLACES, stops_at_truncate=False))
+        captured.reader.restart()
+        captured.wait(PLACES, before + 1)
+        assert [event["id"] for event in captured.events(PLACES, before)] == [5]
+        captured.cursor.execute("TRUNCATE shop.places")
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:
