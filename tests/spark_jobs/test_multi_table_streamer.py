@@ -113,6 +113,7 @@ def test_a_table_that_fails_leaves_the_others_alone_until_it_is_mended(tables: T
 def test_without_continuous_all_is_read_and_a_failed_table_is_told(tables: Tables) -> None:
     tables.land("first", event(1, 10, "c"), event(2, 10, "c"))
     tables.land("second", *["{"] * 3)
+    tables.land("third", event(1, 10, "c"), event(2, 10, "c"))
     strict = tables.table("second", configuration={keys.QUARANTINE_LIMIT: "2"})
     same_place = tables.table("third", table_path=str(tables.folder / "lake" / "first"))
     job = tables.start([tables.table("first"), strict, same_place], continuous=False)

@@ -313,14 +313,15 @@ def drop_slot(name: str, source: Mapping[str, Any]) -> bool:
     return True
 
 
+@pytest.fixture(scope="class")
+def shop_of_platform(platform: Platform) -> Iterator[Shop]:
+    """Ordinary tables with a connector of their own, for the tests that follow each other here."""
+    with shop(platform) as captured:
+        yield captured
+
+
 class TestOrdinaryTables:
     """Tables with a connector of their own, which follow each other and are gone before what comes behind them."""
-
-    @pytest.fixture(scope="class")
-    def shop_of_platform(self, platform: Platform) -> Iterator[Shop]:
-        """Ordinary tables with a connector of their own, for the tests that follow each other here."""
-        with shop(platform) as captured:
-            yield captured
 
     def test_a_table_is_read_again_while_a_transaction_that_changes_it_is_open(self, shop_of_platform: Shop) -> None:
         captured = shop_of_platform
