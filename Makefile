@@ -42,8 +42,8 @@ down: setup ## Stop the platform; `make up` goes on from where it was (PIPELINE=
 reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1, TIMEOUT=60; DEEP=1: outbox and its tables, too)
 	@$(BIN)/python -m local reconcile $(AT) $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair) $(if $(TIMEOUT),--timeout "$(TIMEOUT)")
 
-resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, ENV=dev; TABLE="public.a public.b")
-	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)",$(AT)) $(if $(SKIP),--skip) $(foreach table,$(TABLE),--table '$(table)') $${WHERE:+--where "$$WHERE"}
+resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, PIPELINE=mine TABLE="public.a public.b", ENV=dev)
+	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(AT) $(if $(SKIP),--skip) $(foreach table,$(TABLE),--table '$(table)') $${WHERE:+--where "$$WHERE"}
 
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
@@ -98,6 +98,9 @@ format: $(VENV)/.ready ## Format the code
 
 fuzz: setup ## Random histories against the job and its model, for MINUTES=10
 	@FUZZ_MINUTES="$(or $(MINUTES),10)" $(BIN)/pytest -q --timeout=0 tests/spark_jobs/test_histories.py
+
+worker-classes: setup ## Compile what Connect's workers are given of ours (plugins/*.java)
+	@$(BIN)/python -m local.tools.worker_classes
 
 schema: setup ## Make the Avro schema of the change events from the outbox table
 	@$(BIN)/python -m local.tools.schema
@@ -164,4 +167,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

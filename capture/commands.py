@@ -9,7 +9,8 @@ import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture import dsn, pipeline_file, report
-from capture.inspection import Database, inspect
+from capture.catalogue import Database
+from capture.inspection import inspect
 from capture.objects import source_objects
 from capture.proposal import propose_all
 from capture.selection import Patterns
@@ -76,9 +77,11 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     typer.echo(f"pipelines/{known.name}.toml is there, with {report.count(len(known.tables), 'table')}:")
     _say(report.changes_lines(known.name, changes, update=update))
     if update:
-        _say(report.proposal_lines(proposal, database) if proposal.entries else ())
         pipeline_file.add(known.name, changes, folder)
-    _say(report.refused_lines(proposal.refused))
+    if update and proposal.entries:
+        _say(report.proposal_lines(proposal, database))
+    else:
+        _say(report.refused_lines(proposal.refused))
 
 
 def _what_is_to_do(connection: Connection, pipeline: Pipeline) -> None:

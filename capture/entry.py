@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from capture import personal
-from capture.inspection import Column, Table
-from capture.types import Carried, LeftOut, carried
+from capture.carried import Carried, LeftOut
+from capture.catalogue import Column, Table
+from capture.types import carried
 from contract import events
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import is_lake_name, lake_name

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from capture.catalogue import Database, Table, TableName
 from capture.entry import Entry
-from capture.inspection import Database, Table, TableName
 from capture.pipeline_text import entry_text, pipeline_text
 from capture.schemas import avro_schema
+from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
 from settings import files
 from settings.load_pipeline import PIPELINES
@@ -108,10 +109,10 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
         return wanted, []
     try:
         present = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get("source.name", field["name"]): field for field in present["fields"]}
+        fields = {field.get(SOURCE_NAME, field["name"]): field for field in present["fields"]}
     except (ValueError, AttributeError, LookupError, TypeError):
         return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"]
-    new = {field.get("source.name", field["name"]): field for field in wanted["fields"]}
+    new = {field.get(SOURCE_NAME, field["name"]): field for field in wanted["fields"]}
     said = [
         f"{path.name} says {_type(fields[column])} of {column}, the database {_type(new[column])}"
         for column in fields

@@ -5,8 +5,8 @@ import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from capture.catalogue import Table
 from capture.entry import Entry
-from capture.inspection import Table
 from contract.table_names import lake_name
 
 WIDTH = 120
@@ -21,7 +21,7 @@ _HEADER = """\
 
 [source]
 database = {quoted}
-truncate = "stop"   # what a TRUNCATE does: stop, ignore, or apply (docs/tables.md)
+truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/tables.md)
 """
 
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from capture.catalogue import Database, Server, Table, TableName
 from capture.entry import Entry, propose
-from capture.inspection import Database, Server, Table, TableName
 from capture.selection import Patterns, select
 from contract.table_names import clashes, lake_name
 

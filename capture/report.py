@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from capture.catalogue import Database, Table
 from capture.entry import Entry
-from capture.inspection import Database, Table
 from capture.pipeline_file import Changes
 from capture.proposal import Proposal, server_notes
 from db.source_plan import Plan
@@ -75,8 +75,8 @@ def _long_lines(proposal: Proposal) -> Iterator[str]:
     if tables:
         yield (
             "An update that changes the key of a row leaves out its long values (over about 2 kB) that it doesn't"
-            " change. Where keys change: ALTER TABLE … REPLICA IDENTITY FULL. Tables that may have such values:"
-            f" {_some(tables)}"
+            " change: the lake takes them from the old key's row, or sets the event aside. Where keys change often:"
+            f" ALTER TABLE … REPLICA IDENTITY FULL. Tables that may have such values: {_some(tables)}"
         )
 
 

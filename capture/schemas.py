@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from capture.inspection import Column, Table
-from capture.types import Carried, LeftOut, avro_field, carried, specials_field
+from capture.carried import Carried, LeftOut
+from capture.catalogue import Column, Table
+from capture.types import avro_field, carried, specials_field
 from contract import events
 from contract.table_names import lake_name
 

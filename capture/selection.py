@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from capture.inspection import Database, Table, TableName
+from capture.catalogue import Database, Table, TableName
 from contract.capture_objects import HEARTBEAT, SIGNAL
 from contract.errors import UserError
 from contract.source import SCHEMA

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from capture.types import Carried, CatalogueType, LeftOut, carried
+from capture.carried import Carried, CatalogueType, LeftOut
+from capture.types import carried
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
 HEAD = """# PostgreSQL's types in the lake

@@ -1,11 +1,13 @@
 """Change events as they travel: what Debezium adds to a row's columns, and what those values mean.
 
-The source connector is told these names (plugins/connectors.py), the Avro schemas carry them, the job decodes by them.
+The source connector is told these names (plugins/source_connector.py), the Avro schemas carry them, the job decodes by
+them.
 Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector's page.
 """
 
 
-def _added(field: str) -> str:
+def added(field: str) -> str:
+    """Return what a field that is added is called in events."""
     return PREFIX + field.replace(".", "_")
 
 
@@ -13,7 +15,7 @@ def _added(field: str) -> str:
 PREFIX = "__"
 # What is added (`add.fields`), by Debezium's names; `source.ts_ms` becomes `__source_ts_ms`.
 METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
-OPERATION, DATABASE, TABLE, SCHEMA, LSN, SOURCE_TIME_MS = map(_added, METADATA_FIELDS)
+OPERATION, DATABASE, TABLE, SCHEMA, LSN, SOURCE_TIME_MS = map(added, METADATA_FIELDS)
 # Text, `true` or `false`. Debezium gives this name, whatever the prefix is (`delete.tombstone.handling.mode`: rewrite).
 DELETED = "__deleted"
 IS_DELETED = "true"
@@ -21,6 +23,9 @@ IS_DELETED = "true"
 # Values of OPERATION: snapshot, insert, update, delete.
 READ, CREATE, UPDATE, DELETE = "r", "c", "u", "d"
 OPERATIONS = (READ, CREATE, UPDATE, DELETE)
+# Events that are no row's: their table was emptied; and, ours, nothing is left in the lake of what it was emptied of
+# before this position (docs/decisions/0075).
+TRUNCATE, SETTLED = "t", "s"
 
 # Stands for a large value that an update left as it was and the log doesn't have (TOAST).
 PLACEHOLDER = "__debezium_unavailable_value"

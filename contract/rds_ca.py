@@ -25,6 +25,13 @@ def is_rds(host: str) -> bool:
     return _HOST.search(host) is not None
 
 
+def region_of(host: str) -> str:
+    """Return the region in the name of an RDS server's host. Raises ValueError for another host."""
+    if not is_rds(host):
+        raise ValueError(f"{host} isn't a host of RDS")
+    return _HOST.split(host)[0].rpartition(".")[2]
+
+
 def roots() -> dict[str, str]:
     """Return every region's root certificate, as PEM."""
     return dict(_ROOT.findall(BUNDLE.read_text(encoding="ascii")))

@@ -16,7 +16,7 @@ from db.command_line import (
     connection_parameters,
 )
 from db.loading import transaction
-from db.migrating import NOTHING_CHANGED, PATIENCE_S, Migration, migrate
+from db.migrating import MAX_WAIT_S, NOTHING_CHANGED, Migration, migrate
 from db.outbox import Mode
 from db.preparing import check_whole
 
@@ -36,9 +36,9 @@ def main(
     mode: Annotated[
         Mode | None, typer.Option(help="Switch to this mode; without it the outbox keeps its own.", show_default=False)
     ] = None,
-    patience_s: Annotated[
-        float, typer.Option("--patience", min=0, help="Seconds to wait for transactions that have the tables.")
-    ] = PATIENCE_S,
+    max_wait_s: Annotated[
+        float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
+    ] = MAX_WAIT_S,
 ) -> None:
     """Bring the outbox up to this checkout's version, in place: tables, rows, slot and publication stay.
 
@@ -52,7 +52,7 @@ def main(
             parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
         with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
             check_whole(cursor)
-        done = migrate(parameters, mode, patience_s=patience_s)
+        done = migrate(parameters, mode, max_wait_s=max_wait_s)
     typer.echo(_report(done))
 
 

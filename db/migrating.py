@@ -21,7 +21,7 @@ from db.outbox import Mode
 
 # Any number will do, as long as every preparation takes the same.
 ADVISORY_LOCK = 10_248
-PATIENCE_S = 60.0
+MAX_WAIT_S = 60.0
 # For what only readers of the views may have, such as a dump; writers wait behind us meanwhile.
 LOCK_WAIT_MS = 500
 PAUSE_S = 1.0
@@ -63,18 +63,18 @@ def migrate(
     connection_parameters: Mapping[str, Any],
     mode: Mode | None = None,
     *,
-    patience_s: float = PATIENCE_S,
+    max_wait_s: float = MAX_WAIT_S,
     refresh_s: float | None = None,
     progress: Progress = lambda _orders: None,
 ) -> Migration:
     """Migrate the outbox, and switch it to `mode` (None: it keeps its mode); does nothing to one that is up to date.
 
-    Writers that have begun are waited for, up to `patience_s`. Raises NewerError when the database is ahead of this
+    Writers that have begun are waited for, up to `max_wait_s`. Raises NewerError when the database is ahead of this
     code; LaterError when writers keep the tables, or when there are rows left to look at after `refresh_s` seconds
     (None: all are looked at); LoadError with PostgreSQL's reason, the outbox then being as it was.
     """
-    done = _patiently(connection_parameters, mode, time.monotonic() + patience_s)
-    orders = _refresh(connection_parameters, refresh_s, patience_s, progress)
+    done = _while_in_use(connection_parameters, mode, time.monotonic() + max_wait_s)
+    orders = _refresh(connection_parameters, refresh_s, max_wait_s, progress)
     return Migration(**done, orders=orders)
 
 
@@ -85,7 +85,7 @@ def wait_for_others(cursor: Cursor) -> None:
     cursor.execute("SET LOCAL lock_timeout = %s", (f"{LOCK_TIMEOUT_S}s",))
 
 
-def _patiently(parameters: Mapping[str, Any], mode: Mode | None, deadline: float) -> dict[str, Any]:
+def _while_in_use(parameters: Mapping[str, Any], mode: Mode | None, deadline: float) -> dict[str, Any]:
     while True:
         try:
             with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
@@ -120,14 +120,14 @@ def _apply(cursor: Cursor, mode: Mode | None, deadline: float) -> dict[str, Any]
     return {"steps": steps, "mode_before": found.mode, "mode": chosen, "changed": changed}
 
 
-def _refresh(parameters: Mapping[str, Any], seconds: float | None, patience_s: float, progress: Progress) -> int:
+def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: float, progress: Progress) -> int:
     """Bring the rows up to date, in smaller pieces while others are in the way."""
     started = moved = time.monotonic()
     orders, size = 0, PIECE_ORDERS
     while (looked_at := _refresh_piece(parameters, size)) != 0:
         now = time.monotonic()
         if looked_at is None:
-            if now - moved > patience_s:
+            if now - moved > max_wait_s:
                 raise LaterError(f"outbox rows are in use{_holder(parameters)} (the rest is looked at next time)")
             size = max(size // 2, 1)
             time.sleep(REFRESH_PAUSE_S)

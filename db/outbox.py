@@ -130,13 +130,13 @@ def add_triggers(cursor: Cursor, mode: Mode) -> None:
     _note(cursor, wanted(mode))
 
 
-def lock(cursor: Cursor, patience_s: float) -> None:
+def lock(cursor: Cursor, max_wait_s: float) -> None:
     """Keep writers of the source's tables out until the transaction ends; those that have begun are waited for.
 
     Raises psycopg2.errors.LockNotAvailable.
     """
     run(cursor, LOCK_FILE)
-    cursor.execute(f"SELECT {SCHEMA}.outbox_lock(make_interval(secs => %s))", (patience_s,))
+    cursor.execute(f"SELECT {SCHEMA}.outbox_lock(make_interval(secs => %s))", (max_wait_s,))
 
 
 def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:

@@ -26,18 +26,26 @@ RUNBOOK = "docs/lost-changes.md"
 class Published:
     """What a connector reads by: its publication with these tables, and its role. By default the outbox's.
 
-    `options` are those of `make` that name the pipeline, in front of which a command of ours gets them.
+    `pipeline` is that of ordinary tables, whose name the commands of `make` take; None is the outbox's.
     """
 
     publication: str = PUBLICATION
     tables: frozenset[str] = TABLES
     role: str = CONNECTOR_ROLE
-    options: str = ""
+    pipeline: str | None = None
 
     @property
     def way_out(self) -> str:
         """What to run when changes are lost."""
-        return f"run `{COMMAND}{self.options}`"
+        return WAY_OUT if self.pipeline is None else f"run `{COMMAND} PIPELINE={self.pipeline}`"
+
+    @property
+    def publishing(self) -> str:
+        """What to run when the publication lacks something: for ordinary tables, what prepares their database."""
+        if self.pipeline is None:
+            return f"{self.way_out}, which does it"
+        prepare = f"`make prepare NAME={self.pipeline} DSN=…` (the example's: `make up PIPELINE={self.pipeline}`)"
+        return f"run {prepare}, and then `{COMMAND} PIPELINE={self.pipeline}`"
 
 
 OUTBOX = Published()
@@ -115,11 +123,11 @@ class Replication:
     def _publication_problem(self) -> str | None:
         if self.publication_is_whole:
             return None
-        name, way_out = self.wanted.publication, self.wanted.way_out
+        name, way_out = self.wanted.publication, self.wanted.publishing
         if self.published is None:
-            return f"the publication {name} of {self.database} is gone: {way_out}, which makes it again"
+            return f"the publication {name} of {self.database} is gone: {way_out}"
         missing = " and ".join(sorted(self.wanted.tables - self.published))
-        return f"the publication {name} of {self.database} lacks {missing}: {way_out}, which adds it"
+        return f"the publication {name} of {self.database} lacks {missing}: {way_out}"
 
     @property
     def _slot_problem(self) -> str | None:

@@ -74,10 +74,11 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
     if state.publication_for_all:
         yield f"the publication {wanted.publication} is FOR ALL TABLES: drop it, or name another one in the pipeline"
     for table in wanted.tables:
-        yield from _table_problems(table, state.tables.get((table.schema, table.name)))
+        yield from table_problems(table, state.tables.get((table.schema, table.name)))
 
 
-def _table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[str]:
+def table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[str]:
+    """Say why a table can't be captured as it is, or as it isn't there."""
     name = f"{table.schema}.{table.name}"
     if found is None:
         yield f"{name}: no such table: take it out of the pipeline, or check the database"

@@ -159,7 +159,7 @@ def _source(platform: Platform) -> str:
         return f"{outside}, as {source['user']}"
     psql = _relative(platform.services.postgres.program("psql"))
     login = f"-h {source['host']} -p {source['port']} -U {source['user']} {source['dbname']}"
-    return f"PGPASSFILE={_relative(platform.password_file)} {psql} {login}"
+    return f"PGPASSFILE={_relative(platform.recorded.password_file)} {psql} {login}"
 
 
 def _topics(here: Endpoints) -> str:

@@ -8,8 +8,9 @@ from rich.console import Console
 from contract.errors import one_line_errors
 from local.demo.display import print_comparison
 from local.resnapshot.run import Wanted
-from operate import kafka, kafka_ui, resnapshot, tail, topics, vpn
+from operate import kafka, kafka_ui, log_tables, resnapshot, tail, topics, vpn
 from operate.cost_report import report
+from operate.errors import OperateError
 from operate.prices import load_prices
 from operate.reader import connect
 from operate.text import columns
@@ -78,15 +79,21 @@ def follow(
 def write_anew(
     *,
     env: OnAws = "dev",
-    where: Annotated[str | None, typer.Option(help="Only the outbox rows that this SQL condition names.")] = None,
+    pipeline: OfPipeline = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Only this table of a pipeline of ordinary tables; may be given again.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="Only the rows that this SQL condition names.")] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Pass over what the connector can't send.")] = False,
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds without any progress until it is given up.")
     ] = resnapshot.TIMEOUT_S,
 ) -> None:
-    """Write the outbox anew and delete from the lake what the source hasn't; exit 1 when they still differ."""
+    """Write the outbox anew, or read tables again, and delete what only the lake has; exit 1 when they still differ."""
+    console = Console()
     with one_line_errors("resnapshot"):
         environment = load(env)
+        captured = kafka.find_pipeline(environment, pipeline)
         wanted = Wanted(
             where=where or None,
             skip=skip,
@@ -94,8 +101,13 @@ def write_anew(
             start_s=resnapshot.TIMEOUT_S,
             largest_event_bytes=environment.streaming.largest_event_bytes,
         )
+        if captured.captured.outbox is None:
+            equal = log_tables.resnapshot_tables(environment, captured, table or (), wanted, console, typer.echo)
+            raise typer.Exit(0 if equal else 1)
+        if table:
+            raise OperateError("TABLE is for pipelines of ordinary tables: the outbox is one table, and written anew")
         comparison = resnapshot.resnapshot_environment(environment, wanted, typer.echo)
-    print_comparison(Console(), comparison)
+    print_comparison(console, comparison)
     raise typer.Exit(0 if comparison.equal else 1)
 
 

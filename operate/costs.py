@@ -256,8 +256,9 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
     yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
     yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
-    # One more for each pipeline's role, and each person on the VPN.
-    secrets = counts.secrets + pipelines + len(environment.vpn.users)
+    # One more for each role of our own cluster, each salt of hashed columns, and each person on the VPN.
+    own = sum((pipeline.database is None) + pipeline.hashes for pipeline in environment.pipelines)
+    secrets = counts.secrets + own + len(environment.vpn.users)
     yield bill.line("all", "secrets", secrets, "secrets.secret")
     if counts.keys:
         yield bill.line("all", "KMS keys", counts.keys, "kms.key")

@@ -64,7 +64,7 @@ def find_cluster(name: str | None, pipeline: str | None = None, table: str | Non
 def of_environment(environment: Environment, pipeline: str | None = None, table: str | None = None) -> Cluster:
     """Return a deployed environment's MSK cluster. Raises OperateError."""
     # Before anything is asked for: a name that there isn't.
-    topics = _topics(_pipeline(environment, pipeline), table)
+    topics = _topics(find_pipeline(environment, pipeline), table)
     return Cluster(
         environment=environment.name,
         bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
@@ -93,7 +93,8 @@ def check_reachable(cluster: Cluster) -> None:
     raise OperateError(f"no Kafka broker of {cluster.environment} answers ({reasons[0]}): {cluster.hint} and try again")
 
 
-def _pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
+def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
+    """Return an environment's pipeline, the first one without a name. Raises OperateError."""
     for pipeline in environment.pipelines:
         if name in (None, pipeline.name):
             return pipeline

@@ -2,23 +2,23 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
-import boto3
 from confluent_kafka import TopicPartition
 
-from contract import rds_ca
 from contract.events import LSN
-from local.look.lake import Lake
 from local.look.reconcile import Comparison
 from local.resnapshot.run import Wanted, resnapshot
 from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
+from operate.lake import lake_table
 from operate.msk_connector import MskConnector
 from operate.reader import Reader
+from operate.source_login import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from settings.pipeline import CapturedTableSettings
+from stacks.pipeline_names import construct_id
 
 TAIL_EVENTS = 1_000
 # Landing and commits come by the minute there, and an update of the connector takes some.
@@ -27,61 +27,27 @@ TIMEOUT_S = 1_800
 
 def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
     """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
+    pipeline, outbox = _outbox(environment)
     session = outputs.check_account(environment)
-    with outputs.one_line(environment):
-        parameters = database(environment, session)
-        arn = outputs.output(environment, "connectors", "SourceConnectorArn")
-        settings = source_settings(environment, _outbox(environment))
-        with reader.connect(kafka.of_environment(environment)) as messages:
+    with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
+        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
+        settings = source_settings(environment, pipeline)
+        with reader.connect(kafka.of_environment(environment, pipeline.name)) as messages:
             newest = newest_position(messages, settings.topic)
         connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
-        comparison = resnapshot(parameters, lake(environment, session), connector, wanted, say)
+        lake = lake_table(environment, session, pipeline, outbox)
+        comparison = resnapshot(parameters, lake, connector, wanted, say)
         if comparison.equal and wanted.where is None:
             source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
         return comparison
 
 
-def database(environment: Environment, session: boto3.Session) -> dict[str, Any]:
-    """Return how the owner of the source database logs in. Raises OperateError."""
-    host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
-    secret = outputs.output(environment, "database", "MasterSecretName")
-    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=secret)["SecretString"]
-    values = json.loads(text)
-    return {
-        "host": host,
-        "port": int(port),
-        "dbname": environment.database.name,
-        "user": values["username"],
-        "password": values["password"],
-        "sslmode": "verify-full",
-        "sslrootcert": str(rds_ca.BUNDLE),
-    }
-
-
-def lake(environment: Environment, session: boto3.Session) -> Lake:
-    """Return the lake's table, read with the caller's credentials. Raises OperateError when there is no single one."""
-    captured = _outbox(environment).captured
-    assert captured.outbox is not None  # noqa: S101  it is what the pipeline was chosen by
-    folder = captured.lake_table(captured.outbox)
-    bucket = outputs.output(environment, "lake", "LakeBucket")
-    credentials = session.get_credentials()
-    if credentials is None:
-        raise OperateError(f"no AWS credentials for account {environment.account}: {outputs.LOG_IN}")
-    frozen = credentials.get_frozen_credentials()
-    options = {
-        "aws_region": environment.region,
-        "aws_access_key_id": frozen.access_key or "",
-        "aws_secret_access_key": frozen.secret_key or "",
-    }
-    if frozen.token:
-        options["aws_session_token"] = frozen.token
-    return Lake(base_uri=f"s3://{bucket}/{folder}", storage_options=options)
-
-
-def _outbox(environment: Environment) -> EnvironmentPipeline:
-    if environment.outbox is None:
+def _outbox(environment: Environment) -> tuple[EnvironmentPipeline, CapturedTableSettings]:
+    """Return the pipeline of the outbox, and the outbox. Raises OperateError."""
+    pipeline = environment.outbox
+    if pipeline is None or pipeline.captured.outbox is None:
         raise OperateError(f"environments/{environment.name}.toml names no pipeline with an outbox")
-    return environment.outbox
+    return pipeline, pipeline.captured.outbox
 
 
 def newest_position(messages: Reader, topic: str) -> int:

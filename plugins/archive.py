@@ -1,72 +1,34 @@
-"""Brings pinned releases and packs their jars into the one zip that MSK Connect takes as a plugin.
+"""Packs the jars of pinned releases into the one zip that MSK Connect takes as a plugin.
 
 Runs in Lambda as well as on a developer's machine, so it needs the standard library only. Files stream: memory stays
 at a few chunks however large a release is, disk at about three times its size.
 """
 
+import base64
+import binascii
 import contextlib
 import errno
-import hashlib
-import http.client
-import ssl
 import tarfile
-import time
-import urllib.error
-import urllib.request
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
-from urllib.parse import urlsplit
+from typing import IO
 
-from contract.errors import UserError
+from plugins.download import CHUNK_BYTES, ArchiveError, Digest, copy, digest
 
-CHUNK_BYTES = 1 << 20
-LARGEST_FILE_BYTES = 512 << 20
 LARGEST_CONTENT_BYTES = 1 << 30
-READ_TIMEOUT_SECONDS = 30
-ATTEMPT_SECONDS = 240
-WAITS_SECONDS = (1, 3, 9)
 # What `repack` makes of the same jars; another number when it makes other bytes, because plugins are named by it.
 FORMAT = 1
 # The earliest date that a zip can hold, so that the same jars always make the same bytes.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 # Where a worker's class loader finds the files that a plugin is given beside its releases.
 RESOURCES_JAR = "cdc-lake-resources.jar"
-_TRANSIENT_STATUS = (408, 425, 429)
+# A resource of such a name is Base64 of what the file is to hold.
+_BINARY = ".class"
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
-
-
-class ArchiveError(UserError):
-    """A release can't be brought or used; the message is one line: which, what, and what to do."""
-
-
-class UnreachableError(ArchiveError):
-    """A release can't be brought now; later it may."""
-
-
-class _TransientError(Exception):
-    """A download failed in a way that may pass."""
-
-
-class _SameProtocol(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect, but not from https to anything else."""
-
-    def redirect_request(self, req: urllib.request.Request, *answer: Any) -> urllib.request.Request | None:
-        target = str(answer[-1])
-        if urlsplit(target).scheme != req.type:
-            raise ArchiveError(f"{req.full_url}: leads to {target}, which isn't {req.type}")
-        return super().redirect_request(req, *answer)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Digest:
-    """What a file is: its size in bytes and its SHA-256 in hexadecimal."""
-
-    size: int
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -78,53 +40,10 @@ class _Jar:
     archive: Path
 
 
-def fetch(release: Mapping[str, Any], folder: Path) -> Path:
-    """Download a release (`url`, `file`, `size` in bytes, `sha256`) into a folder and return its path.
-
-    Raises ArchiveError when it isn't pinned, can't be downloaded or isn't the pinned file; then nothing is left.
-    """
-    name, size, sha256 = str(release["file"]), int(release["size"]), str(release["sha256"])
-    if not sha256 or not size:
-        raise ArchiveError(f"{name} has no checksum: run `make lock-plugins` and deploy again")
-    if PurePosixPath(name).name != name:
-        raise ArchiveError(f"{name!r} isn't a file's name")
-    target = folder / name
-    found = download(str(release["url"]), target, limit=size)
-    if found != Digest(size=size, sha256=sha256):
-        target.unlink()
-        raise ArchiveError(
-            f"{name} isn't the pinned file: SHA-256 {found.sha256} ({found.size:,} bytes), "
-            f"pinned is {sha256} ({size:,} bytes)"
-        )
-    return target
-
-
-def download(
-    url: str, target: Path, *, limit: int = LARGEST_FILE_BYTES, on_chunk: Callable[[int], None] = lambda _size: None
-) -> Digest:
-    """Stream a URL into a file and return what it is.
-
-    Tries again after 1, 3 and 9 seconds when the server can't be reached, is busy (5xx, 429) or breaks off. `on_chunk`
-    is called with the bytes so far. Raises ArchiveError; then there is no file. More than `limit` bytes are refused.
-    """
-    for wait in (*WAITS_SECONDS, None):
-        try:
-            return _download_once(url, target, limit, on_chunk)
-        except _TransientError as error:
-            target.unlink(missing_ok=True)
-            if wait is None:
-                raise UnreachableError(f"{url}: {error} (tried {len(WAITS_SECONDS) + 1} times)") from None
-            time.sleep(wait)
-        except BaseException:
-            target.unlink(missing_ok=True)
-            raise
-    raise AssertionError("unreachable")
-
-
 def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, str] | None = None) -> Digest:
     """Write the jars of zip, tar.gz and jar files to the root of one zip; the same jars always make the same bytes.
 
-    `resources`, files by name (ASCII), become one more jar: what is on the class path needs no path on a worker. Works
+    `resources` (see `write_resources`) become one more jar: what is on the class path needs no path on a worker. Works
     in `target`'s folder. Raises ArchiveError for a damaged archive, a path that leads out of it or isn't one line, two
     different jars of one name (in whatever case), no jar at all, or more than 1 GiB; then there is no file.
     """
@@ -150,85 +69,32 @@ def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, st
     return digest(target)
 
 
+def write_resources(resources: Mapping[str, str], target: Path) -> None:
+    """Write files by name, which may have folders, to a jar: ASCII, or for a `.class` Base64.
+
+    The same ones always make the same bytes. Raises ArchiveError for a class that isn't Base64.
+    """
+    try:
+        contents = {
+            name: base64.b64decode(text, validate=True) if name.endswith(_BINARY) else text.encode("ascii")
+            for name, text in resources.items()
+        }
+    except binascii.Error as error:
+        raise ArchiveError(f"a class of {', '.join(resources)} isn't Base64: {error}") from None
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        files = {name: Path(folder) / str(number) for number, name in enumerate(contents)}
+        for name, path in files.items():
+            path.write_bytes(contents[name])
+        _write_zip(target, files)
+
+
 def _resources_jar(resources: Mapping[str, str], work: Path) -> str:
     """Make the jar of the resources at `work/<SHA-256>`; return the hash."""
-    files = work / "resources"
-    files.mkdir()
-    for name, text in resources.items():
-        (files / name).write_text(text, encoding="ascii")
     partial = work / "partial"
-    _write_zip(partial, {name: files / name for name in resources})
-    for name in resources:
-        (files / name).unlink()
-    files.rmdir()
+    write_resources(resources, partial)
     sha256 = digest(partial).sha256
     partial.rename(work / sha256)
     return sha256
-
-
-def digest(path: Path) -> Digest:
-    """Return what a file is."""
-    with path.open("rb") as file:
-        return Digest(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
-
-
-def _download_once(url: str, target: Path, limit: int, on_chunk: Callable[[int], None]) -> Digest:
-    if urlsplit(url).scheme not in ("https", "http"):
-        raise ArchiveError(f"{url}: not a web address")
-    request = urllib.request.Request(url, headers={"User-Agent": "cdc-data-lake"})  # noqa: S310  checked above
-    ends_at = time.monotonic() + ATTEMPT_SECONDS
-    with (
-        _as_archive_errors(url),
-        urllib.request.build_opener(_SameProtocol).open(request, timeout=READ_TIMEOUT_SECONDS) as response,
-        target.open("wb") as file,
-    ):
-        announced = response.headers.get("Content-Length")
-        found = _copy(response, file, name=url, limit=limit, ends_at=ends_at, on_chunk=on_chunk)
-    if announced is not None and found.size != int(announced):
-        raise _TransientError(f"broke off after {found.size:,} of {int(announced):,} bytes")
-    return found
-
-
-@contextlib.contextmanager
-def _as_archive_errors(url: str) -> Iterator[None]:
-    """Tell what may pass from what won't."""
-    try:
-        yield
-    except urllib.error.HTTPError as error:
-        message = f"HTTP {error.code} {error.reason}"
-        error.close()
-        if error.code >= http.client.INTERNAL_SERVER_ERROR or error.code in _TRANSIENT_STATUS:
-            raise _TransientError(message) from None
-        raise ArchiveError(f"{url}: {message}") from None
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise ArchiveError(f"{url}: {error.reason}") from None
-        raise _TransientError(str(error.reason)) from None
-    except (ConnectionError, TimeoutError, http.client.HTTPException) as error:
-        raise _TransientError(str(error) or type(error).__name__) from None
-
-
-def _copy(
-    source: IO[bytes],
-    target: IO[bytes],
-    *,
-    name: str,
-    limit: int,
-    ends_at: float | None = None,
-    on_chunk: Callable[[int], None] = lambda _size: None,
-) -> Digest:
-    """Copy a stream, chunk by chunk, up to a size and a time (of time.monotonic)."""
-    size, sha256 = 0, hashlib.sha256()
-    while chunk := source.read(CHUNK_BYTES):
-        size += len(chunk)
-        if size > limit:
-            raise ArchiveError(f"{name}: more than {limit:,} bytes")
-        if ends_at is not None and time.monotonic() > ends_at:
-            raise _TransientError(f"only {size:,} bytes in {ATTEMPT_SECONDS} s")
-        target.write(chunk)
-        sha256.update(chunk)
-        on_chunk(size)
-    return Digest(size=size, sha256=sha256.hexdigest())
 
 
 def _extract(archive: Path, work: Path) -> Iterator[tuple[str, str]]:
@@ -238,7 +104,7 @@ def _extract(archive: Path, work: Path) -> Iterator[tuple[str, str]]:
         for name, stream in members:
             partial = work / "partial"
             with stream, partial.open("wb") as file, _as_damage(archive):
-                found = _copy(stream, file, name=f"{archive.name}: its jars", limit=left)
+                found = copy(stream, file, name=f"{archive.name}: its jars", limit=left)
             left -= found.size
             partial.rename(work / found.sha256)
             yield name, found.sha256

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
 
-# The transformations and predicates by which signals are dropped, and a TRUNCATE ends the task.
-SIGNALS, TRUNCATED = "signals", "truncated"
 # What no name has, and what means something else in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
@@ -23,8 +21,9 @@ class CapturedTable:
     """A table of the source as its catalogue has it, without quotes. Raises ValueError naming what is wrong.
 
     `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
-    `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256. `stops_at_truncate`:
-    a TRUNCATE of it ends the connector's task; otherwise nothing tells of it (docs/decisions/0075).
+    `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
+    the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
+    (docs/decisions/0075).
     """
 
     schema: str
@@ -33,12 +32,15 @@ class CapturedTable:
     leave_out: tuple[str, ...] = ()
     hashed: tuple[str, ...] = ()
     stops_at_truncate: bool = False
+    tells_of_truncate: bool = False
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):
             _check_name(name, self.name)
         if twice := sorted({*self.leave_out} & {*self.hashed}):
             raise ValueError(f"{self.name}: {', '.join(twice)} can't be left out and hashed")
+        if self.stops_at_truncate and self.tells_of_truncate:
+            raise ValueError(f"{self.name}: a TRUNCATE that stops the connector is no event")
         if gone := sorted({*self.key} & {*self.leave_out}):
             raise ValueError(f"{self.name}: {', '.join(gone)} can't be left out: it is of the key")
 
@@ -89,34 +91,6 @@ def keys(tables: Iterable[CapturedTable]) -> str:
         for table in tables
         if table.key
     )
-
-
-def guards(tables: Iterable[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
-    """Return what looks at events before they are flattened; empty where nothing has to.
-
-    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. And a
-    TRUNCATE ends the task where a table says so: its event has no key, every other event of a table with a key has one,
-    and a transformation that looks into the key refuses it.
-    """
-    chosen: dict[str, tuple[dict[str, str], list[str]]] = {}
-    if signal_table is not None:
-        topic = table_topic(prefix, *signal_table.split(".", 1))
-        chosen[SIGNALS] = ({"type": "org.apache.kafka.connect.transforms.Filter"}, [topic])
-    if topics := [table.topic(prefix) for table in tables if table.stops_at_truncate]:
-        # No column is called so: nothing is masked.
-        mask = {"type": "org.apache.kafka.connect.transforms.MaskField$Key", "fields": "__no_such_column"}
-        chosen[TRUNCATED] = (mask, topics)
-    if not chosen:
-        return {}
-    result = {"transforms": ",".join([*chosen, "unwrap"]), "predicates": ",".join(chosen)}
-    if TRUNCATED in chosen:
-        result["skipped.operations"] = "none"
-    for name, (settings, topics) in chosen.items():
-        result |= {f"transforms.{name}.{key}": value for key, value in settings.items()}
-        result[f"transforms.{name}.predicate"] = name
-        result[f"predicates.{name}.type"] = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
-        result[f"predicates.{name}.pattern"] = "|".join(map(re.escape, topics))
-    return result
 
 
 def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:

@@ -5,7 +5,7 @@ The known ones were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/fai
 
 import re
 
-from plugins.connectors import EVENTS_TABLE
+from plugins.connector_names import EVENTS_TABLE
 
 _CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error)?: ")
@@ -29,10 +29,10 @@ _KNOWN = (
         "the publication is gone, or was made again after the slot: run `make resnapshot`",
     ),
     (
-        # What a TRUNCATE's event, which has no key, does to the transformation of plugins/captured.py.
+        # What a TRUNCATE's event, which has no key, does to the transformation of plugins/transformations.py.
         re.compile(r"supported .*for \[mask fields\], found: null"),
-        'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "ignore" for it,'
-        " start again, then delete its rows in the lake by `make resnapshot TABLE=…` (docs/tables.md)",
+        'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "apply" for it,'
+        ' by which its rows go from the lake, too, or "ignore", and start again (docs/tables.md)',
     ),
     (
         re.compile(r"is not permitted to log in"),

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from plugins.connectors import SinkSettings, SourceSettings, heartbeat_topic, offset_topic, sink_group
+from plugins.connector_names import heartbeat_topic, offset_topic, sink_group
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import PlannedTopic
 
 PREFIX = "kafka-cluster:"

@@ -15,7 +15,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from contract.errors import one_line_errors, show
-from plugins.archive import ArchiveError, Digest, download
+from plugins.download import ArchiveError, Digest, download
 from plugins.versions import VERSIONS_TOML, Release, load_versions
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

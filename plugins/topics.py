@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from contract.sizes import SizeLimits
-from plugins.connectors import GENERATION, SinkSettings, SourceSettings, heartbeat_topic, offset_topic
+from plugins.connector_names import GENERATION, heartbeat_topic, offset_topic
+from plugins.connector_settings import SinkSettings, SourceSettings
 
 HOUR_MS = 3_600_000
 FOR_EVER = "-1"

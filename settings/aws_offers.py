@@ -19,11 +19,16 @@ MSK_PARTITIONS_PER_BROKER = {
     for size, most in (("large", 1_500), ("xlarge", 1_500), ("2xlarge", 3_000), ("4xlarge", 6_000))
 }
 
-# Amazon MSK developer guide, "MSK Connect quota": workers of an account in a region.
+# Amazon MSK developer guide, "MSK Connect quota" (Amazon MSK quota): workers of an account in a region, and custom
+# plugins; as many worker configurations.
 MSK_CONNECT_WORKERS = 60
+MSK_CONNECT_PLUGINS = 100
 
-# max_replication_slots of Aurora PostgreSQL 16's parameter groups, which ours doesn't change.
+# max_replication_slots of Aurora PostgreSQL 16's parameter groups, which ours doesn't change (Aurora user guide,
+# "Aurora PostgreSQL cluster-level parameters"). Some are left for others: a DMS task, or a blue/green deployment, which
+# takes a slot per database while it lasts ("Overview of Amazon Aurora Blue/Green Deployments").
 AURORA_REPLICATION_SLOTS = 20
+RESERVED_SLOTS = 2
 
 # Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
 MSK_CONNECT_VERSIONS = ("3.7.x",)

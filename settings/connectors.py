@@ -1,10 +1,12 @@
-"""The settings of a pipeline's connectors on MSK Connect; plugins/connectors.py makes their configurations of them."""
+"""The settings of a pipeline's connectors on MSK Connect, of which plugins/ makes their configurations."""
 
 from typing import Any
 
+from contract import rds_ca
 from contract.capture_objects import SIGNAL, heartbeat_statement, own_schema
 from plugins import kcql
-from plugins.connectors import GENERATION, OUTBOX, SinkSettings, SourceSettings, offset_topic
+from plugins.connector_names import GENERATION, OUTBOX, offset_topic
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import PlannedTopic, planned_topics
 from plugins.versions import load_versions
 from settings.environment import Environment
@@ -19,22 +21,33 @@ ROOT_CERTIFICATE = "rds-ca.pem"
 
 
 def source_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SourceSettings:
-    """Debezium's settings; host name and password reference are placeholders."""
-    source = pipeline.captured.source
+    """Debezium's settings; the password's reference is a placeholder, and the host name of our own cluster."""
+    source, outside = pipeline.captured.source, pipeline.database
     return SourceSettings(
         name=f"{environment.prefix}-{pipeline.name}-source",
-        database_hostname=_HOSTNAME,
-        database_name=source.database,
+        database_hostname=outside.host if outside else _HOSTNAME,
+        database_port=outside.port if outside else SourceSettings.database_port,
+        database_name=pipeline.database_name,
         database_user=pipeline.connector_role,
         database_password=_PASSWORD,
-        database_sslmode="verify-full",
-        database_root_certificate=ROOT_CERTIFICATE,
+        database_sslmode=outside.sslmode if outside else "verify-full",
+        database_root_certificate=None if outside and not outside.is_verified else ROOT_CERTIFICATE,
         topic_prefix=pipeline.prefix,
         publication_name=source.publication,
         slot_name=source.slot,
         largest_event_bytes=environment.streaming.largest_event_bytes,
         **captured_tables(pipeline.captured),
     )
+
+
+def root_certificate(environment: Environment, pipeline: EnvironmentPipeline) -> dict[str, str]:
+    """Return the file that verifies the database's server, by its name; none where it isn't verified.
+
+    Raises ValueError for a server whose authority nobody has given.
+    """
+    outside = pipeline.database
+    authority = outside.authority if outside else rds_ca.root(environment.region)
+    return {ROOT_CERTIFICATE: authority} if authority else {}
 
 
 def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SinkSettings:

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.lake import LANDING_PREFIX
+from plugins.connector_settings import FLUSH_COUNT, FLUSH_INTERVAL_S
+from settings.outside_database import OutsideDatabase
 from settings.pipeline import CapturedTableSettings, LakeName, Pipeline, PipelineName
 from settings.section import Identifier, Memory, Names, Section, TopicPrefix
 
@@ -27,8 +29,8 @@ class SinkConnector(Connector):
     """
 
     tasks: Annotated[int, Field(ge=1, le=1_000)] = 1
-    flush_interval_seconds: int = 60
-    flush_count: int = 5_000
+    flush_interval_seconds: int = FLUSH_INTERVAL_S
+    flush_count: int = FLUSH_COUNT
     partition_by: Names = ()
     kcql: str | None = None
     dead_letter_topic: str | None = None
@@ -63,12 +65,14 @@ class EnvironmentPipeline(Section):
     """A pipeline of an environment; `captured` is its file, which the loader reads.
 
     `topic_prefix` and `role` (the connector's in the database) are the file's unless they are given; two pipelines of
-    one cluster have roles of their own. `tables` are by the table's name in the lake.
+    one cluster have roles of their own. `tables` are by the table's name in the lake. `database`: where it is captured
+    when not from the environment's own cluster.
     """
 
     name: PipelineName
     topic_prefix: TopicPrefix | None = None
     role: Identifier | None = None
+    database: OutsideDatabase | None = None
     source: Connector = Connector()
     sink: SinkConnector = SinkConnector()
     job: Job = Job()
@@ -87,16 +91,30 @@ class EnvironmentPipeline(Section):
 
     @property
     def connector_role(self) -> str:
-        """The role that the connector logs in as. The file's default is the first pipeline's."""
+        """The role that the connector logs in as.
+
+        The file's default is the first pipeline's in our own cluster; on another server `make prepare` makes it.
+        """
         given = self.captured.source.role
         default = type(self.captured.source).model_fields["role"].default
-        return self.role or (given if self.is_first or given != default else f"cdc_{self.name}")
+        of_file = self.is_first or self.database is not None or given != default
+        return self.role or (given if of_file else f"cdc_{self.name}")
+
+    @property
+    def hashes(self) -> bool:
+        """Whether columns travel as SHA-256, which takes a salt."""
+        return any(table.hash for table in self.captured.tables)
+
+    @property
+    def database_name(self) -> str:
+        """The database that is captured."""
+        return (self.database and self.database.name) or self.captured.source.database
 
     @property
     def as_deployed(self) -> Pipeline:
-        """What is captured, with the environment's topic prefix and role in the file's places."""
-        source = self.captured.source
-        changed = source.model_copy(update={"topic_prefix": self.prefix, "role": self.connector_role})
+        """What is captured, with the environment's topic prefix, role and database in the file's places."""
+        own = {"topic_prefix": self.prefix, "role": self.connector_role, "database": self.database_name}
+        changed = self.captured.source.model_copy(update=own)
         return self.captured.model_copy(update={"source": changed})
 
     @property

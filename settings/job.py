@@ -7,9 +7,10 @@ decides, its key, folders, buckets, retention and policy of new columns, are pro
 function `s3://` addresses, and `submit.job_arguments` or the job of many tables takes its result.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from contract.table_names import lake_name
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs import keys
 from spark_jobs.submit import TableJob
@@ -49,12 +50,18 @@ class JobPace:
 def layout(table: CapturedTableSettings) -> dict[str, str]:
     """Return Hudi's and the job's properties that follow from a table's entry."""
     return {
-        **({keys.APPEND_ONLY: "true"} if table.append_only else {keys.RECORD_KEY: ",".join(table.key)}),
-        keys.PARTITION_PATH: ",".join(table.partition_by),
+        **({keys.APPEND_ONLY: "true"} if table.append_only else {keys.RECORD_KEY: _lake_names(table.key)}),
+        keys.PARTITION_PATH: _lake_names(table.partition_by),
         **(_folders(table) if table.partition_by else _buckets(table)),
         **_retention(table.retention_hours),
         **({keys.NEW_COLUMNS_LIMIT: "0"} if table.evolution == "fixed" else {}),
+        **({keys.TRUNCATE: table.truncate} if table.captured.tells_of_truncate and not table.append_only else {}),
     }
+
+
+def _lake_names(columns: Iterable[str]) -> str:
+    """The file has PostgreSQL's names; the job's table has the lake's, as its Avro schema does."""
+    return ",".join(map(lake_name, columns))
 
 
 def _buckets(table: CapturedTableSettings) -> dict[str, str]:
@@ -69,7 +76,7 @@ def _folders(table: CapturedTableSettings) -> dict[str, str]:
     return {
         keys.KEY_GENERATOR: f"{_GENERATORS}ComplexKeyGenerator",
         keys.HIVE_STYLE: "true",
-        keys.SYNC_PARTITIONS: ",".join(table.partition_by),
+        keys.SYNC_PARTITIONS: _lake_names(table.partition_by),
         "hoodie.datasource.hive_sync.partition_extractor_class": "org.apache.hudi.hive.MultiPartKeysValueExtractor",
         # A row that goes to another folder must leave its old one.
         keys.INDEX_TYPE: "GLOBAL_SIMPLE",
@@ -104,7 +111,7 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
         schema_file=f"{places.schemas}/{pipeline.schema_file(table)}",
         properties_file=places.shared_properties,
         table_type=table.table_type,
-        ordering_field=table.ordering,
+        ordering_field=lake_name(table.ordering),
         sync_interval_seconds=pace.sync_interval_seconds,
         configuration={**layout(table), **pace.configuration},
     )

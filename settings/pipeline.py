@@ -100,6 +100,11 @@ class CapturedTableSettings(Section):
         return f"{self.schema_name}.{self.table_name}"
 
     @property
+    def ignores_truncate(self) -> bool:
+        """Whether its rows stay in the lake when it is emptied by TRUNCATE, and that is told."""
+        return self.how == "log" and self.truncate == "ignore" and not self.append_only
+
+    @property
     def captured(self) -> CapturedTable:
         """What the source connector is told of it."""
         return CapturedTable(
@@ -109,8 +114,9 @@ class CapturedTableSettings(Section):
             key=() if self.how == "outbox" else self.key,
             leave_out=self.leave_out,
             hashed=self.hash,
-            # The outbox refuses a TRUNCATE itself, and where every event is a row one says nothing of the others.
-            stops_at_truncate=self.how == "log" and self.truncate != "ignore" and not self.append_only,
+            # The outbox refuses a TRUNCATE itself, and where every event is a row that one is, too.
+            stops_at_truncate=self.how == "log" and self.truncate == "stop" and not self.append_only,
+            tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
         )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from contract import events
-from contract.events import ORDERING
+from contract.avro_names import SOURCE_NAME
+from contract.events import LSN, ORDERING
 from plugins import captured
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -25,6 +26,7 @@ def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
         where = f"tables[{number}]"
         yield from _rows(where, table)
         yield from _columns(where, table)
+        yield from _truncate(where, table)
         yield from _schema(where, pipeline, table, folder)
 
 
@@ -62,6 +64,15 @@ def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
         )
 
 
+def _truncate(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    """A TRUNCATE has a place among changes by the log's position alone."""
+    if table.captured.tells_of_truncate and not table.append_only and table.ordering != LSN:
+        yield (
+            f"{where}.truncate",
+            f"{table.truncate!r} goes with the order of changes: take ordering = {table.ordering!r} out, or stop there",
+        )
+
+
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     """What identifies a row or places it is there, and is what the source has."""
     for name in ("key", "partition_by", "leave_out", "hash"):
@@ -85,7 +96,7 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
         return
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get("source.name", field["name"]): field for field in schema["fields"]}
+        fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
         yield f"{where}", f"{shown} isn't an Avro schema of a record: `make pipeline NAME={pipeline.name}` writes it"

@@ -1,6 +1,6 @@
 """Decodes batches by the table's columns, to which the fields that events bring are added."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,11 +8,13 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from contract.events import LSN, SOURCE_TIME_MS
+from contract.added_columns import AddedColumn
+from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from spark_jobs import append_only, keys, partitions
+from spark_jobs.cached import Cached, cached
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.evolution import infer_columns, new_names
+from spark_jobs.evolution import infer_columns, new_columns
 from spark_jobs.schema import Column, extend, refused_changes, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
@@ -26,8 +28,13 @@ Log = Callable[[str], None]
 class DecodedBatch:
     """A decoded batch, cached, with the counts of its first pass."""
 
-    events: DataFrame
+    cached: Cached
     summary: Summary
+
+    @property
+    def events(self) -> DataFrame:
+        """The decoded lines."""
+        return self.cached.frame
 
 
 class BatchDecoder:
@@ -61,24 +68,34 @@ class BatchDecoder:
         table = self._settings.table
         return not table.append_only and have_places(self._columns, table.ordering_field)
 
-    def use_table(self, stored: T.StructType | None, *, encoded: bool, made: Collection[str] = ()) -> None:
+    def use_table(
+        self,
+        stored: T.StructType | None,
+        *,
+        encoded: bool,
+        made: Collection[str] = (),
+        added: Mapping[str, AddedColumn] | None = None,
+    ) -> None:
         """Decode by the columns of the table as it is stored; None when it has none yet.
 
-        `made` are columns of it that no event has, since a query makes them. Raises SettingsError for a column whose
-        type has been changed to one that it can't become.
+        `added` are columns that it got later. `made` are columns of it that no event has, since a query makes them.
+        Raises SettingsError for a column whose type has been changed to one that it can't become.
         """
         columns = self._declared
         if stored is not None:
+            added = added or {}
             carried = T.StructType([field for field in stored.fields if field.name not in made])
-            declared = self._declare(stored)
+            declared = self._without_guessed(self._declare(stored), stored, added)
             if refused := refused_changes(declared, stored):
                 raise SettingsError(
-                    f"{self._settings.schema_file}: {', '.join(refused)}: Hudi can't change that in place; a new"
-                    " lake_table can have it (docs/schema-changes.md)"
+                    f"{self._settings.schema_file}: {', '.join(refused.values())}: Hudi can't change that in place; a"
+                    " new lake_table can have it (docs/schema-changes.md)"
                 )
-            columns = extend(declared, carried)
+            columns = extend(declared, carried, {name: column.field for name, column in added.items()})
         if columns != self._columns or encoded != self._encoded:
             self._use(columns, encoded=encoded)
+        if self._settings.table.truncate and not self.places_snapshots:
+            raise SettingsError(f"{keys.TRUNCATE} needs a table whose {LSN} is a number")
 
     def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
         """Decode a batch; returns it without what turned out to be unreadable in itself."""
@@ -96,10 +113,16 @@ class BatchDecoder:
     def _check_fields(self) -> None:
         known = {column.name for column in self._declared}
         table = self._settings.table
-        needed = (LSN,) if table.append_only else ()
+        needed = (LSN,) if table.append_only else (OPERATION,) if table.truncate else ()
         for name in (*needed, *table.key_fields, table.ordering_field, *table.partition_fields):
             if name not in known:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
+
+    def _operations(self) -> tuple[str, ...]:
+        """Where every event is a row, a TRUNCATE's is one; where it says what becomes of the rows, it is known."""
+        table = self._settings.table
+        marks = (SETTLED,) if table.truncate else ()
+        return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
 
     def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
         """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
@@ -107,6 +130,16 @@ class BatchDecoder:
         if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
             self._declared = self._given
         return self._declared
+
+    def _without_guessed(
+        self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
+    ) -> tuple[Column, ...]:
+        """Return the declared columns without those that came with events as another type, and keep that."""
+        guessed = {name for name, column in added.items() if column.guessed}
+        kept = {name: said for name, said in refused_changes(declared, stored).items() if name in guessed}
+        for said in kept.values():
+            self._log(f"{said}: it came with events, and stays as it came; a new lake_table can have the file's type")
+        return tuple(column for column in declared if column.name not in kept)
 
     def _required(self) -> tuple[str, ...]:
         table = self._settings.table
@@ -116,42 +149,53 @@ class BatchDecoder:
 
     def _decode(self, batch: Batch) -> DecodedBatch:
         """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
-        lines = batch.lines()
+        # In one task: nothing that follows needs a shuffle then.
+        lines = batch.lines().coalesce(1) if batch.is_small else batch.lines()
         decoded = self._decoded(lines, self._decoder)
         unknown = decoded.summary.unknown
         if not unknown:
             return decoded
-        names = new_names([column.name for column in self._columns], unknown, room=self._room())
-        if names:
-            added = infer_columns(self._spark, decoded.events, names)
-            self._use(extend(self._columns, added), encoded=self._encoded)
-            for field in added.fields:
-                kind = field.dataType.simpleString()
+        new = new_columns([column.name for column in self._columns], unknown, room=self._room())
+        if new.names:
+            added = infer_columns(self._spark, decoded.events, new.names)
+            fields = {name: field for field, name in new.names.items()}
+            self._use(extend(self._columns, added, fields), encoded=self._encoded)
+            for column in added.fields:
+                kind, field = column.dataType.simpleString(), fields[column.name]
+                called = f" (the events' {field})" if field != column.name else ""
                 self._log(
-                    f"new column {field.name} {kind}, from the events; older rows have null: where the source's have a"
-                    " DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
+                    f"new column {column.name} {kind}{called}, from the events; older rows have null: where the"
+                    " source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
                 )
-        decoded.events.unpersist()
-        return self._decoded(lines, self._new_decoder(growing=False))
+        decoded.cached.release()
+        return self._decoded(lines, self._new_decoder(growing=False, unusable=new.unusable))
 
     def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
         table = self._settings.table
         events = decoder(lines)
         if table.append_only:
             events = append_only.identified(events)
-        events, ordering = events.persist(), table.ordering_field
+        kept = cached(events)
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
-        summary = summarise(
-            events, ordering=ordering, has_source_time=has_source_time, has_snapshot_rows=self.places_snapshots
-        )
-        return DecodedBatch(events, summary)
+        try:
+            summary = summarise(
+                kept.frame,
+                ordering=table.ordering_field,
+                has_source_time=has_source_time,
+                has_snapshot_rows=self.places_snapshots,
+                has_marks=table.truncate is not None,
+            )
+        except Exception:
+            kept.release()
+            raise
+        return DecodedBatch(kept, summary)
 
     def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
         self._columns = columns
         self._encoded = encoded
         self._decoder = self._new_decoder(growing=self._room() > 0)
 
-    def _new_decoder(self, *, growing: bool) -> Decoder:
+    def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table
         unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
         return Decoder(
@@ -160,6 +204,9 @@ class BatchDecoder:
             not_of_snapshots=table.ordering_field if self.places_snapshots else None,
             unplaceable=unplaceable if table.partition_fields else None,
             refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
+            unusable=unusable,
+            operations=self._operations(),
+            has_marks=table.truncate is not None,
         )
 
     def _room(self) -> int:

@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from spark_jobs import deletes_register
+from contract import added_columns
+from contract.added_columns import AddedColumn
+from spark_jobs import deletes_register, keys, truncates
+from spark_jobs.truncates import Truncates
 
-PREFIX = "deltastreamer.checkpoint"
-SOURCE_KEY = f"{PREFIX}.key"
+PREFIX = keys.PROGRESS_PREFIX
+SOURCE_KEY = keys.PROGRESS
 RESET_KEY = f"{PREFIX}.reset_key"
 IGNORE_KEY = f"{PREFIX}.ignore_key"
 # The whole register of deletes, or a commit's own deletes, to be added to what the commits before it say; tables have
@@ -23,6 +26,7 @@ FULL_EVERY = 10
 class Checkpoint:
     """How far the source has been read, and the deletes remembered; the two `--checkpoint` values applied last.
 
+    `columns` are those that came with events, or after the table's first commit.
     `added` are the deletes of this commit alone, and `since_full` how many commits go back to the whole register;
     `complete` is False where the commit that carried it is gone.
     """
@@ -31,22 +35,27 @@ class Checkpoint:
     reset: str | None = None
     ignored: str | None = None
     deleted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, AddedColumn] = field(default_factory=dict, repr=False)
     added: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     since_full: int = field(default=0, compare=False)
     complete: bool = field(default=True, compare=False)
+    truncates: Truncates = field(default_factory=Truncates)
 
     @cached_property
     def newest_delete(self) -> str | None:
         """The highest ordering value of the remembered deletes; None without any."""
         return max(self.deleted.values(), key=deletes_register.rank, default=None)
 
-    def following(self, source: str, deletes: Mapping[str, str], *, limit: int) -> tuple["Checkpoint", int]:
+    def following(
+        self, source: str, deletes: Mapping[str, str], *, limit: int, truncates: Truncates | None = None
+    ) -> tuple["Checkpoint", int]:
         """Return the next commit's checkpoint, and how many deletes are no longer remembered for lack of room."""
         deleted, dropped = self.deleted, 0
         if deletes:
             deleted, dropped = deletes_register.merge(self.deleted, deletes, limit=limit)
         since_full = (self.since_full + 1) % FULL_EVERY if self.deleted else 0
-        return replace(self, source=source, deleted=deleted, added=deletes, since_full=since_full), dropped
+        following = replace(self, source=source, deleted=deleted, added=deletes, since_full=since_full)
+        return (replace(following, truncates=truncates) if truncates else following), dropped
 
     def to_metadata(self) -> dict[str, str]:
         """Return the metadata entries of a commit; empty values are left out, as Hudi doesn't store them."""
@@ -55,7 +64,9 @@ class Checkpoint:
             entries[ADDED_DELETES_KEY] = deletes_register.encode(self.added)
         elif self.deleted:
             entries[DELETES_KEY] = deletes_register.encode(self.deleted)
-        return {key: value for key, value in entries.items() if value}
+        if self.columns:
+            entries[keys.ADDED_COLUMNS] = added_columns.encode(self.columns)
+        return {key: value for key, value in entries.items() if value} | self.truncates.to_metadata()
 
 
 def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
@@ -82,9 +93,11 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
         reset=newest.get(RESET_KEY),
         ignored=newest.get(IGNORE_KEY),
         deleted=register,
+        columns=added_columns.decode(newest.get(keys.ADDED_COLUMNS)),
         # Without its beginning the register is written whole again.
         since_full=len(added) if complete else FULL_EVERY - 1,
         complete=complete,
+        truncates=truncates.from_metadata(newest),
     )
 
 

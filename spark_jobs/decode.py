@@ -7,7 +7,7 @@ the first JSON value of a line. Every null that it gives is therefore compared w
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column as Expression
@@ -19,6 +19,7 @@ from contract import events
 from spark_jobs import values
 from spark_jobs.schema import Column, Encoding
 from spark_jobs.snapshot_rows import is_snapshot_row
+from spark_jobs.truncates import is_mark
 from spark_jobs.values import wire
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
@@ -33,16 +34,17 @@ _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 # A number that Spark would change as it copies a value into a text: from_json reads fractions as doubles.
 _INEXACT_IN_TEXT = r"(?=[\d.]{17})\d+\.\d+|\d[eE][-+]?\d{3}"
 _TWO_TO_53 = float(2**53)
-# A new field's name must be usable as a column in Hudi, Glue and Athena, and must not be one of Hudi's own.
-_COLUMN_NAME = "^(?!_hoodie_)[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
     `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
-    `refusal` is the reason given to events with fields that the columns lack; None while columns may be added.
+    `refusal` is the reason given to events with fields that the columns lack; None while columns may be added. Those
+    with one of the fields `unusable`, which can't be columns, are given that reason.
     `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
+    `operations` are those that an event may have; `has_marks` says that some are no row's (truncates.py): such a one
+    needs its position alone.
     """
 
     def __init__(
@@ -53,20 +55,25 @@ class Decoder:
         not_of_snapshots: str | None = None,
         unplaceable: Callable[[Expression], Expression] | None = None,
         refusal: str | None = None,
+        unusable: Collection[str] = (),
+        operations: Sequence[str] = events.OPERATIONS,
+        has_marks: bool = False,
     ) -> None:
         known = [column.name for column in columns]
         sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
         parsed = T.StructType([*(T.StructField(column.source, column.wire) for column in sent), _corrupt_field()])
         # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
         needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | _is_large(sent)
-        unknown = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
+        given = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
+        unknown = F.col("_given")
         placeholders = {column.name: values.is_placeholder(column) for column in sent}
         takes_specials = len(sent) < len(columns)
         reasons = [_broken(), _wrong_types(sent), _bad_values(sent, takes_specials), _changed_numbers(sent, unknown)]
-        reasons += [_missing(required, not_of_snapshots), _bad_operation(known)]
+        is_row = ~is_mark() if has_marks else F.lit(True)
+        reasons += [_missing(required, not_of_snapshots, is_row), _bad_operation(known, operations)]
         if unplaceable:
-            reasons.append(unplaceable(_is_delete(known)))
-        reasons += [_unusable_names(unknown, known), _refused_names(unknown, refusal)]
+            reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
+        reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
         fits = F.col("reason").isNull()
         self._parsed = [
             *map(F.col, LINE_COLUMNS),
@@ -80,7 +87,7 @@ class Decoder:
             F.col("*"),
             F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text"),
         ]
-        self._converted = [F.col("*"), F.struct(*_stored(columns)).alias("row")]
+        self._converted = [F.col("*"), given.alias("_given"), F.struct(*_stored(columns)).alias("row")]
         self._judged = [
             *map(F.col, LINE_COLUMNS),
             (F.trim("line") == "").alias("blank"),
@@ -144,9 +151,14 @@ def _names_where(conditions: Mapping[str, Expression | None]) -> Expression:
 
 
 def _listed(prefix: str, conditions: dict[str, Expression]) -> Expression:
-    """Return `prefix` and the names whose condition holds; null when none does."""
-    names = _names_where(conditions)
-    return F.when(F.size(names) > 0, F.concat(F.lit(prefix), F.concat_ws(", ", names)))
+    """Return `prefix` and the names whose condition holds; null when none does.
+
+    Each condition stands in it once: what is written twice is analysed twice, in each batch.
+    """
+    if not conditions:
+        return F.lit(None).cast("string")
+    names = F.concat_ws(", ", *(F.when(condition, F.lit(name)) for name, condition in conditions.items()))
+    return F.concat(F.lit(prefix), F.filter(F.array(names), lambda text: text != "")[0])
 
 
 def _broken() -> Expression:
@@ -178,9 +190,10 @@ def _wrong_types(columns: Sequence[Column]) -> Expression:
 def _not_text(columns: Sequence[Column]) -> Expression:
     """Name a text field that came as a number, as true or false, or as an object: `from_json` takes those as text.
 
-    JSON columns may come as objects, and events.DELETED as true or false: their meaning is the same.
+    JSON columns may come as objects, decimals as numbers, and events.DELETED as true or false: their meaning is the
+    same.
     """
-    open_to_all = (Encoding.JSON, Encoding.ANYTHING)
+    open_to_all = (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL)
     texts = [c for c in columns if _is_text(c) and c.encoding not in open_to_all and c.name != events.DELETED]
     if not texts:
         return F.lit(None).cast("string")
@@ -205,11 +218,11 @@ def _is_large(columns: Sequence[Column]) -> Expression:
 def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
     """Name the fields whose number would become another one: too large or too small for a double, or too long."""
     changed = {f"{c.name} (no {c.wire.simpleString()} is that number)": _is_changed(c) for c in _fractional(columns)}
-    # A number, object or array in a column of text goes there as Spark writes it.
+    # A number, object or array in a column of text, or of decimals, goes there as Spark writes it.
     copied = {}
     inexact = F.col("line").rlike(_INEXACT_IN_TEXT)
     for column in columns:
-        if column.encoding in (Encoding.JSON, Encoding.ANYTHING):
+        if column.encoding in (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL):
             value = wire(column)
             bare = F.col("line").rlike(rf"{_key(column)}\s*:\s*[-\d\[{{]")
             copied[f"{column.name} (a number in it would change)"] = value.rlike(_LITERAL) & bare
@@ -250,29 +263,28 @@ def _is_unconverted(column: Column, takes_specials: bool) -> Expression:
     return missing
 
 
-def _missing(required: Sequence[str], not_of_snapshots: str | None) -> Expression:
+def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expression) -> Expression:
     empty = {name: F.col(f"row.{name}").isNull() | (F.col(f"row.{name}").cast("string") == "") for name in required}
     if not_of_snapshots in empty:
         empty[not_of_snapshots] &= ~is_snapshot_row()
+    empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}
     return _listed("missing: ", empty)
 
 
-def _bad_operation(known: Sequence[str]) -> Expression:
+def _bad_operation(known: Sequence[str], operations: Sequence[str]) -> Expression:
     if events.OPERATION not in known:
         return F.lit(None).cast("string")
     operation = F.col(f"row.{events.OPERATION}")
     wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
-    return F.when(~operation.isin(*events.OPERATIONS), wrong)
+    return F.when(~operation.isin(*operations), wrong)
 
 
-def _unusable_names(unknown: Expression, known: Sequence[str]) -> Expression:
-    """Name the new fields that can't be columns: by their characters, or as they differ from another by case only."""
-    taken = [name.lower() for name in known]
-    unusable = F.filter(unknown, lambda name: ~name.rlike(_COLUMN_NAME) | F.lower(name).isin(*taken))
-    lower = F.transform(unknown, lambda name: F.lower(name))
-    clash = F.size(F.array_distinct(lower)) < F.size(unknown)
-    listed = F.when(F.size(unusable) > 0, unusable).when(clash, unknown)
-    return F.when(listed.isNotNull(), F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", listed)))
+def _unusable_names(unknown: Expression, unusable: Collection[str]) -> Expression:
+    """Name the new fields that can't be columns."""
+    if not unusable:
+        return F.lit(None).cast("string")
+    found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
+    return F.when(F.size(found) > 0, F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", found)))
 
 
 def _refused_names(unknown: Expression, refusal: str | None) -> Expression:

@@ -1,34 +1,65 @@
 """Decides which fields that events have and the table doesn't become columns, and of which type."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from contract.table_names import lake_name
 from spark_jobs.decode import CORRUPT
 from spark_jobs.schema import inferred_type
 
+# Hudi's own columns.
+_RESERVED = "_hoodie_"
 
-def new_names(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> list[str]:
-    """Return the names that become columns: of each event's unknown fields, in `sets`, all or none.
 
-    Names that differ by case only can't both be columns; what comes first is the same whichever order events came in,
-    lower case before upper. `room` is how many columns may be added.
+@dataclass(frozen=True)
+class NewColumns:
+    """What becomes of fields that a table lacks: `names`, field by column, of those that it gets; `unusable` fields,
+    which can't be columns as long as it has those that it has.
     """
-    added: list[str] = []
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    unusable: frozenset[str] = frozenset()
+
+
+def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> NewColumns:
+    """Decide on each event's unknown fields, in `sets`: all of an event's become columns, or none.
+
+    A column is called what the lake calls it (contract/table_names.py). Of two fields that would be called alike one
+    becomes a column; which is the same whichever order events came in, lower case before upper. `room` is how many
+    columns may be added.
+    """
+    added: dict[str, str] = {}
     taken = {name.lower() for name in known}
-    for swapped in sorted(tuple(sorted(map(str.swapcase, names))) for names in sets):
-        names = [name for name in map(str.swapcase, swapped) if name not in added]
-        if len(added) + len(names) <= room and not taken & {name.lower() for name in names}:
-            added += names
-            taken |= {name.lower() for name in names}
-    return added
+    unusable: set[str] = set()
+    in_order = [sorted(fields, key=str.swapcase) for fields in sets]
+    for found in sorted(in_order, key=lambda fields: [*map(str.swapcase, fields)]):
+        fields = [name for name in found if name not in added]
+        wrong = _unusable(fields, taken)
+        if not wrong and len(added) + len(fields) <= room:
+            added |= {name: lake_name(name) for name in fields}
+            taken |= {lake_name(name) for name in fields}
+        unusable |= wrong
+    return NewColumns(added, frozenset(unusable))
 
 
-def infer_columns(spark: SparkSession, events: DataFrame, names: Sequence[str]) -> T.StructType:
-    """Return the new columns for fields `names` as the decoded events carry them.
+def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
+    """Return the fields of one event that can't be columns beside those `taken`, or beside each other."""
+    alike: dict[str, set[str]] = {}
+    for name in fields:
+        alike.setdefault(lake_name(name), set()).add(name)
+    wrong = (
+        names for column, names in alike.items() if len(names) > 1 or column in taken or column.startswith(_RESERVED)
+    )
+    return set().union(*wrong)
+
+
+def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, str]) -> T.StructType:
+    """Return the new columns for fields, `names` by field, as the decoded events carry them.
 
     Numbers become double, since a fraction may follow a whole number; long where no double is that whole number.
     Objects and arrays become JSON text. Days and timestamps look like numbers and text here: whoever wants them as
@@ -45,14 +76,14 @@ def infer_columns(spark: SparkSession, events: DataFrame, names: Sequence[str]) 
     large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
     types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}
     # Spark finds no type for empty texts and objects, which are values all the same.
-    return T.StructType([T.StructField(name, types.get(name) or T.StringType()) for name in sorted(names)])
+    return T.StructType([T.StructField(names[name], types.get(name) or T.StringType()) for name in sorted(names)])
 
 
-def _beyond_double(values: DataFrame, names: Sequence[str]) -> set[str]:
+def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
     """Return the columns of whole numbers that have one beyond 2^53, up to which each is a double."""
     if not names:
         return set()
     limit = 2**53
-    beyond = [F.max((F.col(name) > limit) | (F.col(name) < -limit)).alias(name) for name in names]
-    [row] = values.agg(*beyond).collect()
-    return {name for name in names if row[name]}
+    columns = [values[f"`{name.replace('`', '``')}`"] for name in names]
+    [row] = values.agg(*(F.max((column > limit) | (column < -limit)) for column in columns)).collect()
+    return {name for name, beyond in zip(names, row, strict=True) if beyond}

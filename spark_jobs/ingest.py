@@ -9,8 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs import changes, checkpoint, deletes_register, keys, snapshot_rows
+from contract import added_columns
+from contract.added_columns import AddedColumn
+from contract.events import PREFIX
+from spark_jobs import changes, checkpoint, deletes_register, key_changes, keys, snapshot_rows
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.batch_truncates import BatchTruncates, removals
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError
@@ -18,6 +22,7 @@ from spark_jobs.known import remembered_deletes, stored_rows
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
+from spark_jobs.session import Compiling
 from spark_jobs.settings import Settings
 from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
@@ -60,9 +65,12 @@ class Ingest:
         self._claim = claim
         self._slot = slot or nullcontext()
         self._transformer = transformer
+        self._compiling = Compiling(spark)
         # The columns whose value in the table is the source's: of all others a query may have made something else.
         self._passed_on: frozenset[str] | None = None
         self._checkpoint = Checkpoint()
+        # The table's columns; None before its first commit.
+        self._there: frozenset[str] | None = None
         # What the table's timeline said last: the newest instant, and the source's progress in the newest commit.
         self._last_instant: str | None = None
         self._stored_source: str | None = None
@@ -86,14 +94,23 @@ class Ingest:
         if not stored.complete:
             self._log("the commits that carried the older deletes are gone: only those since are remembered")
         made = self._transformer.made(self._given) if self._transformer else frozenset[str]()
-        self._decoder.use_table(schema, encoded=self._table.url_encodes, made=made)
+        self._decoder.use_table(schema, encoded=self._table.url_encodes, made=made, added=stored.columns)
+        self._there = None if schema is None else frozenset(schema.names)
         if self._transformer:
             self._passed_on = self._transformer.passed_on(self._decoder.columns)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
+        stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
             stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
         )
+
+    @property
+    def ignored_truncates(self) -> int | None:
+        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
+        if self._settings.table.truncate != keys.TRUNCATE_IGNORE:
+            return None
+        return int(self._checkpoint.truncates.ignored is not None)
 
     def run_batch(self) -> CommitReport | None:
         """Commit the next batch; None when there is nothing new.
@@ -107,12 +124,12 @@ class Ingest:
             batch = self._source.next_batch(self._checkpoint.source)
         if batch is None:
             return None
-        with self._slot:
+        with self._slot, self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:
                 return self._commit(batch, decoded, started)
             finally:
-                decoded.events.unpersist()
+                decoded.cached.release()
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport:
         summary = decoded.summary
@@ -149,35 +166,47 @@ class Ingest:
         events = changes.with_key(decoded.events, self._settings.table.key_fields)
         if summary.snapshot_rows:
             events = self._placed(events, summary)
+        events = self._truncates(summary).remaining(events)
         remembered = remembered_deletes(self._spark, events, self._checkpoint, ordering=ordering, lowest=summary.lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
         if not summary.placeholders:
             return events, None
         types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
-        restored, lacking = changes.restore_placeholders(events, self._stored(types), list(types), ordering=ordering)
+        stored = self._stored(types)
+        if summary.deletes and self._decoder.places_snapshots:
+            events = key_changes.with_moved(events, stored, list(types))
+        restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
         return restored, lacking.withColumn("reason", reason).select(*COLUMNS)
 
     def _placed(self, events: DataFrame, summary: Summary) -> DataFrame:
         """Return the events with the snapshot's rows in the places of the changes before them."""
         deleted = self._checkpoint.deleted
+        events, behind = self._truncates(summary).places(events)
         return snapshot_rows.placed(
             events,
             self._stored({}),
             deletes_register.as_frame(self._spark, deleted) if deleted else None,
-            only_these=summary.snapshot_rows == summary.events - summary.bad,
+            behind=behind,
+            only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
         )
+
+    def _truncates(self, summary: Summary) -> BatchTruncates:
+        return BatchTruncates(self._settings.table.truncate, self._checkpoint.truncates, summary)
 
     def _stored(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
         table = self._settings.table
-        return stored_rows(
+        stored = stored_rows(
             self._table,
             columns,
             key_fields=table.key_fields,
             ordering=table.ordering_field,
             usable=self._passed_on,
         )
+        if stored is not None:
+            self._compiling.resume()  # however few events, the table may have millions of rows
+        return stored
 
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
@@ -200,26 +229,58 @@ class Ingest:
     def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
         ordering = self._settings.table.ordering_field
         newest, deleted = changes.keep_newest(events, ordering=ordering), {}
-        if summary.deletes:
+        told = self._truncates(summary)
+        after, emptied = told.after, told.emptied
+        if summary.deletes or emptied is not None:
             newest = newest.persist()
+        if summary.deletes:
             deleted = {
                 row[changes.KEY]: row["deleted_at"] for row in changes.deletes(newest, ordering=ordering).collect()
             }
-        following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=self._settings.deletes_limit)
+        limit = self._settings.deletes_limit
+        following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
+        following = replace(following, columns={**following.columns, **self._added()})
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_other_writers()
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
+        if emptied is not None:
+            rows = self._emptied(rows, newest, emptied)
         try:
             commit = self._table.write(rows, following.to_metadata(), operation=self._operation(summary))
         finally:
             newest.unpersist()
-        self._checkpoint = following
+        self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
+        self._there = frozenset(rows.columns)
         self._last_instant, self._stored_source = commit.newest, following.source
         self.last_commit = commit
         return commit
+
+    def _added(self) -> dict[str, AddedColumn]:
+        """Return the columns that the next commit brings; not those of a query's making.
+
+        The first commit brings those that nobody declared: a job that starts again must know what events call them.
+        """
+        if self._transformer:
+            return {}
+        declared = {column.name for column in self._given}
+        there = declared if self._there is None else self._there
+        return {
+            column.name: AddedColumn(column.source, guessed=column.name not in declared)
+            for column in self._decoder.columns
+            if column.name not in there and not column.name.startswith(PREFIX)
+        }
+
+    def _emptied(self, rows: DataFrame, newest: DataFrame, applied: int) -> DataFrame:
+        """Return what is written of a batch, and deletes of the table's rows that a TRUNCATE has removed."""
+        self._log(f"TRUNCATE at {applied}: the rows that aren't newer go")
+        if self._table.schema() is None:
+            return rows
+        self._compiling.resume()  # as for all that reads the table
+        gone = removals(self._table.rows(), newest, self._settings.table, applied)
+        return rows.unionByName(gone, allowMissingColumns=True)
 
     def _without_idle_deletes(self, newest: DataFrame) -> DataFrame:
         if self._settings.table.table_type != "MERGE_ON_READ":
@@ -234,7 +295,7 @@ class Ingest:
     def _operation(self, summary: Summary) -> str:
         """Return the settings' operation, or another one where Hudi's would lose deletes or break the table."""
         wanted = self._settings.table.operation
-        if wanted != "upsert" and summary.deletes:
+        if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
             self._log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
             return "upsert"
         bucketed = self._settings.table.write_options.get(keys.INDEX_TYPE) == "BUCKET"

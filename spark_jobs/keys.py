@@ -19,6 +19,13 @@ SYNC_TABLE = "hoodie.datasource.hive_sync.table"
 SYNC_PARTITIONS = "hoodie.datasource.hive_sync.partition_fields"
 SYNC_ENABLE = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable")
 
+# In a commit's metadata: how far the job has read, under HoodieStreamer's own key (docs/decisions/0020).
+PROGRESS_PREFIX = "deltastreamer.checkpoint"
+PROGRESS = f"{PROGRESS_PREFIX}.key"
+# Beside it: the columns that came with events or after the first commit (contract/added_columns.py).
+ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
+# The position of a TRUNCATE whose rows have stayed, while they have (docs/decisions/0075).
+IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"
 FILES_ROOT = "hoodie.streamer.source.dfs.root"
 FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"
 FILES_SWEEP = "hoodie.streamer.source.dfs.sweep.interval.seconds"
@@ -40,6 +47,8 @@ METRICS_NAMESPACE = "hoodie.streamer.metrics.namespace"
 TRANSFORMER_CLASS = "hoodie.streamer.transformer.class"
 TRANSFORMER_SQL = "hoodie.streamer.transformer.sql"
 APPEND_ONLY = "hoodie.streamer.append.only"
+TRUNCATE = "hoodie.streamer.truncate"
+TRUNCATE_APPLY, TRUNCATE_IGNORE = "apply", "ignore"
 
 # HoodieMultiTableStreamer's, for all tables or, the last two, in a table's own file.
 TABLES = "hoodie.streamer.ingestion.tablesToBeIngested"
@@ -93,6 +102,11 @@ STREAMER_PROPERTIES = {
     ),
     APPEND_ONLY: Property(
         default="false", own=True, meaning="a table without a key: every event is a row, and the job makes its key"
+    ),
+    TRUNCATE: Property(
+        default=None,
+        own=True,
+        meaning="what the event of a TRUNCATE does: apply (its table's rows go) or ignore (they stay, and it is told)",
     ),
     POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
     SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),

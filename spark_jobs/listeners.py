@@ -33,6 +33,7 @@ class Listeners:
         if self.status:
             self.status.works()
         if self.metrics:
+            self.metrics.ignored_truncates(self.ingest.ignored_truncates)
             self.metrics.committed(report)
         if self.glue_sync and self.ingest.last_commit:
             self.glue_sync.committed(self.ingest.last_commit)
@@ -45,6 +46,7 @@ class Listeners:
             self.status.works()
         self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
         if self.metrics:
+            self.metrics.ignored_truncates(self.ingest.ignored_truncates)
             self.metrics.idle()
         if self.glue_sync:
             self.glue_sync.run_if_due()

@@ -112,7 +112,8 @@ class ManyTables:
             listing=self._listing,
             status=status,
         )
-        table_job.run(self._spark, decided, columns, around)
+        # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.
+        table_job.run(self._spark.newSession(), decided, columns, around)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
         path = decided.table.base_path

@@ -3,7 +3,8 @@
 Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles and
 FailedAttempts (a minute without any says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds:
 the time since the job last knew that the table holds all that has landed, by a commit or by a look that found nothing
-new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data.
+new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data. For a table
+whose TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0.
 """
 
 import threading
@@ -72,6 +73,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._statistics: dict[str, _Statistics] = {}
         self._current_at = clock()
+        self._ignored_truncates: int | None = None
         self._failures = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
@@ -94,6 +96,11 @@ class Metrics:
         with self._lock:
             self._current_at = self._clock()
 
+    def ignored_truncates(self, number: int | None) -> None:
+        """Note what the table's commits say; None for a table that isn't asked."""
+        with self._lock:
+            self._ignored_truncates = number
+
     def failed(self) -> None:
         """Note an attempt that has failed and is made again."""
         with self._lock:
@@ -108,9 +115,9 @@ class Metrics:
         """Send the figures since the last success; they are kept for the next attempt when this one fails."""
         with self._lock:
             taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
-            age = self._clock() - self._current_at
+            age, ignored = self._clock() - self._current_at, self._ignored_truncates
         try:
-            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age)))
+            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, ignored)))
         except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
             self._failed(error)
             return
@@ -128,7 +135,9 @@ class Metrics:
         # Whatever was counted while the last one was under way.
         self.publish()
 
-    def _data(self, taken: dict[str, _Statistics], age: float) -> Iterator[dict[str, Any]]:
+    def _data(self, taken: dict[str, _Statistics], age: float, ignored: int | None) -> Iterator[dict[str, Any]]:
+        if ignored is not None:
+            yield self._datum(names.IGNORED_TRUNCATES, "Count", Value=ignored)
         yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
         commits = taken.get(names.EVENTS, _Statistics()).count
         yield self._datum(names.COMMITS, "Count", Value=commits)

@@ -42,7 +42,7 @@ def refuse_contradictions(options: Options, properties: Mapping[str, str]) -> No
         "hoodie.datasource.write.table.name": options.target_table.rpartition(".")[2],
         "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
         "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
-        "hoodie.datasource.write.commitmeta.key.prefix": "deltastreamer.checkpoint",
+        "hoodie.datasource.write.commitmeta.key.prefix": keys.PROGRESS_PREFIX,
     }
     for key, option in keys.DECIDED_BY_OPTION.items():
         given = properties.get(key)

@@ -1,7 +1,7 @@
 """Reads an Avro schema file (FilebasedSchemaProvider): what each field looks like on the wire and in the table."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -73,6 +73,8 @@ _PRIMITIVES: dict[str, T.DataType] = {
     "bytes": T.StringType(),
 }
 _STRING = T.StringType()
+# What Avro files have decimals as; JSON has them as text or numbers, whatever Avro's bytes would be.
+_DECIMALS = ("string", "bytes", "fixed")
 # Avro's logical types, and the names that Debezium and Connect give theirs.
 _ENCODINGS: dict[str, tuple[Encoding, T.DataType]] = {
     "date": (Encoding.DAYS, T.DateType()),
@@ -139,11 +141,23 @@ def parse(text: str, path: str) -> tuple[Column, ...]:
     return tuple(column for column in columns if column.name != IS_DELETED)
 
 
-def extend(columns: Sequence[Column], stored: T.StructType) -> tuple[Column, ...]:
-    """Return `columns` and, after them, those that only `stored` (the table, or new events) has."""
+def extend(
+    columns: Sequence[Column], stored: T.StructType, fields: Mapping[str, str] | None = None
+) -> tuple[Column, ...]:
+    """Return `columns` and, after them, those that only `stored` (the table, or new events) has.
+
+    `fields` says what events call these, where that isn't the column's own name.
+    """
     known = {column.name for column in columns} | {IS_DELETED}
+    sources = fields or {}
     added = [
-        Column(field.name, _wire_type(field.dataType), field.dataType, _encoding_of(field.dataType))
+        Column(
+            field.name,
+            _wire_type(field.dataType),
+            field.dataType,
+            _encoding_of(field.dataType),
+            sources.get(field.name, field.name),
+        )
         for field in stored.fields
         if field.name not in known and not field.name.startswith("_hoodie_")
     ]
@@ -154,15 +168,15 @@ def extend(columns: Sequence[Column], stored: T.StructType) -> tuple[Column, ...
 _WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
 
 
-def refused_changes(columns: Sequence[Column], stored: T.StructType) -> list[str]:
-    """Name the columns of a table whose type isn't the declared one, nor can become it: `price (decimal(10,2) …)`."""
+def refused_changes(columns: Sequence[Column], stored: T.StructType) -> dict[str, str]:
+    """Return the columns of a table whose type isn't the declared one, nor can become it: `price (decimal(10,2) …)`."""
     kinds = {field.name: field.dataType.simpleString() for field in stored.fields}
     pairs = [(c.name, kinds.get(c.name, c.stored.simpleString()), c.stored.simpleString()) for c in columns]
-    return [
-        f"{name} ({before} in the table, {now} in the file)"
+    return {
+        name: f"{name} ({before} in the table, {now} in the file)"
         for name, before, now in pairs
         if before != now and (before, now) not in _WIDENED
-    ]
+    }
 
 
 def table_schema(columns: Sequence[Column]) -> T.StructType:
@@ -202,7 +216,7 @@ def _column(field: dict[str, Any], path: str) -> Column:
     if attributes.get("type") == "array":
         return _array(name, attributes, source, path)
     wire = _PRIMITIVES.get(str(attributes.get("type")))
-    if attributes.get("type") == "string" and attributes.get("logicalType") == "decimal":
+    if attributes.get("logicalType") == "decimal" and attributes.get("type") in _DECIMALS:
         return Column(name, _STRING, _decimal(attributes, name, path), Encoding.DECIMAL, source)
     meaning = str(attributes.get("logicalType") or attributes.get("connect.name") or "")
     if wire is None or (meaning and meaning not in _ENCODINGS):
@@ -241,7 +255,7 @@ def _bits(attributes: dict[str, Any], name: str, path: str) -> int:
 
 
 def _decimal(attributes: dict[str, Any], name: str, path: str) -> T.DecimalType:
-    """Return the type of a decimal that travels as text (Debezium's `decimal.handling.mode=string`)."""
+    """Return the type of a decimal; it travels as text (Debezium's `decimal.handling.mode=string`) or as a number."""
     precision, scale = attributes.get("precision"), attributes.get("scale", 0)
     if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision <= 38 and precision):
         raise SettingsError(f"{path}: field {name} needs a precision of 1 to 38 and a scale of 0 to the precision")

@@ -1,5 +1,7 @@
 """The Spark session: settings that suit one small table, each of them left alone where spark-submit gives another."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark import SparkConf
@@ -13,6 +15,8 @@ _DEFAULTS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
+    # Each table has queries of its own, and what 20 tables compile doesn't fit into Spark's 100.
+    "spark.sql.codegen.cache.maxEntries": "1000",
 }
 # Without these, values would change on their way; nobody may choose otherwise.
 _FIXED = {
@@ -32,6 +36,41 @@ _FIXED = {
 # py4j looks a class up at each use of `F.col` and its like, and each look-up searches every jar on the class path:
 # 0.9 ms here, 350 times per batch. Kept in the view of the JVM, they are found at once.
 _USED_OFTEN = ("functions", "PythonUtils", "org")
+
+
+# Spark writes, compiles and loads a class for most steps of each query. For a few rows that takes longer than the rows.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+class Compiling:
+    """Decides whether a session's queries are compiled or interpreted; the results are the same.
+
+    The setting is the session's: jobs that run side by side have one each.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._conf = spark.conf
+        self._given = {key: str(spark.conf.get(key)) for key in _INTERPRETED}
+
+    @contextmanager
+    def unless(self, small: bool) -> Iterator[None]:
+        """Interpret the queries of a block that is about few rows."""
+        if not small:
+            yield
+            return
+        self._use(_INTERPRETED)
+        try:
+            yield
+        finally:
+            self.resume()
+
+    def resume(self) -> None:
+        """Compile the queries that begin from now on, if the session was told so at its start."""
+        self._use(self._given)
+
+    def _use(self, values: Mapping[str, str]) -> None:
+        for key, value in values.items():
+            self._conf.set(key, value)
 
 
 def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:

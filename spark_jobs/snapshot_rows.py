@@ -37,18 +37,24 @@ def is_snapshot_row() -> Expression:
 
 
 def placed(
-    events: DataFrame, stored: DataFrame | None, remembered: DataFrame | None, *, only_these: bool = False
+    events: DataFrame,
+    stored: DataFrame | None,
+    remembered: DataFrame | None,
+    *,
+    behind: Expression | None = None,
+    only_these: bool = False,
 ) -> DataFrame:
     """Put in each snapshot row's position that of the change before it: in the batch, in the table, or a delete's.
 
     `stored` is KEY and STORED_AT of the table's rows, `remembered` KEY and `deleted_at` of remembered deletes, None
     without any; `only_these` says that the batch has no other events. Behind a delete the place is the next one, since
     a delete is never repeated by mistake then. A row of an initial snapshot that comes late, after changes from beyond
-    its own position, keeps that and loses.
+    its own position, keeps that and loses. `behind`: an earlier place than this no row has, for a TRUNCATE came before.
     """
+    first = F.lit(FIRST) if behind is None else F.greatest(F.lit(FIRST), behind)
     position = F.col(f"row.{LSN}")
     if only_these and stored is None and remembered is None:
-        return _at(events, F.lit(FIRST))
+        return _at(events, first)
     earlier = Window.partitionBy(KEY).orderBy("tie", "block", "number").rowsBetween(Window.unboundedPreceding, -1)
     change = F.when(~is_snapshot_row(), F.when(F.col("deleted"), position + 1).otherwise(position))
     found = events.withColumn("_before", F.max(change).over(earlier))
@@ -61,7 +67,7 @@ def placed(
     if remembered is not None:
         found = found.join(F.broadcast(remembered.withColumnRenamed("deleted_at", "_deleted_at")), KEY, "left")
         known.append(F.col("_deleted_at").cast(_type_of(events)) + 1)
-    return _at(found, F.greatest(F.lit(FIRST), *known)).select(*events.columns)
+    return _at(found, F.greatest(first, *known)).select(*events.columns)
 
 
 def _at(events: DataFrame, place: Expression) -> DataFrame:

@@ -1,12 +1,13 @@
 """Counts everything a batch needs to know about its decoded events in one pass over them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from contract.events import SOURCE_TIME_MS
+from contract.events import SETTLED, SOURCE_TIME_MS, TRUNCATE
+from spark_jobs import truncates
 from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
 from spark_jobs.snapshot_rows import is_snapshot_row
@@ -17,13 +18,17 @@ class Summary:
     """A batch in numbers: events (lines), those that don't fit, deletes; `newest_ms` is their newest source time.
 
     `snapshot_rows` are those of a snapshot that fit. `lowest` is the lowest ordering value, as text, of those that fit;
-    `unknown` the sets of new fields that they have.
+    `unknown` the sets of new fields that they have. `marks` are events that are no row's, `truncated` and `settled` the
+    newest positions of both kinds (truncates.py), None for none.
     """
 
     events: int
     bad: int
     deletes: int
     snapshot_rows: int
+    marks: int
+    truncated: int | None
+    settled: int | None
     newest_ms: int | None
     lowest: str | None
     unknown: frozenset[tuple[str, ...]]
@@ -32,19 +37,26 @@ class Summary:
     positions: Mapping[str, OriginLines]
 
 
-def summarise(events: DataFrame, *, ordering: str, has_source_time: bool, has_snapshot_rows: bool) -> Summary:
+def summarise(
+    events: DataFrame, *, ordering: str, has_source_time: bool, has_snapshot_rows: bool, has_marks: bool
+) -> Summary:
     """Count decoded events, per origin and block of a file."""
     snapshot_row = is_snapshot_row() if has_snapshot_rows else F.lit(False)
+    mark = truncates.is_mark() if has_marks else F.lit(False)
+    newest = truncates.newest_of if has_marks else lambda _operation: F.lit(None)
     source_time = F.max(f"row.{SOURCE_TIME_MS}") if has_source_time else F.lit(None)
     counted = events.groupBy("origin", "block").agg(
         F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),
         F.count_if(F.col("deleted") & F.col("reason").isNull()).alias("deletes"),
         F.count_if(snapshot_row & F.col("reason").isNull() & ~F.col("blank")).alias("snapshot_rows"),
+        F.count_if(mark & F.col("reason").isNull()).alias("marks"),
+        newest(TRUNCATE).alias("truncated"),
+        newest(SETTLED).alias("settled"),
         F.min("number").alias("first"),
         F.max("number").alias("last"),
         source_time.alias("newest_ms"),
-        F.min(F.when(F.col("reason").isNull(), F.col(f"row.{ordering}"))).cast("string").alias("lowest"),
+        F.min(F.when(F.col("reason").isNull() & ~mark, F.col(f"row.{ordering}"))).cast("string").alias("lowest"),
         F.collect_set(F.when(F.size("unknown") > 0, F.col("unknown"))).alias("unknown"),
         F.array_distinct(F.flatten(F.collect_set("placeholders"))).alias("placeholders"),
     )
@@ -68,6 +80,9 @@ def _total(rows: list[Row]) -> Summary:
         bad=sum(row["bad"] for row in rows),
         deletes=sum(row["deletes"] for row in rows),
         snapshot_rows=sum(row["snapshot_rows"] for row in rows),
+        marks=sum(row["marks"] for row in rows),
+        truncated=_newest(row["truncated"] for row in rows),
+        settled=_newest(row["settled"] for row in rows),
         newest_ms=max(times, default=None),
         lowest=min((row["lowest"] for row in rows if row["lowest"] is not None), key=rank, default=None),
         unknown=frozenset(tuple(names) for row in rows for names in row["unknown"]),
@@ -75,3 +90,7 @@ def _total(rows: list[Row]) -> Summary:
         lines_of_origin=lines,
         positions={origin: OriginLines(first[origin], before[origin]) for origin in lines},
     )
+
+
+def _newest(positions: Iterable[str | None]) -> int | None:
+    return max((int(position) for position in positions if position is not None), default=None)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contract.events import EVENT_ID
+from contract.events import EVENT_ID, LSN
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
@@ -30,6 +30,8 @@ class TableSettings:
     key_fields: tuple[str, ...]
     # Every event is a row, whose key the job makes.
     append_only: bool
+    # What the event of a TRUNCATE does; None: none is expected, and one goes to quarantine.
+    truncate: str | None
     partition_fields: tuple[str, ...]
     key_generator: str
     hive_style: bool
@@ -72,6 +74,7 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         ordering_field=options.ordering_field,
         key_fields=key_fields,
         append_only=append_only,
+        truncate=_truncate(options, properties, append_only=append_only),
         partition_fields=partition_fields,
         key_generator=_key_generator(properties, key_fields, partition_fields),
         hive_style=flag(properties, keys.HIVE_STYLE),
@@ -90,6 +93,21 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
         raise SettingsError(
             f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true, by which the job makes the key"
         )
+    return given
+
+
+def _truncate(options: Options, properties: Mapping[str, str], *, append_only: bool) -> str | None:
+    given = properties.get(keys.TRUNCATE)
+    if given is None:
+        return None
+    if given not in (keys.TRUNCATE_APPLY, keys.TRUNCATE_IGNORE):
+        raise SettingsError(f"{keys.TRUNCATE}={given}: say {keys.TRUNCATE_APPLY} or {keys.TRUNCATE_IGNORE}")
+    if append_only:
+        raise SettingsError(
+            f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true, by which a TRUNCATE is a row"
+        )
+    if options.ordering_field != LSN:
+        raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, by which it has its place")
     return given
 
 

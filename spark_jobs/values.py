@@ -30,6 +30,7 @@ _TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{
 _ZONED_TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$"
 _BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 _NUMBER = r"^-?\d+(\.\d+)?$"
+_DOUBLE = r"^-?\d\.\d{1,17}E-?\d{1,2}$"
 # PostgreSQL's first instant is in 4714 BC; what is before it has overflowed 64 bits, being after 294246.
 _FIRST_MICROS = -211_000_000_000_000_000
 _LAST_MILLIS = 9_223_372_036_854_775
@@ -109,9 +110,12 @@ def _md5(content: bytes) -> bytes:
 
 
 def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
-    """Convert a decimal's text, if all of its digits fit."""
+    """Convert a decimal's text, if all of its digits fit; Spark gives a large or small number an exponent."""
     fraction = rf"(\.\d{{1,{kind.scale}}}0*)?" if kind.scale else r"(\.0+)?"
-    return F.when(value.rlike(rf"^-?0*\d{{1,{max(kind.precision - kind.scale, 1)}}}{fraction}$"), value.cast(kind))
+    plain = value.rlike(rf"^-?0*\d{{1,{max(kind.precision - kind.scale, 1)}}}{fraction}$")
+    decimal = value.cast(kind)
+    is_double = value.rlike(_DOUBLE) & (decimal.cast("double") == value.cast("double"))
+    return F.when(plain | is_double, decimal)
 
 
 def is_one_json_value(text: Expression) -> Expression:

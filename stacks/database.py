@@ -16,6 +16,8 @@ from contract import rds_ca
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
+from stacks.hash_salt import hash_salt
+from stacks.outside_source import OutsideSource, imported_secret
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.provider import HandlerProvider
 from stacks.restored_cluster import restored_cluster
@@ -30,8 +32,8 @@ NOT_IN_PASSWORDS = string.punctuation
 class DatabaseStack(Stack):
     """One writer, and readers where the environment wants them. `prepared` is what connectors must wait for.
 
-    `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline. Who wants in opens
-    PORT of `security_group` from its own stack.
+    `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
+    pipelines that hash columns. Who wants in opens PORT of `security_group` from its own stack.
     """
 
     def __init__(
@@ -51,9 +53,9 @@ class DatabaseStack(Stack):
         self.security_group = self._security_group(vpn_access)
         self.log_group = self._log_group()
         self.cluster = self._cluster()
-        self.connector_secrets = {
-            pipeline.name: connector_secret(self, environment, pipeline) for pipeline in environment.pipelines
-        }
+        self.connector_secrets = {pipeline.name: self._connector_secret(pipeline) for pipeline in environment.pipelines}
+        salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in environment.pipelines}
+        self.salts = {name: salt for name, salt in salts.items() if salt is not None}
         self._preparation = SourcePreparation(
             self,
             environment=environment,
@@ -63,11 +65,32 @@ class DatabaseStack(Stack):
             security_group=self.security_group,
             vpc=vpc,
         )
-        self.prepared = list(self._preparation.prepared.values())
+        self._prepared = {**self._preparation.prepared, **self._outside()}
+        self.prepared = list(self._prepared.values())
         if self._settings.deletion_protection:
             self._protect()
         self._parameters_for_others()
         self._outputs()
+
+    def _connector_secret(self, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
+        if pipeline.database is not None:
+            return imported_secret(self, pipeline, pipeline.database)
+        return connector_secret(self, self._environment, pipeline)
+
+    def _outside(self) -> dict[str, CustomResource]:
+        """Prepare what pipelines capture elsewhere, or look whether somebody has; by pipeline."""
+        return {
+            pipeline.name: OutsideSource(
+                self,
+                environment=self._environment,
+                pipeline=pipeline,
+                database=pipeline.database,
+                psycopg2=self._preparation.psycopg2,
+                vpc=self._vpc,
+            ).prepared
+            for pipeline in self._environment.pipelines
+            if pipeline.database is not None
+        }
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
         group = ec2.SecurityGroup(
@@ -206,7 +229,7 @@ class DatabaseStack(Stack):
             resource_type="Custom::ProtectedDatabase",
             properties={"Request": self.to_json_string({"clusterIdentifier": self.cluster.cluster_identifier})},
         )
-        protected.node.add_dependency(*self.prepared, self.cluster)
+        protected.node.add_dependency(*self._preparation.prepared.values(), self.cluster)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret
@@ -218,8 +241,9 @@ class DatabaseStack(Stack):
         restore = self._settings.restore
         self._parameter(self._environment.pipelines[0], "host", self.cluster.cluster_endpoint.hostname, "")
         for pipeline in self._environment.pipelines:
-            prepared = self._preparation.prepared[pipeline.name]
-            generation = prepared.get_att_string("Generation") + (f"-{restore.name}" if restore else "")
+            generation = self._prepared[pipeline.name].get_att_string("Generation")
+            if restore and pipeline.database is None:
+                generation += f"-{restore.name}"
             self._parameter(pipeline, "generation", generation, construct_id(pipeline, ""))
 
     def _parameter(self, pipeline: EnvironmentPipeline, name: str, value: str, id_: str) -> None:
@@ -234,5 +258,8 @@ class DatabaseStack(Stack):
         CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)
         CfnOutput(self, "MasterSecretName", value=self._master_secret().secret_name)
         for pipeline in self._environment.pipelines:
-            secret = self.connector_secrets[pipeline.name]
-            CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=secret.secret_name)
+            outside = pipeline.database
+            name = outside.secret_name if outside else self.connector_secrets[pipeline.name].secret_name
+            CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=name)
+            if salt := self.salts.get(pipeline.name):
+                CfnOutput(self, construct_id(pipeline, "HashSaltName"), value=salt.secret_name)

@@ -1,13 +1,12 @@
 """Puts together what a custom resource's Lambda function runs: the handlers and the packages that they import."""
 
+import ast
 import functools
 import hashlib
 import shutil
 from pathlib import Path
 
 import botocore
-
-import contract.source
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGING = ROOT / "build" / "handlers"
@@ -17,6 +16,8 @@ DATA_SUFFIXES = (".py", ".toml", ".sql", ".json", ".pem")
 # botocore looks for, in its own folder and in AWS_DATA_PATH.
 API_MODEL = Path("kafkaconnect", "2021-09-14", "service-2.json.gz")
 MODELS = Path("models")
+# Where what is run in a database is written, or named.
+RUN_IN_DATABASES = ("contract", "db")
 
 
 def stage(*packages: str, staging: Path = STAGING) -> Path:
@@ -47,17 +48,41 @@ def staged(*packages: str) -> str:
     return str(stage(*packages))
 
 
-def sql_hash() -> str:
-    """Hash what the source preparation runs in the database, and with which names (db/sql_text.py).
+@functools.cache
+def sql_hash(module: str, root: Path = ROOT) -> str:
+    """Hash what the handler `stacks/handlers/<module>.py` runs in a database, and with which names.
 
-    When it changes, a deployment has to call it again.
+    When it changes, a deployment has to call the handler again: the SQL, the code that writes SQL, and the names that
+    stand in it, which is all that the handler imports of `db` and `contract`. Comments and layout don't count.
     """
     digest = hashlib.sha256()
-    for path in sorted((ROOT / "db" / "sql").rglob("*.sql")):
-        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
-    names = {name: value for name, value in vars(contract.source).items() if name.isupper()}
-    digest.update(repr(sorted(names.items())).encode())
+    for path in sorted((root / "db" / "sql").rglob("*.sql")):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    for path in _imported(root / "stacks" / "handlers" / f"{module}.py", root):
+        digest.update(f"{path.relative_to(root)}\0{ast.dump(_parsed(path))}\0".encode())
     return digest.hexdigest()
+
+
+def _imported(start: Path, root: Path) -> list[Path]:
+    """Return the files of RUN_IN_DATABASES that a module imports, and those that they import in turn."""
+    found: set[Path] = set()
+    ahead = [start]
+    while ahead:
+        for node in ast.walk(_parsed(ahead.pop())):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.Import | ast.ImportFrom) else set()
+            if isinstance(node, ast.ImportFrom) and node.module:
+                # A module of a package, or a name of a module.
+                names = {node.module, *(f"{node.module}.{name}" for name in names)}
+            for name in names:
+                path = root.joinpath(*name.split(".")).with_suffix(".py")
+                if name.partition(".")[0] in RUN_IN_DATABASES and path.is_file() and path not in found:
+                    found.add(path)
+                    ahead.append(path)
+    return sorted(found)
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,13 +13,22 @@ from constructs import Construct, IConstruct
 
 from stacks import handler_code
 from stacks.acceptances import accept, acknowledge, acknowledge_versions, acknowledge_wildcards
+from stacks.wheels import KAFKA, PSYCOPG2, Layer
+
+
+def runtime_of(layer: Layer) -> lambda_.Runtime:
+    """Return the runtime that a layer's packages are for."""
+    name = f"python{layer.python_version}"
+    return lambda_.Runtime(name, lambda_.RuntimeFamily.PYTHON, supports_inline_code=True)
+
 
 # The version that the tests run on.
-RUNTIME = lambda_.Runtime.PYTHON_3_11
-# The others are for packages that want a newer system (stacks/wheels.py).
+RUNTIME = runtime_of(PSYCOPG2)
+# For packages that want a newer system (stacks/wheels.py).
+NEWER_RUNTIME = runtime_of(KAFKA)
 VERSIONS = {
     RUNTIME.name: "Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
-    lambda_.Runtime.PYTHON_3_12.name: "Runs the oldest Python whose system has what the function's packages want; "
+    NEWER_RUNTIME.name: "Runs the oldest Python whose system has what the function's packages want; "
     "Lambda supports it until October 2028.",
 }
 # Where requests write down what they have begun; stacks/handlers/journal.py reads the variable.

@@ -26,6 +26,9 @@ PORT = 5432
 PREPARATION_TIMEOUT = Duration.minutes(14)
 # For a database that can't be reached, and for a slot whose reader won't let go.
 PATIENCE = Duration.minutes(10)
+# In stacks/handlers/.
+OUTBOX_MODULE, PIPELINE_MODULE = "source_preparation", "pipeline_preparation"
+PREPARATION_MEMORY_MB = 1024
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
 
 
@@ -52,6 +55,11 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
     return secret
 
 
+def patience() -> dict[str, str]:
+    """Tell a handler how long it may wait for a database."""
+    return {"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"}
+
+
 def table_request(table: CapturedTableSettings) -> dict[str, object]:
     """What stacks/handlers/pipeline_preparation.py is told of a table."""
     return {
@@ -64,9 +72,10 @@ def table_request(table: CapturedTableSettings) -> dict[str, object]:
 
 
 class SourcePreparation:
-    """Prepares the database of each pipeline; `prepared` are the custom resources, by pipeline.
+    """Prepares the database of each pipeline of the environment's own cluster.
 
-    The outbox's pipeline has its tables made by the loader; of others everything is there but what a connector needs.
+    `prepared` are the custom resources, by pipeline. The outbox's has its tables made by the loader; of others
+    everything is there but what a connector needs.
     """
 
     def __init__(
@@ -76,7 +85,7 @@ class SourcePreparation:
         environment: Environment,
         cluster: Cluster,
         master_secret: secretsmanager.ISecret,
-        connector_secrets: Mapping[str, secretsmanager.Secret],
+        connector_secrets: Mapping[str, secretsmanager.ISecret],
         security_group: ec2.SecurityGroup,
         vpc: ec2.IVpc,
     ) -> None:
@@ -89,14 +98,15 @@ class SourcePreparation:
         self._security_group = security_group
         self._vpc = vpc
         self._access = self._function_access()
-        self._layer = self._psycopg2()
+        self.psycopg2 = self._psycopg2()
         self.prepared: dict[str, CustomResource] = {}
         self._loaded: list[CustomResource] = []
-        outbox = [pipeline for pipeline in environment.pipelines if pipeline.captured.outbox]
-        others = [pipeline for pipeline in environment.pipelines if not pipeline.captured.outbox]
+        here = [pipeline for pipeline in environment.pipelines if pipeline.database is None]
+        outbox = [pipeline for pipeline in here if pipeline.captured.outbox]
+        others = [pipeline for pipeline in here if not pipeline.captured.outbox]
         for pipelines, id_, module in (
-            (outbox, "SourcePreparation", "source_preparation"),
-            (others, "PipelinePreparation", "pipeline_preparation"),
+            (outbox, "SourcePreparation", OUTBOX_MODULE),
+            (others, "PipelinePreparation", PIPELINE_MODULE),
         ):
             if pipelines:
                 self._prepare(pipelines, self._provider(id_, module, pipelines))
@@ -126,9 +136,9 @@ class SourcePreparation:
             packages=("db", "plugins"),
             waits=True,
             timeout=PREPARATION_TIMEOUT,
-            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
-            memory_mb=1024,
-            layers=[self._layer],
+            variables=patience(),
+            memory_mb=PREPARATION_MEMORY_MB,
+            layers=[self.psycopg2],
             vpc=self._vpc,
             security_groups=[self._access],
             statements=statements,
@@ -150,7 +160,7 @@ class SourcePreparation:
             "sampleScale": self._settings.sample_scale,
             "setMasterPassword": self._settings.restore is not None,
             # So that a deployment whose outbox is newer migrates the database.
-            "sqlHash": handler_code.sql_hash(),
+            "sqlHash": handler_code.sql_hash(OUTBOX_MODULE),
         }
 
     def _request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
@@ -159,13 +169,15 @@ class SourcePreparation:
             "clusterIdentifier": self._cluster.cluster_identifier,
             "masterSecret": self._master_secret.secret_arn,
             "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
-            "database": source.database,
+            "database": pipeline.database_name,
             "pipeline": pipeline.name,
             "schema": own_schema(pipeline.name),
             "publication": source.publication,
             "slot": source.slot,
             "role": pipeline.connector_role,
             "tables": [table_request(table) for table in pipeline.captured.tables],
+            # So that a deployment that gives other rights, or another publication, does so where it was before.
+            "sqlHash": handler_code.sql_hash(PIPELINE_MODULE),
         }
 
     def _function_access(self) -> ec2.SecurityGroup:

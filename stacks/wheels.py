@@ -21,7 +21,10 @@ CACHE = ROOT / ".cache" / "layers"
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Packages of one Lambda layer, without what they depend on, for a version of Python and a system (PEP 600)."""
+    """Packages of one Lambda layer, without what they depend on, for a version of Python and a system (PEP 600).
+
+    The functions that take it run on that version.
+    """
 
     packages: tuple[str, ...]
     python_version: str
@@ -33,7 +36,7 @@ class Layer:
         return " and ".join(self.packages)
 
 
-# The wheel wants glibc 2.17, and Lambda's Python 3.11, stacks.provider.RUNTIME, has 2.26 (Amazon Linux 2).
+# The wheel wants glibc 2.17, and Lambda's Python 3.11 has 2.26 (Amazon Linux 2).
 PSYCOPG2 = Layer(packages=("psycopg2-binary",), python_version="3.11", platform="manylinux2014_x86_64")
 # Since 2.5.0 Kafka's wheel wants glibc 2.28 (confluent-kafka-python's issue 1779): Lambda has a newer one from Python
 # 3.12 on, 2.34 (Amazon Linux 2023). boto3, which the signer needs, is Lambda's own, and click is its command line's.

@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from local.services.postgres import HOST
+from local.setup.ports import HOST
 
 DAY = datetime.timedelta(days=1)
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")

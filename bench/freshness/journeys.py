@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from spark_jobs.keys import PROGRESS
+
 _LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")
-# Where the job keeps the last object that it has consumed, per partition.
-_PROGRESS = "deltastreamer.checkpoint.key"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ def landed(key: str, ms: float) -> Arrival | None:
 
 def committed(content: str, ms: float) -> Arrival | None:
     """Return what a completed commit says of the landing's one partition; None for one without progress."""
-    progress = (json.loads(content).get("extraMetadata") or {}).get(_PROGRESS)
+    progress = (json.loads(content).get("extraMetadata") or {}).get(PROGRESS)
     names = (json.loads(progress).get("watermarks") or {}).values() if progress else ()
     found = [arrival for name in names if (arrival := landed(name, ms))]
     return found[0] if found else None

@@ -6,7 +6,6 @@ import secrets
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,8 +20,8 @@ from contract.errors import UserError, one_line_errors
 from contract.source import SCHEMA
 from db.loading import LoadOptions, load
 from db.outbox import Mode
+from local.services.passing_postgres import passing_postgres
 from local.services.postgres import Postgres
-from local.setup import ports
 
 FOLDER = Path(__file__).resolve().parent
 # Database → the mode it is loaded with; the row triggers then replace ours.
@@ -66,27 +65,12 @@ def main(
     with (
         one_line_errors("error"),
         tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder,
-        _server(Path(folder)) as server,
+        passing_postgres(Path(folder)) as server,
     ):
         prepare(server)
         measured = _measure(server, rounds, clients=clients, seconds=seconds, durable=durable)
     commits = "commits wait for the disk" if durable else "commits don't wait for the disk"
     _print(measured, f"{clients} clients, median of {rounds} runs of {seconds} s, {commits}")
-
-
-@contextlib.contextmanager
-def _server(folder: Path) -> Iterator[Postgres]:
-    server = Postgres(
-        folder / "data",
-        ports.choose(["postgres"], earlier={})["postgres"],
-        folder / "postgres.log",
-        secrets.token_urlsafe(12),
-    )
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
 
 
 def prepare(server: Postgres) -> None:

@@ -5,7 +5,6 @@ The comparison runs in a process of its own, so that its memory is its own, too.
 
 import json
 import resource
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -20,8 +19,7 @@ from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.run import compare_tables
 from local.look.lake import Lake
-from local.services.postgres import Postgres
-from local.setup import ports
+from local.services.passing_postgres import passing_postgres
 from settings.pipeline import CapturedTableSettings
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -48,17 +46,10 @@ def main(
     """Fill both sides, compare them, print a line each; exit 1 when something differs or takes over a minute."""
     with tempfile.TemporaryDirectory(prefix="bench-reconcile-") as name:
         folder = Path(name)
-        port = ports.choose(["postgres"], earlier={})["postgres"]
-        postgres = Postgres(
-            folder / "pg", port, folder / "pg.log", secrets.token_urlsafe(12), settings={"fsync": "off"}
-        )
-        try:
-            postgres.start()
+        with passing_postgres(folder / "postgres", settings={"fsync": "off"}) as postgres:
             parameters = dict(postgres.connection_parameters())
             lakes = _fill(folder, parameters, [max(rows // 10, 1), rows])
             slow = [lake for lake in lakes if _measure(folder, parameters, *lake)]
-        finally:
-            postgres.remove()
     raise typer.Exit(1 if slow else 0)
 
 

@@ -6,9 +6,7 @@ object with changes of two orders is landed at a time, the next one when the job
 
 import json
 import statistics
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,21 +16,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb
+from bench.running_job import RunningJob, running
+from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb, counted_s3
 from contract.errors import one_line_errors
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE, SCHEMA
-from local.errors import PlatformError
-from local.platform.processes import Processes
-from local.services.spark import spark_submit
-from local.setup.ports import choose
 from spark_jobs import keys, submit
 from spark_jobs.archive import ROOT
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
-TIMEOUT_S = 300
 # Long enough for the job's looks to be told from a commit's requests.
 POLL_S = 1.0
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -69,7 +63,7 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int
 
     Raises PlatformError when it ends or takes too long.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, _server(Path(folder)) as s3:
+    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
         landing = Landing(s3)
         landing.land(range(orders))
         with _job(Path(folder), s3, properties) as job:
@@ -105,51 +99,31 @@ class Landing:
 
 
 class Job:
-    """The running job, seen through its output."""
+    """The running job, whose commits are waited for one by one."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", output: Path) -> None:
-        self._process = process
-        self._output = output
+    def __init__(self, job: RunningJob) -> None:
+        self._job = job
         self._commits = 0
 
     def wait_for_commit(self) -> None:
         """Wait for the next commit's line."""
         self._commits += 1
-        self._wait(lambda: self._output.read_text().count("commit=") >= self._commits, "commit")
+        self._job.wait_for_commits(self._commits)
 
     def wait_for_idle(self, s3: CountedS3) -> None:
         """Wait until the job has looked for more objects after all that it did."""
-        before = s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
-        self._wait(lambda: s3.log.read_text().count("list-type=2&prefix=cdc%2F&") > before, "look")
+        before = _looks(s3)
+        self._job.wait(lambda: _looks(s3) > before, "look")
 
-    def _wait(self, reached: Any, what: str) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not reached():
-            if self._process.poll() is not None:
-                raise PlatformError(f"the job has ended: {self._output.read_text()[-300:]}")
-            if time.monotonic() > deadline:
-                raise PlatformError(f"no {what} within {TIMEOUT_S} s")
-            time.sleep(0.1)
+
+def _looks(s3: CountedS3) -> int:
+    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
 
 
 def _is_bench_or_look(request: Request) -> bool:
     """Tell whether it is the object that was landed here, or a look for new ones: those come with time, not commits."""
     looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
     return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
-
-
-@contextmanager
-def _server(folder: Path) -> Iterator[CountedS3]:
-    processes = Processes(folder, folder / "logs")
-    (folder / "s3").mkdir()
-    s3 = CountedS3(folder / "s3", port=choose(["s3"], earlier={})["s3"])
-    try:
-        processes.start(s3.name, s3.prepare())
-        processes.wait_until(s3.name, s3.ready, timeout_s=60)
-        s3.create_buckets(["landing", "lake"])
-        yield s3
-    finally:
-        processes.stop(s3.name, grace_s=10)
 
 
 @contextmanager
@@ -165,16 +139,8 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
         configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
     arguments = [argument for argument in submit.job_arguments(table) if argument != "--enable-sync"]
-    log = folder / "logs" / "spark.log"
-    argv, environment = spark_submit(arguments, work_folder=folder / "job", log_file=log, s3_endpoint=s3.endpoint)
-    output = folder / "job.out"
-    with output.open("wb") as out:
-        process = subprocess.Popen(argv, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        yield Job(process, output)
-    finally:
-        process.terminate()
-        process.wait(60)
+    with running(arguments, folder=folder, s3=s3) as job:
+        yield Job(job)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from local.platform.processes import Command
+from local.platform.processes import Command, Processes
 from local.services.s3 import S3
+from local.setup.ports import choose
 
 # LIST is a GET to S3 and costs what a PUT does; deletes are free.
 VERBS = ("LIST", "PUT", "HEAD", "GET", "DELETE")
@@ -53,6 +55,21 @@ class CountedS3(S3):
             text = file.read()
             self._read = file.tell()
         return list(requests_of(text))
+
+
+@contextmanager
+def counted_s3(folder: Path) -> Iterator[CountedS3]:
+    """Run an S3 with two empty buckets, `landing` and `lake`, until the block ends; `folder` holds all of it."""
+    processes = Processes(folder, folder / "logs")
+    (folder / "s3").mkdir()
+    s3 = CountedS3(folder / "s3", port=choose(["s3"], earlier={})["s3"])
+    try:
+        processes.start(s3.name, s3.prepare())
+        processes.wait_until(s3.name, s3.ready, timeout_s=60)
+        s3.create_buckets(["landing", "lake"])
+        yield s3
+    finally:
+        processes.stop(s3.name, grace_s=10)
 
 
 def requests_of(text: str) -> Iterator[Request]:

@@ -1,6 +1,7 @@
 """What `make reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from rich.progress import Progress as Bars
 from local.comparison.compare import Limits, Progress
 from local.comparison.describe import Compared
 from local.comparison.report import lines, write
-from local.comparison.run import Repairs, compare_tables
+from local.comparison.run import ArrivalsOf, Repairs, compare_tables
 
 REPORT = "reconcile.json"
 Show = Callable[[str], None]
@@ -28,21 +29,25 @@ def reconcile_tables(
     report: Path,
     salt: str = "",
     repairs: Repairs | None = None,
+    arrivals: ArrivalsOf | None = None,
 ) -> bool:
     """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
 
     Raises LoadError when the source can't be reached.
     """
-    found = []
+    found, started = [], time.monotonic()
     with _bars(console) as on_progress:
-        for one in compare_tables(parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs):
+        for one in compare_tables(
+            parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals
+        ):
             found.append(one)
             for line in lines(one):
                 style = None if one.equal else "red"
                 console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
-    write(report, pipeline, found)
+    order = [table.entry.name for table in tables]
+    write(report, pipeline, sorted(found, key=lambda one: order.index(one.table)) if order else found)
     equal = sum(one.equal for one in found)
-    seconds = sum(one.seconds for one in found)
+    seconds = time.monotonic() - started
     if len(found) > 1:
         console.print(
             f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}", highlight=False, soft_wrap=True

@@ -1,22 +1,23 @@
 """Compares one table with the lake: chunks first, then the rows of chunks that differ, then those rows by Python.
 
 Nothing is called equal but by hashes of both sides' rows, and nothing different that only the engines spell
-differently. A row whose change is on its way, or that changes while we look, is looked at again (docs/decisions/0077).
+differently. A row that differs is looked at again until it is proven not to be late (docs/decisions/0077).
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
+from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
 from local.comparison.rows import CHUNK_BITS, differing, split
 from local.comparison.source import PAGES, Chosen, Sum, look
-from local.comparison.suspects import DIFFERENT, EXTRA, MISSING, Suspects, suspects
+from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.comparison.table import ComparedTable
 from local.look.lake import LakeError
 
@@ -64,9 +65,10 @@ class Difference:
 class TableComparison:
     """What differs between a table and the lake as of the log position `position`.
 
-    `source_rows` and `lake_rows`: what the first look counted. `shown`: the first few rows that differ. `absent`:
-    columns that hold values and aren't in the lake. `repaired`: how many rows were read again or deleted. `problem`:
-    why the table couldn't be compared.
+    `source_rows` and `lake_rows`: what the first look counted. `late`: rows that differ and may be on their way, since
+    the lake hadn't come so far when the time was over. `shown`: the first few rows that differ. `absent`: columns that
+    hold values and aren't in the lake. `repaired`: how many rows were read again or deleted. `problem`: why the table
+    couldn't be compared.
     """
 
     table: str
@@ -77,6 +79,7 @@ class TableComparison:
     missing: int = 0
     extra: int = 0
     different: int = 0
+    late: int = 0
     shown: tuple[Difference, ...] = ()
     absent: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -88,7 +91,7 @@ class TableComparison:
     @property
     def equal(self) -> bool:
         """True when all was compared and nothing differs."""
-        return not (self.problem or self.absent or self.missing or self.extra or self.different)
+        return not (self.problem or self.absent or self.missing or self.extra or self.different or self.late)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +112,18 @@ class Limits:
 Repair = Callable[[Suspects, LakeLook], int]
 
 
+# A comparison on its way: it waits where it yields, and returns what it has found.
+Comparing = Generator[None, None, TableComparison]
+_Settling = Generator[None, None, int]
+
+
 @dataclass
 class _Run:
-    """One comparison on its way."""
+    """One comparison on its way.
+
+    `awaited`: a look's number and position that the lake hasn't passed yet, as far as we know. `passed`: the last look
+    that it has; `read_after`: the one that it had passed before it was read the last time.
+    """
 
     parameters: Mapping[str, Any]
     table: ComparedTable
@@ -119,35 +131,41 @@ class _Run:
     suspects: Suspects
     lake: LakeLook
     on_progress: Callable[[Progress], None]
+    arrivals: Arrivals | None
     looks: int = 1
+    awaited: tuple[int, str] | None = None
+    passed: int = 0
+    read_after: int = 0
 
 
-def compare_table(
+def comparing(
     parameters: Mapping[str, Any],
     table: ComparedTable,
     limits: Limits | None = None,
     *,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
     repair: Repair | None = None,
-) -> TableComparison:
+    arrivals: Arrivals | None = None,
+) -> Comparing:
     """Compare a table's rows with the lake's; have what differs repaired, if asked to, and look again.
 
-    The lake must have the table. Raises psycopg2.Error and LakeError when a side can't be read, and what `repair`
-    raises.
+    The lake must have the table. Without `arrivals` what differs when the time is over is called different. Raises
+    psycopg2.Error and LakeError when a side can't be read, and what `repair` raises.
     """
     started = time.monotonic()
     with suspects() as found:
         lake = LakeLook(table, found.engine)
-        run = _Run(parameters, table, limits or Limits(), found, lake, on_progress)
+        run = _Run(parameters, table, limits or Limits(), found, lake, on_progress, arrivals)
         first, chosen = _sums(run)
         notes = [*table.notes, *_not_inserts(lake)]
-        repaired = _settle_and_repair(run, chosen, repair) if chosen.chunks else 0
+        repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
         return replace(
             first,
             repaired=repaired,
             missing=found.count(MISSING),
             extra=found.count(EXTRA),
             different=found.count(DIFFERENT),
+            late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=tuple(notes),
             looks=run.looks,
@@ -155,16 +173,30 @@ def compare_table(
         )
 
 
-def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> int:
-    """Look until nothing differs or the time is over, and again after each repair; return how many were repaired."""
+def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: Any, **more: Any) -> TableComparison:
+    """Do what `comparing` does, and wait where it waits."""
+    comparison = comparing(parameters, table, *given, **more)
+    while True:
+        try:
+            next(comparison)
+        except StopIteration as end:
+            found: TableComparison = end.value
+            return found
+        time.sleep(WAIT_BETWEEN_LOOKS_S)
+
+
+def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Settling:
+    """Look until nothing differs or what does is proven to, and again after each repair; return how many were."""
     repaired = 0
-    count = _settle(run, chosen)
+    yield from _settle(run, chosen)
     for _ in range(REPAIRS if repair else 0):
-        if repair is None or not count:
+        if repair is None or not run.suspects.count("proven"):
             break
         repaired += repair(run.suspects, run.lake)
+        run.passed = run.read_after = run.suspects.begin_anew()
+        run.awaited = None
         # Python's spelling all the time: what was found by it alone would count as repaired by the engines'.
-        count = _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
+        yield from _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
     return repaired
 
 
@@ -206,8 +238,8 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
     return count
 
 
-def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> int:
-    """Look at the rows of the chunks that differ, and again at those that still do, until the time is over.
+def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> _Settling:
+    """Look at the rows of the chunks that differ, and again at those that still do, until all is told.
 
     Returns how many differ in the end; the last look at them was by Python's spelling.
     """
@@ -215,21 +247,29 @@ def _settle(run: _Run, chosen: Chosen, *, tidied: bool = False) -> int:
     count = _look(run, chosen, tidied=tidied)
     while count:
         over = time.monotonic() >= deadline
-        if tidied and over:
+        done = over or not run.suspects.count(LATE)
+        if tidied and done:
             break
         few = count <= run.limits.tidied_rows
-        if tidied or not (few or over):
-            time.sleep(min(WAIT_BETWEEN_LOOKS_S, max(deadline - time.monotonic(), 0)))
-        tidied = few or over
+        if tidied or not (few or done):
+            yield
+        tidied = few or done
         count = _look(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=tidied)
+    if run.arrivals is None:
+        run.suspects.prove_all()
     return count
 
 
 @_again
 def _look(run: _Run, chosen: Chosen, *, tidied: bool) -> int:
+    if run.arrivals and run.awaited and run.arrivals.has(run.awaited[1]):
+        run.passed, run.awaited = run.awaited[0], None
     run.looks += 1
     with look(run.parameters, run.table, pages=run.limits.pages) as source:
-        count = run.suspects.look(source, run.lake, chosen, tidied=tidied)
+        passed = run.read_after if run.arrivals else None
+        count = run.suspects.look(source, run.lake, chosen, tidied=tidied, passed=passed)
+        run.awaited = run.awaited or (run.suspects.looks, source.position)
+    run.read_after = run.passed
     run.on_progress(Progress(table=run.table.title, what="rows that differ", rows=count, of=count))
     return count
 
@@ -241,7 +281,7 @@ def _not_inserts(lake: LakeLook) -> list[str]:
 
 
 def _shown(run: _Run) -> Iterator[Difference]:
-    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT}
+    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
     found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in kinds.items()}
     columns = _columns_that_differ(run, [key for keys in found["different"].values() for key in keys])
     names = [column.name for column in run.table.keys] or ["row's hash"]

@@ -7,10 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from capture import canonical
-from capture.inspection import Column, Database, Table
-from capture.types import Carried, LeftOut, carried
+from capture.carried import Carried, LeftOut
+from capture.catalogue import Column, Database, Table
+from capture.types import carried
 from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.special_values import SPECIALS_COLUMN
+from local.comparison.lake_types import called_in_lake, fitted
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
@@ -41,7 +43,8 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
     """
     entry = wanted.entry
     table = _find(database, entry)
-    lake_names = set(wanted.lake.schema().names)
+    lake_schema = wanted.lake.schema()
+    lake_names = set(lake_schema.names)
     names = _lake_names(wanted.schema_file)
     columns, missing, notes = [], [], []
     for column in table.columns:
@@ -52,9 +55,14 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         if isinstance(kind, LeftOut):
             notes.append(f"{column.name} ({column.type_text}) can't be carried: {kind.reason}")
             continue
-        made = _column(column, kind, names.get(column.name, column.name), hashed=column.name in entry.hash)
-        if made.lake_name in lake_names:
-            columns.append(made)
+        called = names.get(column.name) or called_in_lake(column.name, lake_names)
+        made = _column(column, kind, called, hashed=column.name in entry.hash)
+        if called in lake_names and (fitting := fitted(made, kind, lake_schema.field(called).type)):
+            columns.append(fitting)
+        elif called in lake_names:
+            stored = lake_schema.field(called).type
+            notes.append(f"{column.name} is {column.type_text} at the source and {stored} in the lake: not compared")
+            missing.append(made)
         elif column.generated:
             notes.append(f"{column.name} is generated: PostgreSQL doesn't send it")
         else:

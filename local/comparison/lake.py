@@ -41,6 +41,10 @@ class LakeLook:
         self._engine = engine
         self.other_events = 0
 
+    def last_commit(self) -> str | None:
+        """Return the newest commit, None where there is none that can be read."""
+        return self._table.lake.last_commit()
+
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
         """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets how many were read each time."""
         halves = ", ".join(f"sum(CAST('0x' || row[{first}:{first + 15}] AS UBIGINT))" for first in (1, 17))

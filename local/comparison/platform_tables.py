@@ -7,6 +7,7 @@ from rich.console import Console
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits, Repair
 from local.comparison.describe import Compared
+from local.comparison.platform_arrivals import arrivals_of
 from local.comparison.repair import OutboxRepair, repair_of
 from local.comparison.table import ComparedTable
 from local.platform.connectors import SALT_FILE, kept_salt
@@ -63,6 +64,7 @@ def reconcile_platform(
         salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
         report=platform.state_dir / REPORT,
         repairs=repairs if repair else None,
+        arrivals=arrivals_of(platform),
     )
 
 

@@ -13,7 +13,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.connecting import connect
 from local.comparison.lake import LakeLook
 from local.comparison.source import look
-from local.comparison.suspects import EXTRA, Suspects
+from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, delete_keys, read_keys_again
@@ -35,9 +35,10 @@ class KeyRepair(Protocol):
 def repair_of(
     parameters: Mapping[str, Any], table: ComparedTable, keys: KeyRepair, say: Callable[[str], None]
 ) -> Callable[[Suspects, LakeLook], int]:
-    """Return what repairs a table's suspected keys in batches, and says how many. It raises PlatformError."""
-    if not table.key:
-        raise PlatformError(f"{table.title} has no key, so its rows can't be repaired one by one: re-snapshot it whole")
+    """Return what repairs a table's suspected keys in batches, and says how many. It raises PlatformError.
+
+    The table has a key.
+    """
 
     def repair(suspects: Suspects, lake: LakeLook) -> int:
         read = deleted = 0
@@ -54,7 +55,7 @@ def repair_of(
 
 
 def _in_the_source(parameters: Mapping[str, Any], table: ComparedTable, suspects: Suspects) -> Iterator[list[Key]]:
-    for texts in list(suspects.keys(f"NOT ({EXTRA})", BATCH_KEYS)):
+    for texts in list(suspects.keys(IN_THE_SOURCE, BATCH_KEYS)):
         yield _values(parameters, table, texts)
 
 

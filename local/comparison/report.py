@@ -23,6 +23,8 @@ def _line(found: TableComparison) -> str:
         return f"{found.table}  equal  {found.source_rows:,} rows  {took}"
     counts = ("missing", "extra", "different")
     what = [f"{getattr(found, name):,} {name}" for name in counts if getattr(found, name)]
+    if found.late:
+        what.append(f"{found.late:,} not in the lake yet")
     if found.absent:
         what.append(f"the lake has no column {', '.join(found.absent)}")
     rows = f"{found.source_rows:,} rows, {found.lake_rows:,} in the lake"
@@ -31,6 +33,8 @@ def _line(found: TableComparison) -> str:
 
 def _difference(one: Difference) -> str:
     key = ", ".join(f"{name} = {'NULL' if value is None else value}" for name, value in one.key.items())
+    if one.kind == "late":
+        return f"not in the lake yet: {key}"
     if one.kind != "different":
         return f"{one.kind}: {key}"
     return f"different: {key} in {', '.join(one.columns) or 'how often it is there'}"

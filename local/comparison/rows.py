@@ -19,7 +19,7 @@ CHUNK_BITS = 16
 
 
 class Spelled(Protocol):
-    """A column's canonical text on both sides; `capture.types.Carried` is one."""
+    """A column's canonical text on both sides; `capture.carried.Carried` is one."""
 
     def source_sql(self, column: str) -> str:
         """Write PostgreSQL's expression for it."""

@@ -1,28 +1,77 @@
-"""Compares the tables of a pipeline one after the other; a table that can't be compared doesn't keep the others."""
+"""Compares the tables of a pipeline, several at a time where one waits; one that can't be compared keeps no other."""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg2
 import psycopg2.sql
 
-from capture.inspection import Database, inspect
+from capture.catalogue import Database
+from capture.inspection import inspect
 from db.connecting import connect
 from db.errors import LoadError, explain
-from local.comparison.compare import Limits, Progress, Repair, TableComparison, compare_table
+from local.comparison.arrivals import Arrivals
+from local.comparison.compare import (
+    WAIT_BETWEEN_LOOKS_S,
+    Comparing,
+    Limits,
+    Progress,
+    Repair,
+    TableComparison,
+    comparing,
+)
 from local.comparison.describe import Compared, describe
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
 
-LOOK_S = 0.5
+# As many tables wait at a time: each keeps what differs in a DuckDB of its own.
+WAITING_TABLES = 8
+NO_KEY = "it has no key, so its rows can't be repaired one by one: re-snapshot it whole"
 
 OnProgress = Callable[[Progress], None]
 # Makes what repairs a table.
 Repairs = Callable[[Compared, ComparedTable], Repair]
+# Makes what knows how far a table is in the lake.
+ArrivalsOf = Callable[[Compared], Arrivals]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What is asked of each table's comparison."""
+
+    parameters: Mapping[str, Any]
+    database: Database
+    limits: Limits
+    salt: str
+    on_progress: OnProgress
+    repairs: Repairs | None
+    arrivals: ArrivalsOf | None
+
+
+@dataclass
+class _Open:
+    """A table's comparison on its way."""
+
+    wanted: Compared
+    comparison: Comparing
+    started: float = field(default_factory=time.monotonic)
+
+    def step(self) -> TableComparison | None:
+        """Go on until it waits; return what was found once it has ended."""
+        try:
+            next(self.comparison)
+            return None
+        except StopIteration as end:
+            found: TableComparison = end.value
+        except (PlatformError, LakeError, LoadError) as error:
+            found = TableComparison(table=self.wanted.entry.name, problem=str(error))
+        except psycopg2.Error as error:
+            found = TableComparison(table=self.wanted.entry.name, problem=explain(error))
+        return replace(found, seconds=time.monotonic() - self.started)
 
 
 def compare_tables(
@@ -33,22 +82,48 @@ def compare_tables(
     salt: str = "",
     on_progress: OnProgress = lambda _progress: None,
     repairs: Repairs | None = None,
+    arrivals: ArrivalsOf | None = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield what was found as soon as it is. Raises LoadError when the source can't be reached.
 
     With `repairs` the rows that differ are repaired, and compared again.
     """
     tables = list(tables)
-    database = read_catalogue(parameters, tables)
-    for wanted in tables:
-        started = time.monotonic()
-        try:
-            found = _compare(parameters, wanted, database, limits, salt, on_progress, repairs)
-        except (PlatformError, LakeError, LoadError) as error:
-            found = TableComparison(table=wanted.entry.name, problem=str(error))
-        except psycopg2.Error as error:
-            found = TableComparison(table=wanted.entry.name, problem=explain(error))
-        yield replace(found, seconds=time.monotonic() - started)
+    asked = _Asked(
+        parameters=parameters,
+        database=read_catalogue(parameters, tables),
+        limits=limits,
+        salt=salt,
+        on_progress=on_progress,
+        repairs=repairs,
+        arrivals=arrivals,
+    )
+    waiting: list[_Open] = []
+    try:
+        for wanted in tables:
+            # What those that wait are waiting for comes while the next one is read for the first time.
+            waiting.append(_Open(wanted, _comparing(asked, wanted)))
+            if (found := waiting[-1].step()) is not None:
+                waiting.pop()
+                yield found
+            while len(waiting) >= WAITING_TABLES:
+                yield from _round(waiting)
+        while waiting:
+            yield from _round(waiting)
+    finally:
+        for left in waiting:
+            left.comparison.close()
+
+
+def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
+    """Look at each table once more, and take out of the list what has ended."""
+    next_s = time.monotonic() + WAIT_BETWEEN_LOOKS_S
+    for one in list(waiting):
+        if (found := one.step()) is not None:
+            waiting.remove(one)
+            yield found
+    if waiting:
+        time.sleep(max(next_s - time.monotonic(), 0))
 
 
 def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) -> Database:
@@ -57,31 +132,32 @@ def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) ->
         return inspect(connection, sorted({wanted.entry.schema_name for wanted in tables}))
 
 
-def _compare(
-    parameters: Mapping[str, Any],
-    wanted: Compared,
-    database: Database,
-    limits: Limits,
-    salt: str,
-    on_progress: OnProgress,
-    repairs: Repairs | None,
-) -> TableComparison:
-    deadline = time.monotonic() + limits.timeout_s
+def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
+    deadline = time.monotonic() + asked.limits.timeout_s
     while not wanted.lake.exists():
         # The job makes the table with its first row.
-        if _is_empty(parameters, wanted):
+        if _is_empty(asked.parameters, wanted):
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
             raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `make status` says how far the data has come")
-        time.sleep(LOOK_S)
-    if wanted.entry.hash and not salt:
+        yield
+    if wanted.entry.hash and not asked.salt:
         raise PlatformError(
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
-    table = describe(wanted, database, salt=salt)
-    repair = repairs(wanted, table) if repairs else None
-    return compare_table(parameters, table, limits, on_progress=on_progress, repair=repair)
+    table = describe(wanted, asked.database, salt=asked.salt)
+    found = yield from comparing(
+        asked.parameters,
+        table,
+        asked.limits,
+        on_progress=asked.on_progress,
+        repair=asked.repairs(wanted, table) if asked.repairs and table.key else None,
+        arrivals=asked.arrivals(wanted) if asked.arrivals else None,
+    )
+    if asked.repairs and not table.key and not found.equal:
+        return replace(found, notes=(*found.notes, NO_KEY))
+    return found
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:

@@ -32,11 +32,19 @@ HALF = 1 << 64
 
 
 class Row(NamedTuple):
-    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text."""
+    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text.
+
+    `version`: another one after each change of the source's row, even where the row is then what it was before.
+    """
 
     key: str
     id: str
     value: str
+    version: str = ""
+
+
+# A row as PostgreSQL sends it: its key's text, its hash or text, and its version.
+_Read = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +109,12 @@ class SourceLook:
                 cursor.execute(f"SET LOCAL {name} = %s", [value])
             cursor.execute(
                 "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
-                " ELSE pg_current_wal_insert_lsn() END)::text"
+                " ELSE pg_current_wal_insert_lsn() END)::text, has_table_privilege(%s, 'SELECT')",
+                [table.relation],
             )
-            (self.position,) = cursor.fetchone() or ("",)
+            self.position, whole = cursor.fetchone() or ("", False)
+        # System columns are for whom the whole table is granted; a row's hash says nearly as much.
+        self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
 
     def cancel(self) -> None:
         """End what another thread asks PostgreSQL right now: it gets psycopg2's QueryCanceled."""
@@ -202,27 +213,30 @@ class SourceLook:
         if not self._table.hashes:
             # PostgreSQL hashes, so that short hashes travel instead of long rows.
             for batch in self._read(chosen, source_sha256(self._table.source_row)):
-                yield [Row(key, key, hash_) for key, hash_ in batch]
+                yield [Row(key, key, hash_, version) for key, hash_, version in batch]
             return
         for batch in self._texts(chosen):
-            yield [Row(key, key, digest(text)) for key, text in batch]
+            yield [Row(key, key, digest(text), version) for key, text, version in batch]
 
     def tidied(self, chosen: Chosen) -> Iterator[list[Row]]:
         """Yield batches of the chosen rows as `rows` does, tidied, with their texts as values."""
         table = self._table
         for batch in self._texts(chosen):
-            texts = [(key, tidy(text, table.columns)) for key, text in batch]
-            yield [Row(key, tidy(key, table.keys) if table.key else digest(text), text) for key, text in texts]
+            texts = [(key, tidy(text, table.columns), version) for key, text, version in batch]
+            yield [
+                Row(key, tidy(key, table.keys) if table.key else digest(text), text, version)
+                for key, text, version in texts
+            ]
 
-    def _texts(self, chosen: Chosen) -> Iterator[list[tuple[str, str]]]:
+    def _texts(self, chosen: Chosen) -> Iterator[list[_Read]]:
         table = self._table
         for batch in self._read(chosen, table.source_row):
             if table.hashes:
-                batch = [(key, with_hashes(text, table.columns, table.salt)) for key, text in batch]
-                batch = batch if table.key else [(digest(text), text) for _, text in batch]
+                batch = [(key, with_hashes(text, table.columns, table.salt), version) for key, text, version in batch]
+                batch = batch if table.key else [(digest(text), text, version) for _, text, version in batch]
             yield batch
 
-    def _read(self, chosen: Chosen, value: str) -> Iterator[list[tuple[str, str]]]:
+    def _read(self, chosen: Chosen, value: str) -> Iterator[list[_Read]]:
         if chosen.keys is None:
             yield from self._scan(chosen, value)
             return
@@ -236,7 +250,7 @@ class SourceLook:
                 return
             yield found
 
-    def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[tuple[str, str]] | None:
+    def _look_up(self, lookup: str, keys: Sequence[str], value: str) -> list[_Read] | None:
         """Read rows by the index of their key; None when a key can't be a value of its column, or is NULL in part."""
         if (arrays := self._arrays(keys)) is None:
             return None
@@ -244,7 +258,7 @@ class SourceLook:
             cursor.execute("SAVEPOINT lookup")
             try:
                 cursor.execute(
-                    f"SELECT {self._table.source_key}, {value} FROM {self._table.source_from}"
+                    f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from}"
                     f" WHERE {lookup.replace(_ARRAYS, arrays)}"
                 )
                 found = cursor.fetchall()
@@ -254,7 +268,7 @@ class SourceLook:
             cursor.execute("RELEASE SAVEPOINT lookup")
             return found
 
-    def _scan(self, chosen: Chosen, value: str) -> Iterator[list[tuple[str, str]]]:
+    def _scan(self, chosen: Chosen, value: str) -> Iterator[list[_Read]]:
         condition = ""
         # Of rows that are hashed here a key made of the whole row isn't what PostgreSQL sees.
         if chosen.chunks is not None and (self._table.key or not self._table.hashes):
@@ -262,7 +276,9 @@ class SourceLook:
             condition = f"WHERE {_chunk(source_sha256(self._table.source_key), chosen.bits)} IN ({numbers})"
         self._cursors += 1
         with self._connection.cursor(f"rows_{self._cursors}") as cursor:
-            cursor.execute(f"SELECT {self._table.source_key}, {value} FROM {self._table.source_from} {condition}")
+            cursor.execute(
+                f"SELECT {self._table.source_key}, {value}, {self._version} FROM {self._table.source_from} {condition}"
+            )
             while batch := cursor.fetchmany(FETCHED_ROWS):
                 yield batch
 

@@ -1,7 +1,9 @@
 """The keys that may differ: kept on disk by DuckDB, so that their number is bounded by the disk and not by memory.
 
 A row's state is how often it is there and with which hashes. A key is settled once the lake's state is one that the
-source has had at a position of this comparison: what came to the source since then is still on its way.
+source has had at a position of this comparison: what came to the source since then is still on its way. A key is proven
+to differ once the lake, which had all of a look, differed from a row that has been the same from that look until after
+the lake was read.
 """
 
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or a parameter
@@ -22,11 +24,22 @@ from local.comparison.source import Chosen, Row, SourceLook
 MEMORY = "256MB"
 THREADS = 2
 ABSENT = "0"
-MISSING = f"lake = '{ABSENT}'"
-EXTRA = f"source = '{ABSENT}'"
-DIFFERENT = f"NOT ({MISSING} OR {EXTRA})"
-_NOW = [f"{side}_now (key VARCHAR, id VARCHAR, hash VARCHAR)" for side in ("source", "lake")]
-_STATES = "states (id VARCHAR, source VARCHAR, lake VARCHAR)"
+# What is proven to differ, by kind; what isn't is late.
+MISSING = f"(proven AND lake = '{ABSENT}')"
+EXTRA = f"(proven AND source = '{ABSENT}')"
+DIFFERENT = f"(proven AND lake <> '{ABSENT}' AND source <> '{ABSENT}')"
+IN_THE_SOURCE = f"({MISSING} OR {DIFFERENT})"
+LATE = "NOT proven"
+_TABLES = (
+    f"{WANTED} (key VARCHAR)",
+    "versions (form VARCHAR, id VARCHAR, state VARCHAR)",
+    "source_now (key VARCHAR, id VARCHAR, hash VARCHAR, version VARCHAR)",
+    "lake_now (key VARCHAR, id VARCHAR, hash VARCHAR)",
+    "states (id VARCHAR, source VARCHAR, lake VARCHAR, proven BOOLEAN)",
+    # Since which look a key's row, or that there is none, has been the same.
+    "steady (key VARCHAR, version VARCHAR, since INTEGER)",
+)
+_BOTH = "both_now"
 _STATE = "SELECT id, concat(count(*), ':', string_agg(DISTINCT hash, ',' ORDER BY hash)) AS state FROM {} GROUP BY id"
 
 
@@ -35,41 +48,94 @@ class Suspects:
 
     def __init__(self, engine: duckdb.DuckDBPyConnection) -> None:
         self.engine = engine
-        for table in (f"{WANTED} (key VARCHAR)", "versions (form VARCHAR, id VARCHAR, state VARCHAR)", *_NOW, _STATES):
+        self.looks = 0
+        # Of which commit lake_now is, and in which form.
+        self._lake_read: tuple[str | None, bool] | None = None
+        for table in _TABLES:
             engine.execute(f"CREATE TABLE {table}")
+        engine.execute(f"CREATE VIEW {_BOTH} AS SELECT key, id FROM source_now UNION ALL SELECT key, id FROM lake_now")
 
-    def look(self, source: SourceLook, lake: LakeLook, chosen: Chosen, *, tidied: bool) -> int:
+    def look(
+        self, source: SourceLook, lake: LakeLook, chosen: Chosen, *, tidied: bool, passed: int | None = None
+    ) -> int:
         """Read the chosen rows of both sides and keep the keys that still differ; return how many rows that are.
 
         `tidied`: as Python spells them, which takes longer and tells what differs from what is spelled differently.
-        Raises psycopg2.Error and LakeError.
+        `passed`: the number of a look, the first is 1, all of which the lake had before it was read for the look before
+        this one; None where nobody knows how far it is. Raises psycopg2.Error and LakeError.
         """
-        for name in ("source_now", "lake_now", "states"):
+        self.looks += 1
+        for name in ("source_now", "states"):
             self.engine.execute(f"DELETE FROM {name}")
         for batch in source.tidied(chosen) if tidied else source.rows(chosen):
             self._insert("source_now", batch, tidied=tidied)
+        if chosen.suspected:
+            self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
+        self._read_lake(lake, chosen, tidied=tidied)
+        self._settle("tidied" if tidied else "as written")
+        self._note_what_rests()
+        if passed is not None:
+            self._prove(passed)
+        return self.count()
+
+    def _read_lake(self, lake: LakeLook, chosen: Chosen, *, tidied: bool) -> None:
+        """Fill lake_now; what was read of the same commit, and of these keys or more, is read but once."""
+        newest = (lake.last_commit(), tidied)
+        if chosen.suspected and newest == self._lake_read and newest[0] is not None:
+            self.engine.execute(f"DELETE FROM lake_now WHERE key NOT IN (SELECT key FROM {WANTED})")
+            return
+        self._lake_read = None
+        self.engine.execute("DELETE FROM lake_now")
         if tidied:
             for batch in lake.tidied():
                 self._insert("lake_now", batch, tidied=True)
         else:
             lake.insert(chosen, "lake_now")
-        if chosen.suspected:
-            self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
-        self._settle("tidied" if tidied else "as written")
-        return self.count()
+        self._lake_read = newest
 
     def _insert(self, into: str, batch: Sequence[Row], *, tidied: bool) -> None:
-        rows = [[row.key for row in batch], [row.id for row in batch]]
         values = [digest(row.value) if tidied else row.value for row in batch]
-        arrays = [pyarrow.array(column, pyarrow.string()) for column in (*rows, values)]
-        self.engine.register("batch", pyarrow.Table.from_arrays(arrays, names=["key", "id", "hash"]))
+        rows = {"key": [row.key for row in batch], "id": [row.id for row in batch], "hash": values}
+        if into == "source_now":
+            rows["version"] = [row.version for row in batch]
+        arrays = [pyarrow.array(column, pyarrow.string()) for column in rows.values()]
+        self.engine.register("batch", pyarrow.Table.from_arrays(arrays, names=list(rows)))
         self.engine.execute(f"INSERT INTO {into} SELECT * FROM batch")
         self.engine.unregister("batch")
+
+    def _note_what_rests(self) -> None:
+        now = "SELECT key, string_agg(version, ',' ORDER BY version) AS version FROM source_now GROUP BY key"
+        self.engine.execute(
+            "CREATE OR REPLACE TABLE steady_now AS SELECT w.key, coalesce(s.version, '') AS version,"
+            " CASE WHEN b.version = coalesce(s.version, '') THEN b.since ELSE $look END AS since"
+            f" FROM {WANTED} AS w LEFT JOIN ({now}) AS s USING (key) LEFT JOIN steady AS b USING (key)",
+            {"look": self.looks},
+        )
+        self.engine.execute("DELETE FROM steady")
+        self.engine.execute("INSERT INTO steady FROM steady_now")
+
+    def _prove(self, passed: int) -> None:
+        """Mark what differs though the lake had all of a look since which it hasn't changed."""
+        self.engine.execute(
+            "UPDATE states SET proven ="
+            f" id NOT IN (SELECT id FROM {_BOTH} JOIN steady USING (key) WHERE since > $passed)",
+            {"passed": passed},
+        )
+
+    def prove_all(self) -> None:
+        """Take all that differs for different: nobody knows how far the lake is, and the time is over."""
+        self.engine.execute("UPDATE states SET proven = true")
+
+    def begin_anew(self) -> int:
+        """Forget what rested since when: the lake may change by a repair. Return the last look's number."""
+        self.engine.execute("DELETE FROM steady")
+        return self.looks
 
     def _settle(self, form: str) -> None:
         """Keep what differs from all that the source has been since the first look, and remember what it is now."""
         self.engine.execute(
-            "INSERT INTO states SELECT coalesce(s.id, l.id), coalesce(s.state, $absent), coalesce(l.state, $absent)"
+            "INSERT INTO states"
+            " SELECT coalesce(s.id, l.id), coalesce(s.state, $absent), coalesce(l.state, $absent), false"
             f" FROM ({_STATE.format('source_now')}) AS s FULL JOIN ({_STATE.format('lake_now')}) AS l ON s.id = l.id"
             " WHERE s.state IS DISTINCT FROM l.state",
             {"absent": ABSENT},
@@ -81,10 +147,7 @@ class Suspects:
             {"form": form},
         )
         self.engine.execute(f"DELETE FROM {WANTED}")
-        self.engine.execute(
-            f"INSERT INTO {WANTED} SELECT DISTINCT key FROM (FROM source_now UNION ALL FROM lake_now) SEMI JOIN states"
-            " USING (id)"
-        )
+        self.engine.execute(f"INSERT INTO {WANTED} SELECT DISTINCT key FROM {_BOTH} SEMI JOIN states USING (id)")
 
     def count(self, condition: str = "true") -> int:
         """Return how many rows differ, or those of them that a condition on `source` and `lake` holds for."""
@@ -116,7 +179,7 @@ class Suspects:
         """Yield the keys' texts, as the engines write them, of rows that a condition on `states` holds for."""
         with contextlib.closing(self.engine.cursor()) as engine:
             found = engine.execute(
-                "SELECT DISTINCT key FROM (FROM source_now UNION ALL FROM lake_now) SEMI JOIN"
+                f"SELECT DISTINCT key FROM {_BOTH} SEMI JOIN"
                 f" (SELECT id FROM states WHERE {condition}) AS s USING (id) ORDER BY key"
             )
             while rows := found.fetchmany(batch):
@@ -129,7 +192,7 @@ class Suspects:
         """Return some rows that differ: what both sides' rows meet by, and their keys' texts."""
         return dict(
             self.engine.execute(
-                "SELECT id, list_sort(list(DISTINCT key)) FROM (FROM source_now UNION ALL FROM lake_now) SEMI JOIN"
+                f"SELECT id, list_sort(list(DISTINCT key)) FROM {_BOTH} SEMI JOIN"
                 f" (SELECT id FROM states WHERE {condition} ORDER BY id LIMIT {most}) AS s USING (id)"
                 " GROUP BY id ORDER BY id"
             ).fetchall()

@@ -15,7 +15,8 @@ from local.look.deep import compare_outbox
 from local.look.reconcile import RECONCILE_TIMEOUT_S
 from local.look.reconcile import reconcile as compare_source_and_lake
 from local.look.status import read_status, silent_services
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 
 # What is asked for the two sides.
 NEEDED = ("postgres", "s3")

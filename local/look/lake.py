@@ -1,6 +1,7 @@
 """Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow
@@ -9,9 +10,12 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from contract.errors import UserError
 from local.services.s3 import REGION
+from spark_jobs.keys import IGNORED_TRUNCATE, PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
+# Table services between two commits with progress are few.
+LOOKED_AT = 10
 
 
 class LakeError(UserError):
@@ -71,6 +75,33 @@ class Lake:
             return str(self._table().get_timeline().get_latest_commit_timestamp())
         except Exception:  # noqa: BLE001  (hudi-rs raises bare exceptions for a table that isn't there)
             return None
+
+    def progress(self) -> str | None:
+        """Return how far the newest commit of the job says that it has read; None where the newest few don't say.
+
+        Raises LakeError when there is no table yet or it can't be read.
+        """
+        return self.newest_of_job()[1].get(PROGRESS)
+
+    def has_ignored_truncate(self) -> bool:
+        """Tell whether rows may be left that a TRUNCATE has removed at the source. Raises LakeError as `progress`."""
+        return IGNORED_TRUNCATE in self.newest_of_job()[1]
+
+    def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
+        """Return instant and metadata of the job's newest commit, neither where the newest few aren't the job's.
+
+        Raises LakeError when there is no table yet or it can't be read.
+        """
+        try:
+            timeline = self._table().get_timeline()
+            done = [*timeline.get_completed_commits(desc=True), *timeline.get_completed_deltacommits(desc=True)]
+            for instant in sorted(done, key=lambda instant: instant.timestamp, reverse=True)[:LOOKED_AT]:
+                metadata = json.loads(timeline.get_instant_metadata_in_json(instant)).get("extraMetadata") or {}
+                if PROGRESS in metadata:
+                    return str(instant.timestamp), metadata
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+        return "", {}
 
     def _table(self) -> HudiTable:
         return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()

@@ -21,8 +21,10 @@ from contract.table_names import lake_name
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.look.quarantine import count_quarantined
+from local.look.source_changes import source_changes
 from local.look.table_states import TableState
-from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
+from local.platform.order import STOP_ORDER, SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
 from local.platform.tables import LANDING_BUCKET, LocalTable
 from local.services.source_database import OutboxQueue, Slot
@@ -65,7 +67,8 @@ class TableStatus:
     """How far a table's changes have come; None where a service doesn't say.
 
     `topic_end` and `sink_offset` are offsets: of the next event, and of the one that the sink goes on from. `state`:
-    how the job of many tables says that it is doing; a job of one table says nothing of it.
+    how the job of many tables says that it is doing; a job of one table says nothing of it. `ignored_truncate`: the
+    lake still has rows of a TRUNCATE.
     """
 
     name: str
@@ -74,6 +77,7 @@ class TableStatus:
     lake_rows: int | None = None
     last_commit: str | None = None
     quarantined: int | None = None
+    ignored_truncate: bool = False
     state: TableState | None = None
 
 
@@ -118,7 +122,7 @@ def read_status(platform: Platform, table: str | None = None) -> Status:
             silent=name in silent,
             pid=platform.pid(name),
             port=ports.get(name),
-            rss_bytes=_rss(platform, name, found.get(name, [])),
+            rss_bytes=_rss(found.get(name, [])),
             restarts=restarts[name].total if name in restarts else 0,
         )
         for name in reversed(STOP_ORDER)
@@ -129,7 +133,9 @@ def read_status(platform: Platform, table: str | None = None) -> Status:
         answering.add("postgres")  # whether it does, each question finds out
     data = _data(platform, answering, chosen)
     problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
-    problems += table_problems(data.tables, platform.processes.log_file("job"))
+    if {"postgres", "s3"} <= answering:
+        problems += _value(lambda: source_changes(platform.services, chosen)) or []
+    problems += table_problems(data.tables, platform.processes.log_file("job")) + truncate_problems(data.tables)
     return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
 
 
@@ -152,12 +158,20 @@ def table_problems(tables: Sequence[TableStatus], log: Path) -> list[str]:
     ]
 
 
+def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
+    """Say which tables of the lake have rows that a TRUNCATE has removed at the source, and what to do."""
+    return [
+        f"{table.name} was emptied by TRUNCATE, which its pipeline says to ignore: the lake keeps the rows until"
+        f" `make resnapshot TABLE={table.name}`"
+        for table in tables
+        if table.ignored_truncate
+    ]
+
+
 def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if _is_stopped(platform.pid(name))}
     questions = {name: service.ready for name, service in platform.services.listening.items()}
-    if platform.options.outside is None:
-        questions["postgres"] = platform.services.postgres.answers
     asked = questions.keys() & running - stopped
     answered: set[str] = set()
     deadline = time.monotonic() + ANSWER_S
@@ -202,6 +216,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
             lake_rows=ask("s3", lambda: table.lake.rows([key]).num_rows if table.lake.exists() else None),
             last_commit=ask("s3", table.lake.last_commit),
             quarantined=ask("s3", lambda: count_quarantined(services.s3.client(), table.lake_name)),
+            ignored_truncate=table.entry.ignores_truncate and bool(ask("s3", table.lake.has_ignored_truncate)),
             state=states.get(table.job_name),
         )
 
@@ -280,11 +295,8 @@ def _value(read: Callable[[], Value]) -> Value | None:
         return None
 
 
-def _rss(platform: Platform, name: str, processes: list[psutil.Process]) -> int | None:
+def _rss(processes: list[psutil.Process]) -> int | None:
     """Add up the resident memory of a service's processes, shared pages counted in each."""
-    if name == "postgres" and (pid := platform.pid(name)):
-        server = psutil.Process(pid)
-        processes = [server, *server.children(recursive=True)]
     total = 0
     for process in processes:
         try:

@@ -17,7 +17,8 @@ from local.resnapshot.added import capture_added, new_tables, removed_tables, sl
 from local.resnapshot.connector import LocalConnector
 from local.services.connect_api import ConnectApi
 from plugins.captured import CapturedTable
-from plugins.connectors import INCLUDED_TABLES, SourceSettings
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import INCLUDED_TABLES
 
 TIMEOUT_S = 120
 LOOK_S = 0.2

@@ -20,7 +20,9 @@ from local.services.connect import OFFSET_TOPIC
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
 from local.services.s3 import ENVIRONMENT, REGION
-from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector, with_salt
+from plugins.connector_settings import SinkSettings, SourceSettings
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_connector, with_salt
 from plugins.topics import planned_topics
 from settings.pipeline import Pipeline
 from spark_jobs.archive import ROOT
@@ -43,7 +45,7 @@ def published(pipeline: Pipeline) -> Published:
         publication=pipeline.source.publication,
         tables=frozenset({f"{schema}.{HEARTBEAT}", f"{schema}.{SIGNAL}", *(table.name for table in pipeline.tables)}),
         role=pipeline.source.role,
-        options=f" PIPELINE={pipeline.name}",
+        pipeline=pipeline.name,
     )
 
 
@@ -80,7 +82,7 @@ class Connectors:
         self._folder = folder
         self._services = services
         self._processes = processes
-        self.patience_s: dict[str, float] = {}
+        self.grace_s: dict[str, float] = {}
         self.source = source_settings(services, passwords)
         self.sink = SinkSettings(
             name=f"{services.pipeline.name}-sink",
@@ -170,7 +172,7 @@ class Connectors:
         api.put_connector(name, configuration)
         if failed_before:
             api.restart_failed(name)
-            self.patience_s[name] = RESTART_S
+            self.grace_s[name] = RESTART_S
 
     def _acting_as(self, user: str, configuration: Mapping[str, str]) -> dict[str, str]:
         """Let a connector act as the role that is its own on AWS; everything else is as there."""

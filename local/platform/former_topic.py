@@ -12,7 +12,7 @@ from local.look.topic import Topic
 from local.services.kafka.broker import Kafka
 from local.services.s3 import S3
 from local.sink.store import LandingStore
-from plugins.connectors import sink_group
+from plugins.connector_names import sink_group
 from plugins.topics import PlannedTopic
 
 FORMER_PREFIX = "former"

@@ -19,7 +19,7 @@ from local.platform.waiting import Wait, Waiting
 from local.resnapshot.connector import LocalConnector
 from local.services.kafka.acls import Acl
 from local.services.source_database import Slot
-from plugins.connectors import sink_group
+from plugins.connector_names import sink_group
 
 LOST = "changes are lost"
 
@@ -33,7 +33,7 @@ class LocalPipeline:
         self._passwords = passwords
         self._processes = processes
         self._connectors = Connectors(folder, services=services, passwords=passwords, processes=processes)
-        self._waiting = Waiting(processes, services.connect.api, self.lost_changes, self._connectors.patience_s)
+        self._waiting = Waiting(processes, services.connect.api, self.lost_changes, self._connectors.grace_s)
         self._published = published(services.pipeline)
         self._states = TableStates(processes)
         self.failing: FailingTablesError | None = None

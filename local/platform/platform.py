@@ -5,7 +5,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,27 +13,22 @@ from local.errors import CancelledError, LockedError, LostChangesError, Platform
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
-from local.platform.connectors import SINK_GRACE_S
-from local.platform.job import GRACE_S as JOB_GRACE_S
-from local.platform.outside import OutsideDatabase
+from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Command, Processes
-from local.platform.services import ORDERS, PORTS, Endpoints, PlatformOptions, Service, Services
+from local.platform.recorded import Recorded
+from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
+from local.platform.steps import run_steps
 from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
+from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.setup import ports
 from spark_jobs.archive import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-# Upstream last: what a service still wants to finish, those behind it are there to take. First of all who restarts it.
-SUPERVISOR = "supervisor"
-STOP_ORDER = (SUPERVISOR, "job", "sink", "connect", "kafka", "s3", "moto", "postgres")
-GRACE_S = {SUPERVISOR: 5, "job": JOB_GRACE_S, "sink": SINK_GRACE_S, "connect": 30, "kafka": 30, "s3": 10, "moto": 10}
-READY_TIMEOUT_S = 120
 
 
 class Platform:
@@ -42,24 +36,17 @@ class Platform:
 
     def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
         self.state_dir = state_dir.resolve()
-        self.options = self._recorded(options)
-        self.processes = Processes(self.state_dir, self.state_dir / "logs")
+        self.recorded = Recorded(self.state_dir)
+        self.options = self.recorded.options(options)
+        self._cluster = PostgresCluster(self.state_dir / Postgres.name)
+        ways = {Postgres.name: postgres_ways(self._cluster)}
+        self.processes = Processes(self.state_dir, self.state_dir / "logs", ways)
         self.lock = state.Lock(self.state_dir / "lock")
 
     @property
     def services(self) -> Services:
         """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
-        record = state.read_record(self._record)
-        if set(record.ports) == set(PORTS):
-            return self._services(record.ports)
-        if record.unreadable:
-            raise PlatformError(
-                f"{self._record} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
-                " everything at new ports; the data stays"
-            )
-        if self.password_file.exists():
-            raise PlatformError(f"the platform in {self.state_dir} has no ports any more: `make up` gives it new ones")
-        raise PlatformError(f"there is no platform in {self.state_dir}: `make up` starts one")
+        return self._services(self.recorded.ports())
 
     @property
     def endpoints(self) -> Endpoints:
@@ -94,6 +81,8 @@ class Platform:
             before = self._settle()
             services = self._services(self._choose_ports(before))
             self._stop_former_kafka(services, before)
+            if "postgres" in before:
+                services.postgres.renew_rules()
             if "connect" not in before:
                 services.connect.install_plugins()
             self._write_password_file(services.postgres.connection_parameters())
@@ -101,7 +90,7 @@ class Platform:
             pipeline = self._pipeline(services)
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
-                    self._run_steps(startup, services, pipeline)
+                    run_steps(startup, services, pipeline, self.processes)
             except BaseException:
                 with uninterrupted():
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
@@ -121,14 +110,12 @@ class Platform:
         For whoever holds the lock. Raises PlatformError when it isn't ready in time.
         """
         services, pipeline = self.services, self.pipeline
-        if name == "postgres":
-            services.postgres.start()
-        elif name == "sink":
+        if name == "sink":
             pipeline.run_sink()
         elif name == "job":
             pipeline.start_job()
         else:
-            self._start_service(services.listening[name])
+            self.processes.run(services.listening[name])
         if name == "moto":
             pipeline.fill_aws()
             if "job" in self.expected():
@@ -141,7 +128,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
-            self._write_record(self._known_ports(), frozenset())
+            self.recorded.write(self.options, self.recorded.read().ports, frozenset())
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
@@ -149,7 +136,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, silent)
-            self._postgres.remove()
+            self._cluster.remove()
             for path in self.state_dir.iterdir():
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -159,27 +146,19 @@ class Platform:
         return self.services.s3.client()
 
     @property
-    def password_file(self) -> Path:
-        """A file with the superuser's password, as libpq's PGPASSFILE wants it."""
-        return self.state_dir / "secrets" / "pgpass"
-
-    @property
     def forgotten(self) -> bool:
         """Whether the record is unreadable of what was started, and where."""
-        return state.read_record(self._record).unreadable
+        return self.recorded.read().unreadable
 
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
-        return state.read_record(self._record).services
+        return self.recorded.read().services
 
     def running(self) -> set[str]:
         """Name the services that run."""
         if not self.state_dir.exists():
             return set()
-        found = {name for name in self.processes.find() if self.processes.main(name) is not None}
-        if self._postgres.pid is not None:
-            found.add("postgres")
-        return found
+        return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
     def require(self, *names: str) -> None:
         """Raise PlatformError when one of these services doesn't run."""
@@ -193,8 +172,6 @@ class Platform:
 
     def pid(self, name: str) -> int | None:
         """Return a service's process id, None when it doesn't run."""
-        if name == "postgres":
-            return self._postgres.pid
         process = self.processes.main(name)
         return process.pid if process else None
 
@@ -237,50 +214,14 @@ class Platform:
             raise
 
     @property
-    def _record(self) -> Path:
-        return self.state_dir / "state.json"
-
-    @property
     def _passwords(self) -> state.Passwords:
         return state.passwords(self.state_dir / "secrets")
-
-    @property
-    def _postgres(self) -> Postgres:
-        """The server to find, stop or remove: for that it needs neither port nor password."""
-        return Postgres(self.state_dir / "postgres", 0, self.processes.log_file("postgres"), "")
-
-    def _known_ports(self) -> dict[str, int]:
-        return state.read_record(self._record).ports
 
     def _services(self, at: dict[str, int]) -> Services:
         return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
 
     def _pipeline(self, services: Services) -> LocalPipeline:
         return LocalPipeline(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
-
-    def _recorded(self, given: PlatformOptions | None) -> PlatformOptions:
-        """Return the options, without any given those of the last start, as far as they tell what the pipeline is.
-
-        Raises PlatformError for a folder that another pipeline has.
-        """
-        record = state.read_record(self._record)
-        if given is None:
-            outside = None if record.outside is None else OutsideDatabase.recorded(record.outside)
-            return PlatformOptions(pipeline=record.pipeline or ORDERS, outside=outside)
-        there = record.pipeline or (ORDERS if record.ports else None)
-        if there is not None and there != given.pipeline:
-            raise PlatformError(f"{self.state_dir} is pipeline {there}'s, not {given.pipeline}'s: give another folder")
-        return given
-
-    def _write_record(self, ports: dict[str, int], services: frozenset[str]) -> None:
-        outside = self.options.outside
-        record = state.Record(
-            ports=ports,
-            services=services,
-            pipeline=self.options.pipeline,
-            outside=None if outside is None else outside.as_record(),
-        )
-        state.write_record(self._record, record)
 
     def _settle(self) -> set[str]:
         """Stop what can't stay as it is, and name what runs on."""
@@ -289,40 +230,12 @@ class Platform:
         stale = running - wanted | running & {SUPERVISOR}
         if ("sink" in wanted) != ("sink" in self.expected()):
             stale.add("connect")  # its plugins have changed
+        if self._cluster.state == STOPPING:
+            stale.add("postgres")  # it may wait for its clients to leave
         if "moto" not in running:
             stale.add("job")  # a new catalogue is empty, and the job fills it when it starts
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale
-
-    def _run_steps(self, startup: Startup, services: Services, pipeline: LocalPipeline) -> None:
-        """Start everything side by side as far as one thing doesn't need another."""
-        if self.options.outside is None:
-            postgres = startup.run("postgres", services.postgres.start)
-            database = startup.run("load", pipeline.load_source, after=[postgres])
-        else:
-            database = startup.run("database", pipeline.load_source)
-        kafka = self._run_service(startup, services.kafka)
-        rights = startup.run("rights", pipeline.grant_rights, after=[kafka])
-        topics = startup.run("topics", pipeline.create_topics, after=[rights])
-        connect = self._run_service(startup, services.connect, after=[topics])
-        s3 = self._run_service(startup, services.s3)
-        moto = self._run_service(startup, services.aws)
-        storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
-        catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
-        snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect])
-        sink = startup.run("sink", pipeline.start_sink, after=[topics, storage, connect])
-        landing = startup.run("landing", pipeline.wait_landed, after=[snapshot, sink])
-        if self.options.job:
-            job = startup.run("job", pipeline.start_job, after=[storage, catalogue])
-            startup.run("lake", pipeline.wait_lake, after=[landing, job])
-
-    def _run_service(self, startup: Startup, service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
-        return startup.run(service.name, lambda: self._start_service(service), after=after)
-
-    def _start_service(self, service: Service) -> None:
-        if self.processes.main(service.name) is None:
-            self.processes.start(service.name, service.prepare())
-        self.processes.wait_until(service.name, service.ready, timeout_s=READY_TIMEOUT_S)
 
     def _start_supervisor(self) -> None:
         argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
@@ -333,7 +246,7 @@ class Platform:
 
     def _choose_ports(self, running: set[str]) -> dict[str, int]:
         """Return the ports of this start, recorded: the earlier ones as far as they are free or ours."""
-        earlier = self._known_ports()
+        earlier = self.recorded.read().ports
         # The controller's port belongs to the broker's process.
         kept = {name for name in PORTS if name.partition("-")[0] in running}
         chosen = ports.choose(PORTS, earlier=earlier, kept=kept)
@@ -342,7 +255,7 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        self._write_record(chosen, self._wanted_services())
+        self.recorded.write(self.options, chosen, self._wanted_services())
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
@@ -362,7 +275,7 @@ class Platform:
 
     def _write_password_file(self, source: ConnectionParameters) -> None:
         line = ":".join((source["host"], str(source["port"]), "*", source["user"], source["password"]))
-        state.write_private(self.password_file, line + "\n")
+        state.write_private(self.recorded.password_file, line + "\n")
 
     def _stop(self, names: Iterable[str], progress: Progress) -> None:
         """Stop services one after the other; one that can't be stopped doesn't keep the others from it."""
@@ -373,10 +286,7 @@ class Platform:
             started = time.monotonic()
             progress(Step(name=name, state=StepState.STARTED))
             try:
-                if name == "postgres":
-                    self._postgres.stop()
-                else:
-                    self.processes.stop(name, grace_s=GRACE_S[name])
+                self.processes.stop(name, grace_s=GRACE_S[name])
             except PlatformError as error:
                 failed.append(error)
             state_now = StepState.FAILED if failed else StepState.DONE

@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import psutil
 
 from local.errors import CancelledError, PlatformError
+from local.platform.account import Account
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
@@ -27,6 +28,7 @@ LOG_START_VARIABLE = "CDC_PLATFORM_LOG_START"
 # Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, no PG*.
 INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "USER")
 POLL_S = 0.05
+READY_TIMEOUT_S = 120
 DESCENDANTS_GRACE_S = 5
 KILL_TIMEOUT_S = 10
 ROTATE_BYTES = 5_000_000
@@ -40,22 +42,59 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder."""
+    """How a service is started: its arguments (no secret in them), what its environment adds, and its folder.
+
+    `account` is whose process it is to be, where not ours.
+    """
 
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    account: Account | None = None
+
+
+class Service(Protocol):
+    """A process that listens on a port."""
+
+    name: str
+
+    def prepare(self) -> Command:
+        """Write its configuration and return how to start it."""
+
+    def ready(self) -> bool:
+        """Tell whether it answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """How one service is found and stopped, where its marks may be unreadable and SIGTERM isn't the word for it.
+
+    `pid` finds its first process (None: it doesn't run); it is asked to end by each of the signals in turn.
+    """
+
+    pid: Callable[[], int | None]
+    stop_signals: Sequence[signal.Signals]
 
 
 class Processes:
-    """The processes of the platform whose state is in `folder`; one log file per service in `logs`."""
+    """The processes of the platform whose state is in `folder`; one log file per service in `logs`.
 
-    def __init__(self, folder: Path, logs: Path) -> None:
+    `ways` are those of services that have their own.
+    """
+
+    def __init__(self, folder: Path, logs: Path, ways: Mapping[str, Ways] | None = None) -> None:
         self.folder = folder.resolve()
         self.logs = logs
+        self._ways = ways or {}
         self.cancelled = threading.Event()
         self._handles: dict[str, psutil.Process] = {}
         self._log_starts: dict[str, int] = {}
+
+    def run(self, service: Service, *, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Start a service, unless it runs, and wait until it is ready. Raises PlatformError, CancelledError."""
+        if self.main(service.name) is None:
+            self.start(service.name, service.prepare())
+        self.wait_until(service.name, service.ready, timeout_s=timeout_s)
 
     def start(self, name: str, command: Command) -> None:
         """Start a service in a session of its own: Ctrl-C reaches whoever stops the services in order, not them.
@@ -79,6 +118,7 @@ class Processes:
                     cwd=command.folder,
                     env={**environment, **command.environment, **markers},
                     start_new_session=True,
+                    **({} if command.account is None else command.account.identity),
                 )
         except OSError as error:
             raise PlatformError(f"{name} can't be started: {error}") from error
@@ -116,7 +156,7 @@ class Processes:
         handle = self._handles.get(name)
         if handle is not None and _runs(handle):
             return handle
-        leader = next(filter(_leads_session, self.find().get(name, [])), None)
+        leader = next(iter(_leaders(self.find().get(name, []))), None)
         if leader is not None:
             self._handles[name] = leader
         return leader
@@ -133,6 +173,15 @@ class Processes:
             folder, service = environment.get(PLATFORM_VARIABLE), environment.get(SERVICE_VARIABLE)
             if service is not None and folder == str(self.folder) and _runs(process):
                 found.setdefault(service, []).append(process)
+        return found | self._found_otherwise()
+
+    def _found_otherwise(self) -> dict[str, list[psutil.Process]]:
+        found = {}
+        for name, ways in self._ways.items():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if (pid := ways.pid()) is not None:
+                    leader = psutil.Process(pid)
+                    found[name] = [leader, *leader.children(recursive=True)]
         return found
 
     def stop(self, name: str, *, grace_s: float) -> None:
@@ -141,17 +190,27 @@ class Processes:
         Raises PlatformError when a process outlives even that.
         """
         processes = self.find().get(name, [])
-        leaders = [process for process in processes if _leads_session(process)]
-        _signal(leaders, signal.SIGTERM)
-        if _wait_gone(leaders, grace_s):
+        if self._asked_to_end(name, _leaders(processes), grace_s):
             _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
             _wait_gone(left, DESCENDANTS_GRACE_S)
         # Asked for again: a process may have started another one meanwhile.
-        _signal(left := self.find().get(name, []), signal.SIGKILL)
+        left = [*self.find().get(name, []), *(process for process in processes if _runs(process))]
+        _signal(left, signal.SIGKILL)
         if not _wait_gone(left, KILL_TIMEOUT_S):
             pids = ", ".join(str(process.pid) for process in left if _runs(process))
             raise PlatformError(f"{name} (pid {pids}) can't be killed")
         self._handles.pop(name, None)
+
+    def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
+        """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
+        first, *others = self._ways[name].stop_signals if name in self._ways else [signal.SIGTERM]
+        _signal(leaders, first)
+        gone = _wait_gone(leaders, grace_s)
+        for number in others:
+            if not gone:
+                _signal(leaders, number)
+                gone = _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S))
+        return gone
 
     def log_file(self, name: str) -> Path:
         """Return where the service's output goes."""
@@ -198,11 +257,17 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def _leads_session(process: psutil.Process) -> bool:
-    try:
-        return os.getsid(process.pid) == process.pid
-    except ProcessLookupError:
-        return False
+def _leaders(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return those that were started as the service: in a session of their own, and not by another one of these."""
+    pids = {process.pid for process in processes}
+
+    def leads(process: psutil.Process) -> bool:
+        try:
+            return os.getsid(process.pid) == process.pid and process.ppid() not in pids
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            return False
+
+    return [process for process in processes if leads(process)]
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from db.outbox import Mode
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.outside import OutsideDatabase
-from local.platform.processes import Command
+from local.platform.processes import Service
 from local.platform.state import Passwords
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalTable, local_tables
 from local.services.aws import Aws
@@ -52,18 +52,6 @@ class PlatformOptions:
     supervised: bool = False
 
 
-class Service(Protocol):
-    """A process that listens on a port."""
-
-    name: str
-
-    def prepare(self) -> Command:
-        """Write its configuration and return how to start it."""
-
-    def ready(self) -> bool:
-        """Tell whether it answers."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Endpoints:
     """How to reach the platform. `source` and `kafka` hold passwords, so they aren't printed.
@@ -100,10 +88,9 @@ class Services:
         self.pipeline: Pipeline = load_pipeline(options.pipeline)
         role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
-            folder / "postgres",
-            ports["postgres"],
-            folder / "logs" / "postgres.log",
-            passwords.superuser,
+            folder / Postgres.name,
+            port=ports["postgres"],
+            superuser_password=passwords.superuser,
             confined={role: database},
         )
         self.connector: Mapping[str, Any] = {
@@ -137,8 +124,10 @@ class Services:
 
     @property
     def listening(self) -> dict[str, Service]:
-        """The services that answer on a port, by name; PostgreSQL starts by itself."""
-        services: tuple[Service, ...] = (self.kafka, self.connect, self.s3, self.aws)
+        """The services that answer on a port, by name."""
+        services: list[Service] = [self.kafka, self.connect, self.s3, self.aws]
+        if self.options.outside is None:
+            services.append(self.postgres)
         return {service.name: service for service in services}
 
     @property

@@ -19,7 +19,8 @@ import typer
 from local.cli import Folder, app, one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
 from local.folders import platform_folder
-from local.platform.platform import STOP_ORDER, SUPERVISOR, Platform
+from local.platform.order import STOP_ORDER, SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, Ledger
 from local.services.connect_api import ConnectApi
 

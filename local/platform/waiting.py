@@ -37,12 +37,12 @@ class Waiting:
         processes: Processes,
         api: ConnectApi,
         lost_changes: Callable[[], str | None],
-        patience_s: Mapping[str, float],
+        grace_s: Mapping[str, float],
     ) -> None:
         self._processes = processes
         self._api = api
         self._lost_changes = lost_changes
-        self._patience_s = patience_s
+        self._grace_s = grace_s
         self.lost: str | None = None
 
     def came(self, wait: Wait) -> bool:
@@ -73,7 +73,7 @@ class Waiting:
             self._processes.pause(POLL_S)
 
     def _check_connector(self, name: str | None, waited: float) -> None:
-        if name is None or waited <= self._patience_s.get(name, 0):
+        if name is None or waited <= self._grace_s.get(name, 0):
             return
         reason = self._api.failure(name)
         if reason is None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.signals import Reading, check_role_reads
+from db.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
 from plugins.captured import CapturedTable, shown
-from plugins.connectors import INCLUDED_TABLES, SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import INCLUDED_TABLES, source_connector
 
 LOOK_S = 0.2
 
@@ -61,14 +62,19 @@ def capture_added(
     if settings.signal_table is None:
         raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
     for captured in added:
-        check_role_reads(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
+        check_readable(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
     before = slot_session(cursor, settings.slot_name)
     configure()
     _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)
     schema, _, table = settings.signal_table.partition(".")
     readings = [Reading(table=(captured.schema, captured.table)) for captured in added]
     if readings:
-        signals = Signals(table=(schema, table), publication=settings.publication_name)
+        signals = Signals(
+            table=(schema, table),
+            publication=settings.publication_name,
+            role=settings.database_user,
+            left_out={(captured.schema, captured.table): captured.leave_out for captured in added},
+        )
         read_again(cursor, signals, readings, reader, timeout_s=timeout_s, say=say)
 
 

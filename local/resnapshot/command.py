@@ -11,12 +11,14 @@ from local.cli import Folder, PipelineName, app, console, find_platform, one_lin
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
+from local.comparison.platform_arrivals import arrivals_of
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import read_tables_again, repairs
+from local.resnapshot.pipelines import read_tables_again, repairs, settlement
 from local.resnapshot.run import Say, Wanted, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
@@ -76,9 +78,10 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
+    settle = settlement(source, pipeline, entries, where=wanted.where)
     read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
     writer = EventWriter(services.kafka.client(SOURCE))
-    return reconcile_tables(
+    equal = reconcile_tables(
         console,
         source,
         [Compared(entry=e.entry, schema_file=PIPELINES / pipeline.schema_file(e.entry), lake=e.lake) for e in tables],
@@ -87,7 +90,11 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
         report=platform.state_dir / REPORT,
         salt=_salt(platform),
         repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+        arrivals=arrivals_of(platform),
     )
+    if equal:
+        settle(writer)
+    return equal
 
 
 def _salt(platform: Platform) -> str:

@@ -1,4 +1,7 @@
-"""Writes delete events of our own for rows that only the lake has (docs/decisions/0076)."""
+"""Writes events of our own: deletes of rows that only the lake has, and that it has none left of a TRUNCATE.
+
+Why they are needed: docs/decisions/0076, 0075.
+"""
 
 import json
 import time
@@ -20,10 +23,17 @@ Encode = Callable[[Any], Any]
 
 def delete_event(table: tuple[str, str], database: str, key: Mapping[str, Any], position: int) -> dict[str, Any]:
     """Return the event that deletes a row: the key as events have it, nothing else of the row."""
+    return {**key, events.DELETED: events.IS_DELETED, **_added(table, database, events.DELETE, position)}
+
+
+def settled_event(table: tuple[str, str], database: str, position: int) -> dict[str, Any]:
+    """Return the event that says that the lake has nothing left of what TRUNCATEs before a position have removed."""
+    return _added(table, database, events.SETTLED, position)
+
+
+def _added(table: tuple[str, str], database: str, operation: str, position: int) -> dict[str, Any]:
     return {
-        **key,
-        events.DELETED: events.IS_DELETED,
-        events.OPERATION: events.DELETE,
+        events.OPERATION: operation,
         events.DATABASE: database,
         events.TABLE: table[1],
         events.SCHEMA: table[0],
@@ -75,11 +85,16 @@ class EventWriter:
         self._producer = Producer({**client, "enable.idempotence": True, "log_level": 0})
         self._problems: list[str] = []
 
-    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs. Raises PlatformError when the broker doesn't take them all."""
+    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
+        """Write (key, event) pairs, without key for an event of the whole table.
+
+        Raises PlatformError when the broker doesn't take them all.
+        """
         try:
             for key, value in keyed:
-                self._producer.produce(topic, key=_json(key), value=_json(value), on_delivery=self._delivered)
+                self._producer.produce(
+                    topic, key=None if key is None else _json(key), value=_json(value), on_delivery=self._delivered
+                )
                 self._producer.poll(0)
             left = self._producer.flush(SEND_TIMEOUT_S)
         except (KafkaException, BufferError) as error:

@@ -6,7 +6,7 @@ platform and for AWS: they differ in how the connector is asked how far it is, a
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -39,16 +39,24 @@ class Reader(Protocol):
 class Writer(Protocol):
     """Who may write to a table's topic."""
 
-    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs. Raises PlatformError when the broker doesn't take them all."""
+    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
+        """Write (key, event) pairs, without key for an event of the whole table.
+
+        Raises PlatformError when the broker doesn't take them all.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Signals:
-    """How a pipeline's connector is asked: its signal table, and the publication that it reads."""
+    """How a pipeline's connector is asked: its signal table, and the publication that it reads by its role.
+
+    `left_out`: the columns of its tables that it doesn't capture.
+    """
 
     table: Name
     publication: str
+    role: str
+    left_out: Mapping[Name, Collection[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +77,8 @@ def read_again(
 
     Raises LoadError, and PlatformError when the connector has failed or nothing moves for `timeout_s`.
     """
+    for reading in readings:
+        signals.check_readable(cursor, signals_of.role, reading.table, signals_of.left_out.get(reading.table, ()))
     position = signals.ask_for_snapshot(cursor, signals_of.table, readings, publication=signals_of.publication)
     say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in readings}))}")
     _await_read(reader, position, timeout_s)

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.capture_objects import SIGNAL, own_schema
+from db import settled
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.signals import Reading
@@ -20,13 +21,19 @@ from local.comparison.repair import LogRepair, repair_of
 from local.comparison.run import Repairs
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
-from local.resnapshot.log_tables import LogTable, Reader, Say, Signals, Writer, read_again
+from local.resnapshot.deletes import settled_event
+from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, read_again
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
 def signals_of(pipeline: Pipeline) -> Signals:
     """Return how the pipeline's connector is asked for a snapshot."""
-    return Signals(table=(own_schema(pipeline.name), SIGNAL), publication=pipeline.source.publication)
+    return Signals(
+        table=(own_schema(pipeline.name), SIGNAL),
+        publication=pipeline.source.publication,
+        role=pipeline.source.role,
+        left_out={(entry.schema_name, entry.table_name): entry.leave_out for entry in pipeline.tables},
+    )
 
 
 def log_table(pipeline: Pipeline, entry: CapturedTableSettings, schema_file: Path) -> LogTable:
@@ -67,6 +74,28 @@ def read_tables_again(
     readings = [Reading(table=(entry.schema_name, entry.table_name), where=where) for entry in entries]
     with _cursor(parameters) as cursor:
         read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
+
+
+def settlement(
+    parameters: Mapping[str, Any], pipeline: Pipeline, entries: Sequence[CapturedTableSettings], *, where: str | None
+) -> Callable[[Writer], None]:
+    """Return what tells the job that the lake has nothing left of what earlier TRUNCATEs have removed of these tables.
+
+    To be asked for before the tables are read again, and used once they compare equal. It says so of those whose
+    TRUNCATEs are ignored, and of none that was read by a condition alone. Raises PlatformError, LoadError.
+    """
+    ignoring = [entry for entry in entries if entry.ignores_truncate and where is None]
+    if not ignoring:
+        return lambda _writer: None
+    with _cursor(parameters) as cursor:
+        position = settled.settled_position(cursor, timeout_s=SETTLE_S)
+
+    def settle(writer: Writer) -> None:
+        for entry in ignoring:
+            event = settled_event((entry.schema_name, entry.table_name), pipeline.source.database, position)
+            writer.write(entry.captured.topic(pipeline.source.topic_prefix), [(None, event)])
+
+    return settle
 
 
 def repairs(

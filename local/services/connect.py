@@ -14,6 +14,10 @@ from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
+from plugins import is_truncate
+from plugins.archive import RESOURCES_JAR, write_resources
+from plugins.connector_properties import SHORTEST_SESSION_MS, session
+from plugins.sink_properties import JSON_CONVERTER
 
 HEAP_MB = 512
 # The worker's own topics, of which it makes but the first and the last, and group.
@@ -22,8 +26,8 @@ GROUP = "connect-cluster"
 # What a connector brings clients of, and the part of a login that is secret.
 CLIENTS = ("producer", "consumer", "admin")
 SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
-JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 LENSES_JAR = "kafka-connect-aws-s3*.jar"
+OWN_PLUGIN = "cdc-lake"
 
 
 class Connect:
@@ -92,6 +96,7 @@ class Connect:
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
         _unpack_debezium(self._plugins)
+        _install_own(self._plugins / OWN_PLUGIN)
         _install_lenses(self._plugins / "lenses", self._lenses)
 
     def prepare(self) -> Command:
@@ -138,9 +143,8 @@ class Connect:
             "connector.client.config.override.policy": "All",
             # After a kill the next worker takes over as soon as the dead one's session has ended.
             "scheduled.rebalance.max.delay.ms": "0",
-            "session.timeout.ms": "6000",
-            "heartbeat.interval.ms": "2000",
-            "consumer.session.timeout.ms": "6000",
+            **session(SHORTEST_SESSION_MS),
+            **{f"consumer.{name}": value for name, value in session(SHORTEST_SESSION_MS).items()},
             # What Debezium sends again after a kill, and how far the slot's confirmed position stays behind.
             "offset.flush.interval.ms": "1000",
             "config.providers": "file",
@@ -165,6 +169,12 @@ def _unpack_debezium(plugins: Path) -> None:
         tar.extractall(unfinished)  # noqa: S202  (verified against jars.lock; 3.11.3 and older know no filter)
     plugins.mkdir(parents=True, exist_ok=True)
     unfinished.rename(target)
+
+
+def _install_own(target: Path) -> None:
+    """Put the class that our configurations name into the plugin path."""
+    target.mkdir(exist_ok=True)
+    write_resources(is_truncate.resources(), target / RESOURCES_JAR)
 
 
 def _install_lenses(target: Path, release: Path | None) -> None:

@@ -81,14 +81,14 @@ class ConnectApi:
     def stop(self, name: str) -> None:
         """Stop a connector and its tasks; its configuration and its offsets stay. Nothing to do without one."""
         try:
-            self._patiently("PUT", f"/connectors/{quote(name)}/stop")
+            self._retried("PUT", f"/connectors/{quote(name)}/stop")
         except RequestError as error:
             if error.status != NOT_FOUND:
                 raise
 
     def resume(self, name: str) -> None:
         """Let a stopped connector run again."""
-        self._patiently("PUT", f"/connectors/{quote(name)}/resume")
+        self._retried("PUT", f"/connectors/{quote(name)}/resume")
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:
         """Return the offsets that a source connector goes on from, as it wrote them; none without a connector."""
@@ -102,7 +102,7 @@ class ConnectApi:
 
     def restart_failed(self, name: str) -> None:
         """Start the connector and its tasks again, those of them that have failed."""
-        self._patiently("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
+        self._retried("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
 
     def failure(self, name: str) -> str | None:
         """Return why the connector or a task of it has failed, its cause included; None when none has.
@@ -123,7 +123,7 @@ class ConnectApi:
         found = {name: _failure(connector["status"]) for name, connector in answer.items()}
         return {name: reason for name, reason in found.items() if reason is not None}
 
-    def _patiently(self, method: str, path: str) -> None:
+    def _retried(self, method: str, path: str) -> None:
         """Ask again while the worker has a configuration to take over first."""
         for attempt in Retrying(
             retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True

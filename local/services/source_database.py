@@ -1,7 +1,7 @@
 """The source database as the platform sees it: loaded or not, how many rows, and how far Debezium has come."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,10 @@ import psycopg2
 from psycopg2 import sql
 
 from contract.source import OUTBOX_TABLE, SCHEMA
+from db import source_objects
 from db.replication import Published, Replication, look
+from db.source_drift import drift
+from db.source_objects import SourceObjects
 
 CONNECT_TIMEOUT_S = 5
 
@@ -80,6 +83,22 @@ class SourceDatabase:
         """Return the state of what the connector needs of the database."""
         with _cursor(self._parameters) as cursor:
             return look(cursor, slot, wanted)
+
+    def drift(self, wanted: SourceObjects, pipeline: str) -> list[str]:
+        """Say what was changed since a pipeline's database was prepared; a line each (db/source_drift.py)."""
+        with _cursor(self._parameters) as cursor:
+            return drift(wanted, source_objects.read(cursor, wanted), pipeline)
+
+    def with_default(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
+        """Return which of these columns have a DEFAULT or an identity, or gave rows one when they were added."""
+        with _cursor(self._parameters) as cursor:
+            cursor.execute(
+                "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(format('%%I.%%I', %s::text, %s::text))"
+                " AND attname = ANY(%s) AND NOT attisdropped AND attgenerated = ''"
+                " AND (atthasdef OR atthasmissing OR attidentity <> '')",
+                (schema, table, list(columns)),
+            )
+            return {name for (name,) in cursor.fetchall()}
 
     def slot(self, name: str, position: str) -> Slot | None:
         """Return the slot and how far its confirmed position is behind `position`; None when there is no such slot."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from local.sink.errors import SinkError
-from plugins.connectors import sink_group
+from plugins.connector_names import sink_group
 from plugins.kcql import Kcql, parse_all
 from plugins.sink_properties import (
     ASSIGNMENT,

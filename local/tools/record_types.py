@@ -5,7 +5,6 @@ begins, the rest comes after it. It takes about 30 s.
 """
 
 import contextlib
-import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,10 +19,13 @@ from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
+from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import choose
 from plugins.captured import CapturedTable
-from plugins.connectors import SourceSettings, heartbeat_topic, source_connector
+from plugins.connector_names import heartbeat_topic
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
 
 EVENTS = Path(__file__).resolve().parents[2] / "tests" / "events"
@@ -101,8 +103,7 @@ def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
 @contextlib.contextmanager
 def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
     """Start PostgreSQL, Kafka and Connect, and stop them at the end."""
-    ports = choose(["postgres", "kafka", "kafka-controller", "connect"], earlier={})
-    postgres = Postgres(folder / "data", ports["postgres"], folder / "postgres.log", secrets.token_urlsafe(12))
+    ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
     kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
     connect = Connect(
         folder / "connect",
@@ -112,17 +113,15 @@ def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
         login=kafka.users.java_login(ADMIN),
     )
     processes = Processes(folder / "processes", folder / "logs")
-    try:
-        postgres.start()
-        connect.install_plugins()
-        for service in (kafka, connect):
-            processes.start(service.name, service.prepare())
-            processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        yield postgres, kafka, connect
-    finally:
-        for service in (connect, kafka):
-            processes.stop(service.name, grace_s=20)
-        postgres.remove()
+    with passing_postgres(folder / "postgres") as postgres:
+        try:
+            connect.install_plugins()
+            for service in (kafka, connect):
+                processes.run(service)
+            yield postgres, kafka, connect
+        finally:
+            for service in (connect, kafka):
+                processes.stop(service.name, grace_s=20)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from contract.events import ADDED_TYPES
 from contract.source import DATABASE, OUTBOX_TABLE, SCHEMA
 from db.loading import LoadOptions, load
 from local.errors import PlatformError
-from local.services.postgres import ConnectionParameters, Postgres
-from local.setup.ports import choose
+from local.services.passing_postgres import passing_postgres
+from local.services.postgres import ConnectionParameters
 
 TARGET = Path(__file__).resolve().parents[2] / "pipelines" / "orders" / "cdc_events.avsc"
 TABLE = f"{SCHEMA}.{OUTBOX_TABLE}"
@@ -103,16 +103,10 @@ def read_columns(parameters: Mapping[str, Any], table: str) -> list[TableColumn]
 @contextlib.contextmanager
 def passing_database() -> Iterator[ConnectionParameters]:
     """Start a PostgreSQL server that holds the loaded source database, and remove it at the end."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = choose(["postgres"], earlier={})["postgres"]
-        server = Postgres(Path(folder) / "data", port, Path(folder) / "postgres.log", secrets.token_urlsafe(12))
-        try:
-            server.start()
-            parameters = server.connection_parameters()
-            load(parameters, LoadOptions(connector_password=secrets.token_urlsafe(12)), lambda *_: None)
-            yield parameters
-        finally:
-            server.remove()
+    with tempfile.TemporaryDirectory() as folder, passing_postgres(Path(folder)) as server:
+        parameters = server.connection_parameters()
+        load(parameters, LoadOptions(connector_password=secrets.token_urlsafe(12)), lambda *_: None)
+        yield parameters
 
 
 def _field(name: str, avro_type: AvroType, *, nullable: bool) -> dict[str, Any]:

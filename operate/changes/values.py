@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from contract.lake import LANDING_PREFIX
 from contract.source import OUTBOX_TABLE
-from plugins.connectors import events_topic
+from plugins.connector_names import events_topic
 from settings import rules
 from settings.environment import Environment
 from settings.section import Section
@@ -57,6 +57,13 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "processing.executor_memory": ("6g",),
     "pipelines[0].topic_prefix": ("orders",),
     "pipelines[0].role": ("cdc_reader",),
+    "pipelines[0].database": (
+        {
+            "host": "orders.example.com",
+            "secret": "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:orders-AbCdEf",
+            "cidrs": ("10.1.2.3/32",),
+        },
+    ),
     "pipelines[0].source.configuration": ({"heartbeat.interval.ms": "5000"},),
     "pipelines[0].sink.configuration": ({"connect.s3.retry.interval": "30000"},),
     "pipelines[0].sink.flush_interval_seconds": (120,),

@@ -5,7 +5,10 @@ from collections.abc import Iterator, Mapping
 
 from contract.secret_names import is_secret
 from contract.sizes import DERIVED_KEYS
-from plugins import connectors, kcql, sink_properties, source_properties
+from plugins import kcql, sink_properties, source_properties
+from plugins.salted_connector import SALT_PROPERTY
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_values
 from plugins.versions import load_versions
 from settings import aws_offers
 from settings.connectors import sink_settings, source_settings, topics
@@ -24,6 +27,7 @@ _OWN_KEYS = frozenset(
         "database.user",
         "driver.sslfactory",
         "driver.sslfactoryarg",
+        SALT_PROPERTY,
         "errors.deadletterqueue.topic.name",
         "name",
         "publication.name",
@@ -60,8 +64,8 @@ def _configuration(where_it_is: str, name: str, configuration: Mapping[str, str]
                 where,
                 "topics are made by the deployment; how long they keep events: streaming.topic_retention_hours",
             )
-        elif name == "source" and value != connectors.source_values().get(key, value):
-            yield where, f"the job relies on {connectors.source_values()[key]!r}: take it out"
+        elif name == "source" and value != source_values().get(key, value):
+            yield where, f"the job relies on {source_values()[key]!r}: take it out"
         elif name == "source" and (reason := source_properties.contradiction(key)):
             yield where, reason
         elif is_secret(key) and not _REFERENCE.fullmatch(value):
@@ -85,7 +89,7 @@ def _sink(environment: Environment, pipeline: EnvironmentPipeline, where: str) -
         yield (f"{where}.kcql", f"doesn't fit the pinned S3 sink {version}: {error}") if given else (where, str(error))
         return
     given_keys = pipeline.sink.configuration
-    yield from _given(where, given_keys, sink_properties.problems(connectors.sink_connector(settings) | given_keys))
+    yield from _given(where, given_keys, sink_properties.problems(sink_connector(settings) | given_keys))
     if environment.production and settings.partition_by:
         key = f"{where}.kcql" if given else f"{where}.partition_by"
         yield key, f"production takes no PARTITIONBY: {kcql.PARTITION_LOSS}. Leave it out"

@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from plugins.connectors import heartbeat_topic
+from plugins.connector_names import heartbeat_topic
 from settings import aws_offers
 from settings.connectors import source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.job import layout
 from settings.rules.problem import Problem, Rule
 
 OF_A_STEP = ("driver_memory", "executor_memory", "executors")
+# A source and a sink, each with a plugin and a worker configuration of its own.
+_CONNECTORS = 2
 # Kafka Connect's own, for each connector on MSK Connect: 1 of configuration, 5 of status, and a sink's 25 of offsets.
 _INTERNAL_PARTITIONS = 31
 # Kafka's __consumer_offsets.
@@ -29,22 +30,6 @@ def known(environment: Environment) -> Iterator[Problem]:
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
         yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
-        yield from _possible(pipeline, where)
-
-
-def _possible(pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
-    """What a pipeline's file may say, and AWS or the job can't do."""
-    for table in pipeline.captured.tables:
-        if table.hash:
-            yield (
-                where,
-                f"{table.name}: hash needs a salt, which a deployment doesn't give to Debezium yet: take the columns "
-                f"into leave_out in pipelines/{pipeline.name}.toml",
-            )
-        try:
-            layout(table)
-        except ValueError as error:
-            yield where, f"pipelines/{pipeline.name}.toml: {error}"
 
 
 def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, object]) -> Iterator[Problem]:
@@ -84,19 +69,24 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
         yield "the topic", topic, "set topic_prefix to another one"
     for table in pipeline.captured.tables:
         yield "the lake's table", pipeline.captured.lake_table(table), f"set source.lake_prefix in {file}"
-    yield "the replication slot", source.slot, f"set source.slot in {file}"
-    yield "the publication", f"{source.publication} of {source.database}", f"set source.publication in {file}"
-    yield "the role", pipeline.connector_role, "set role to another one"
+    # Those of one server: another one has its own.
+    at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
+    yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
+    publication = f"{source.publication} of {pipeline.database_name}{at}"
+    yield "the publication", publication, f"set source.publication in {file}"
+    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
 
 
 def fit(environment: Environment) -> Iterator[Problem]:
     """Kafka has room for all topics, the database for all slots, and MSK Connect for all workers."""
-    slots = len(environment.pipelines)
-    if slots > aws_offers.AURORA_REPLICATION_SLOTS:
+    slots = sum(pipeline.database is None for pipeline in environment.pipelines)
+    free = aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS
+    if slots > free:
         yield (
             "pipelines",
             f"{slots} pipelines are as many replication slots, and the cluster has "
-            f"{aws_offers.AURORA_REPLICATION_SLOTS} (max_replication_slots): put some into another environment",
+            f"{aws_offers.AURORA_REPLICATION_SLOTS} (max_replication_slots), of which {aws_offers.RESERVED_SLOTS} are "
+            "left for others: put some into another environment",
         )
     workers = environment.connector_workers
     if workers > aws_offers.MSK_CONNECT_WORKERS:
@@ -104,6 +94,15 @@ def fit(environment: Environment) -> Iterator[Problem]:
             "pipelines",
             f"they ask for {workers} workers, and an account has {aws_offers.MSK_CONNECT_WORKERS} in a region (MSK "
             "Connect's quota): set fewer, or put some pipelines into another account",
+        )
+    # Of each connector, the old one and the new one while a release replaces all of them.
+    plugins = 2 * _CONNECTORS * len(environment.pipelines)
+    if plugins > aws_offers.MSK_CONNECT_PLUGINS:
+        yield (
+            "pipelines",
+            f"{len(environment.pipelines)} pipelines have {plugins} plugins while a deployment replaces them, and an "
+            f"account has {aws_offers.MSK_CONNECT_PLUGINS} in a region (MSK Connect's quota): put some into another "
+            "account",
         )
     yield from _partitions(environment)
 
@@ -119,7 +118,7 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
         # Said by the connectors' rules.
         return
     zones = max(1, len(environment.availability_zones))
-    own = _CONSUMER_OFFSETS + 2 * len(environment.pipelines) * _INTERNAL_PARTITIONS
+    own = _CONSUMER_OFFSETS + _CONNECTORS * len(environment.pipelines) * _INTERNAL_PARTITIONS
     replicas = sum(topic.partitions * topic.replicas for topic in planned) + own * min(zones, settings.brokers)
     if replicas > limit * settings.brokers:
         yield (

@@ -6,6 +6,10 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
+# Up to here a batch is small: to share it among tasks and to compile its queries costs more than the work itself.
+SMALL_BYTES = 1 << 20
+SMALL_EVENTS = 1000
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -26,6 +30,10 @@ class Batch(Protocol):
     @property
     def has_lines(self) -> bool:
         """False when there is progress but nothing to read, as with empty objects."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it has at most SMALL_BYTES, or SMALL_EVENTS where bytes aren't known."""
 
     @property
     def unreadable(self) -> Mapping[str, str]:

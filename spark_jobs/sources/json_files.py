@@ -14,7 +14,7 @@ from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.source_settings import FileSettings
-from spark_jobs.sources import Findings
+from spark_jobs.sources import SMALL_BYTES, Findings
 from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
@@ -61,6 +61,11 @@ class FileBatch:
     def has_lines(self) -> bool:
         """False when all files are empty."""
         return any(file.size for file in self.consumed)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the files have SMALL_BYTES at most, as they are: compressed ones hold more."""
+        return sum(file.size for file in self.consumed) <= SMALL_BYTES
 
     @property
     def checkpoint(self) -> str:

@@ -12,7 +12,7 @@ from contract.sizes import SizeLimits
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.source_settings import KafkaSettings
-from spark_jobs.sources import Findings
+from spark_jobs.sources import SMALL_EVENTS, Findings
 
 Offsets = dict[int, int]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -78,6 +78,11 @@ class KafkaBatch:
     def has_lines(self) -> bool:
         """True: a batch without new offsets isn't made."""
         return True
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the ranges have SMALL_EVENTS at most."""
+        return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
 
     @property
     def unreadable(self) -> Mapping[str, str]:

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from contract import rds_ca
-from plugins.connectors import GENERATION, offset_topic, sink_connector, source_connector
+from plugins import is_truncate, salted_connector
+from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka_access import Grant, sink_access, source_access
+from plugins.salted_connector import SALT_KEY, salted
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_connector
 from plugins.versions import load_versions
-from settings.connectors import ROOT_CERTIFICATE, sink_settings, source_settings, topics
+from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.connectors.connector import ConnectorSpec
@@ -66,13 +69,22 @@ class PipelineConnectors:
         return ConnectorSpec(
             name=self.source.name,
             releases=[versions.debezium, versions.config_provider],
-            resources={ROOT_CERTIFICATE: rds_ca.root(self._environment.region)},
+            resources={**root_certificate(self._environment, self._pipeline), **self._classes()},
             configuration=self._source_configuration(),
             worker_properties=self._source_worker(),
             role=self.source_role,
             capacity=self._pipeline.source,
             generation=self._source_parameter("generation"),
         )
+
+    def _classes(self) -> dict[str, str]:
+        """What the source's configuration may name beside Debezium's and Connect's own.
+
+        Whatever its tables say of a TRUNCATE, and whether or not they have hashed columns: a plugin without a class
+        would be taken before the configuration without its name.
+        """
+        ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
+        return {**is_truncate.resources(), **salted_connector.resources()} if ordinary else {}
 
     def sink_spec(self) -> ConnectorSpec:
         """What makes the sink connector."""
@@ -95,6 +107,8 @@ class PipelineConnectors:
     def _source_role(self) -> ConnectorRole:
         role = self._role("SourceRole", self.source.name, source_access(self.source))
         role.may_read_secret(self._database.connector_secrets[self.name])
+        if salt := self._database.salts.get(self.name):
+            role.may_read_secret(salt)
         return role
 
     def _sink_role(self) -> ConnectorRole:
@@ -118,9 +132,12 @@ class PipelineConnectors:
         return value
 
     def _source_configuration(self) -> dict[str, str]:
-        secret = self._database.connector_secrets[self.name].secret_name
-        addresses = {
-            "database.hostname": self._source_parameter("host"),
-            "database.password": f"${{secretsmanager:{secret}:password}}",
-        }
-        return source_connector(self.source) | addresses | self._pipeline.source.configuration
+        outside = self._pipeline.database
+        secret = outside.secret_name if outside else self._database.connector_secrets[self.name].secret_name
+        addresses = {"database.password": f"${{secretsmanager:{secret}:password}}"}
+        if outside is None:
+            addresses["database.hostname"] = self._source_parameter("host")
+        configuration = source_connector(self.source) | addresses
+        if salt := self._database.salts.get(self.name):
+            configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")
+        return configuration | self._pipeline.source.configuration

@@ -53,7 +53,7 @@ class ConnectorRole(Construct):
             actions=["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"], resources=[secret.secret_arn]
         )
         self.role.add_to_policy(reading)
-        accept(self.role, reading, reason="The password that this connector logs in with, and no other secret.")
+        accept(self.role, reading, reason="What this connector logs in with, or hashes with, and no other secret.")
 
     def may_write_objects(self, bucket: str, prefixes: Sequence[str]) -> None:
         """Write, move and delete objects below these prefixes of the bucket of that name, and list them."""

@@ -16,6 +16,7 @@ from stacks.connectors.restarts import ConnectorRestarts
 from stacks.connectors.topics import PipelineTopics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
+from stacks.outside_source import destinations
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 from stacks.streaming import StreamingStack
@@ -59,6 +60,7 @@ class ConnectorsStack(Stack):
             self._connectors(pipeline, provider, topics.ready[pipeline.id("Topics")])
         ConnectorRestarts(self, "Restarts", names=names)
         self._open_database()
+        self._open_outside()
 
     def _topics(self) -> PipelineTopics:
         return PipelineTopics(
@@ -150,3 +152,22 @@ class ConnectorsStack(Stack):
             description="PostgreSQL from the connectors",
             **port,
         )
+
+    def _open_outside(self) -> None:
+        """Let the connectors out to the databases that others have made, who let in whoever wears this group."""
+        brokers = self._streaming.security_group.security_group_id
+        ways = destinations(self._environment)
+        for way in ways:
+            ec2.CfnSecurityGroupEgress(
+                self,
+                way.id,
+                group_id=brokers,
+                cidr_ip=way.cidr,
+                destination_security_group_id=way.security_group,
+                ip_protocol="tcp",
+                from_port=way.port,
+                to_port=way.port,
+                description="PostgreSQL of an outside database",
+            )
+        if ways:
+            CfnOutput(self, "ClientSecurityGroup", value=brokers)

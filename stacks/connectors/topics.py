@@ -9,16 +9,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from plugins.connectors import SinkSettings, sink_group
+from plugins.connector_names import sink_group
+from plugins.connector_settings import SinkSettings
 from plugins.kafka_access import statements, topics_access
 from plugins.topics import PlannedTopic, of_generation
 from stacks import wheels
 from stacks.connectors.kafka_arns import kafka_arns
-from stacks.provider import HandlerProvider
+from stacks.provider import NEWER_RUNTIME, HandlerProvider
 from stacks.streaming import IAM_PORT, StreamingStack
 
-# See stacks.wheels.KAFKA.
-RUNTIME = lambda_.Runtime.PYTHON_3_12
 # For brokers that an update restarts, and rights that IAM still spreads.
 PATIENCE = Duration.minutes(15)
 CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
@@ -90,7 +89,7 @@ class PipelineTopics(Construct):
             "Provider",
             module="topics",
             waits=True,
-            runtime=RUNTIME,
+            runtime=NEWER_RUNTIME,
             layers=[self._client()],
             vpc=self._vpc,
             security_groups=[access],
@@ -114,7 +113,7 @@ class PipelineTopics(Construct):
             self,
             "KafkaClient",
             code=lambda_.Code.from_asset(str(wheels.layer_folder(wheels.KAFKA))),
-            compatible_runtimes=[RUNTIME],
+            compatible_runtimes=[NEWER_RUNTIME],
             compatible_architectures=[lambda_.Architecture.X86_64],
             description=f"{wheels.KAFKA.name} as requirements.txt pins them",
         )

@@ -7,7 +7,7 @@ from aws_cdk import Fn
 from aws_cdk import aws_kafkaconnect as kafkaconnect
 from constructs import Construct
 
-from plugins.connectors import GENERATION
+from plugins.connector_names import GENERATION
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 

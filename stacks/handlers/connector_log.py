@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stacks.handlers import framework
 from stacks.handlers.redaction import hidden
+from stacks.handlers.transient import error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
@@ -35,7 +36,7 @@ def last_lines(wanted: dict[str, Any]) -> str:
     try:
         lines = _newest(group, wanted["connectorName"])
     except (ClientError, BotoCoreError) as error:
-        reason = framework.error_code(error) if isinstance(error, ClientError) else type(error).__name__
+        reason = error_code(error) if isinstance(error, ClientError) else type(error).__name__
         return f"its log group {group} couldn't be read: {reason}"
     telling = [line for line in lines if _TELLING.search(line)] or lines
     if not telling:

@@ -18,6 +18,7 @@ from plugins.archive import FORMAT
 from stacks.handlers import framework, journal, kafka_connect, plugin_archive
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.plugin_archive import Archive
+from stacks.handlers.transient import passing
 
 KIND = kafka_connect.Kind(
     what="plugin",
@@ -31,7 +32,7 @@ KIND = kafka_connect.Kind(
     state="customPluginState",
 )
 RELEASE_KEYS = {"url", "file", "size", "sha256"}
-RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 # How long a deletion waits for a connector that isn't going away or changing by itself.
 IN_USE_SECONDS = 600
 _REQUIRED = {"name": str, "bucket": str, "prefix": str, "releases": list}
@@ -152,7 +153,7 @@ def _make(event: Event, wanted: dict[str, Any], name: str) -> Progress:
     except kafka_connect.client().exceptions.ConflictException as error:
         return KIND.taken(name, error)
     except ClientError as error:
-        if not framework.passing(error):
+        if not passing(error):
             archive.delete(event)
         raise
     return Waiting(f"the plugin {name} is created")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from stacks.handlers import framework, kafka_connect
+from stacks.handlers.transient import CALL_ERRORS
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -45,7 +46,7 @@ def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
     for name in os.environ["CONNECTORS"].split(","):
         try:
             done[name] = _look_after(name)
-        except framework.CALL_ERRORS as error:
+        except CALL_ERRORS as error:
             done[name], failure = f"not looked after: {error}", error
         _log.info("%s: %s", name, done[name])
     if failure is not None:

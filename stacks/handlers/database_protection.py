@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.transient import error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_rds import RDSClient
@@ -42,7 +43,7 @@ def settle(event: Event) -> Progress:
             return Done()
         client().modify_db_cluster(DBClusterIdentifier=identifier, DeletionProtection=True, ApplyImmediately=True)
     except ClientError as error:
-        code = framework.error_code(error)
+        code = error_code(error)
         if code == "DBClusterNotFoundFault":
             raise ResourceError(f"there is no cluster {identifier}") from None
         if code not in _BUSY:

@@ -17,138 +17,30 @@ in the journal (journal.py): a request that CloudFormation has cancelled doesn't
 template the job runs is in objects (emr_owners.py): a renamed construct's job goes on when the old one is deleted.
 """
 
-import functools
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import ClientError
-
-from contract.stop_file import TOKEN
-from stacks.handlers import journal
+from stacks.handlers import emr_steps, framework, journal
 from stacks.handlers.emr_owners import Owners
+from stacks.handlers.emr_steps import ACTIVE, Steps
 from stacks.handlers.framework import (
-    CLIENT_CONFIG,
     Done,
     Event,
     Handler,
     Progress,
     ResourceError,
     Waiting,
-    error_code,
-    now,
     old_request,
     owner,
     request,
-    sha256_of,
 )
 
-ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
 # A wrong option or path ends the job within its first minute: a step that has run for this long has begun to work.
 SETTLED_SECONDS = 120
-# The stop file's age at which a job that hasn't ended is interrupted, and killed. A commit takes seconds.
-INTERRUPT_SECONDS = 600
-KILL_SECONDS = 900
-# AddJobFlowSteps isn't idempotent: repeated by botocore after a lost answer it would add a second job. Our own
-# repetition, a poll later, looks for the step first.
-ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 BUSY = "the end of an earlier request's call"
 _REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
 _OPTIONAL = {"further": list}
-
-
-@functools.cache
-def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
-    """A boto3 client, made once: the function stays warm between two calls."""
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
-
-
-class Steps:
-    """The steps of one table's job on one cluster, as `wanted` (the request) names them."""
-
-    def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._wanted = wanted
-        self._emr = client("emr")
-        self._s3 = client("s3")
-        self._cluster = wanted["clusterId"]
-        self._pattern = re.compile(re.escape(wanted["name"]) + r"-(?P<content>[0-9a-f]{12})-[0-9a-f]{8}")
-        self.content = sha256_of(json.dumps(wanted["arguments"]))[:12]
-
-    def all(self) -> list[dict[str, Any]]:
-        """Return them, newest first; none when the cluster is gone, with or without a trace."""
-        if not self.cluster_is_there():
-            return []
-        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
-        return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
-
-    def cluster_is_there(self) -> bool:
-        """Tell whether the cluster is known and hasn't ended."""
-        try:
-            state = self._emr.describe_cluster(ClusterId=self._cluster)["Cluster"]["Status"]["State"]
-        except ClientError as error:
-            if error_code(error) != "InvalidRequestException":
-                raise
-            return False
-        return not str(state).startswith("TERMINATED")
-
-    def active(self) -> list[dict[str, Any]]:
-        """Return those that run or will run."""
-        return [step for step in self.all() if step["Status"]["State"] in ACTIVE]
-
-    def runs_this(self, step: Mapping[str, Any]) -> bool:
-        """Tell whether a step runs, or will run, what is wanted and hasn't been told to stop."""
-        found = self._pattern.fullmatch(step["Name"])
-        same = found is not None and found["content"] == self.content
-        return same and step["Status"]["State"] in ACTIVE and self._told_to_stop(step) is None
-
-    def own_name(self, request_id: str) -> str:
-        """Name the step that this request adds, and no other one."""
-        return f"{self._wanted['name']}-{self.content}-{sha256_of(request_id)[:8]}"
-
-    def add(self, name: str) -> str:
-        """Add a step and return its id; who isn't answered looks for the step before adding it again."""
-        stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
-        arguments = [argument.replace(TOKEN, stop_file) for argument in self._wanted["arguments"]]
-        added = client("emr", ONCE).add_job_flow_steps(
-            JobFlowId=self._cluster,
-            Steps=[
-                {
-                    "Name": name,
-                    # Another table's job on the same cluster goes on.
-                    "ActionOnFailure": "CONTINUE",
-                    "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
-                }
-            ],
-        )
-        return str(added["StepIds"][0])
-
-    def stop(self, steps: Iterable[Mapping[str, Any]]) -> None:
-        """Tell active steps to stop; those that have been told before and go on are cancelled."""
-        for step in steps:
-            told_at = self._told_to_stop(step)
-            if told_at is None:
-                self._s3.put_object(Bucket=self._wanted["stopBucket"], Key=self._stop_key(step["Name"]))
-            age = 0 if told_at is None else now() - told_at
-            # A step that hasn't started has no job that would look.
-            if age >= INTERRUPT_SECONDS or step["Status"]["State"] == "PENDING":
-                self._emr.cancel_steps(
-                    ClusterId=self._cluster,
-                    StepIds=[step["Id"]],
-                    StepCancellationOption="TERMINATE_PROCESS" if age >= KILL_SECONDS else "SEND_INTERRUPT",
-                )
-
-    def _told_to_stop(self, step: Mapping[str, Any]) -> float | None:
-        """Return when, in seconds since 1970; None when it wasn't."""
-        key = self._stop_key(step["Name"])
-        listed = self._s3.list_objects_v2(Bucket=self._wanted["stopBucket"], Prefix=key).get("Contents", [])
-        return next((found["LastModified"].timestamp() for found in listed if found["Key"] == key), None)
-
-    def _stop_key(self, name: str) -> str:
-        return f"{self._wanted['stopPrefix']}{name}"
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -163,7 +55,7 @@ def settle(event: Event) -> Progress:
         return Waiting(BUSY)
     jobs = _jobs(wanted)
     for job in jobs:
-        Owners(client("s3"), job).enter(owner(event), job)
+        Owners(emr_steps.client("s3"), job).enter(owner(event), job)
     found = [_Found.of(event, Steps(job)) for job in jobs]
     stopping = [_stopped(each.steps, each.others) for each in found]
     if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
@@ -213,7 +105,7 @@ def remove(event: Event) -> Progress:
 
 
 def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
-    owners, steps = Owners(client("s3"), job), Steps(job)
+    owners, steps = Owners(emr_steps.client("s3"), job), Steps(job)
     if not owners.has(owner(event)):
         return None
     heir = owners.heir(owner(event))
@@ -286,7 +178,7 @@ def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiti
     names = {name for _, name in wanted}
     for job in gone:
         if job["name"] not in names:
-            Owners(client("s3"), job).leave(owner(event))
+            Owners(emr_steps.client("s3"), job).leave(owner(event))
     return None
 
 
@@ -295,7 +187,7 @@ def _settled(step: Mapping[str, Any]) -> Progress:
     status, label = step["Status"], f"step {step['Id']} ({step['Name']})"
     if status["State"] == "RUNNING":
         started = status["Timeline"].get("StartDateTime")
-        if started and now() - started.timestamp() >= SETTLED_SECONDS:
+        if started and framework.now() - started.timestamp() >= SETTLED_SECONDS:
             return Done(data={"StepId": step["Id"], "StepName": step["Name"]})
         return Waiting(f"{label}: to have run for {SETTLED_SECONDS} s")
     if status["State"] in ACTIVE:

@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as AWSConnectionError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from contract.tags import OWNER
+from stacks.handlers.transient import CALL_ERRORS, error_code, passing
 
 Event = Mapping[str, Any]
 Result = TypeVar("Result")
@@ -46,38 +46,6 @@ CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "sta
 # No call takes longer than this, its repetitions included: three times 25 s, and two pauses of at most 20 s.
 CALL_SECONDS = 120
 
-# What a call of AWS may raise that `passing` judges.
-CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
-# Throttling and passing errors as botocore's standard retry mode knows them (botocore/retries/standard.py), and the
-# names that MSK Connect, EMR, S3 and Secrets Manager give an error of their own. Any answer of 429 or 5xx counts, too.
-_TRANSIENT = frozenset(
-    {
-        "BandwidthLimitExceeded",
-        "EC2ThrottledException",
-        "InternalError",
-        "InternalFailure",
-        "InternalServerError",
-        "InternalServerErrorException",
-        "InternalServerException",
-        "InternalServiceError",
-        "PriorRequestNotComplete",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        "SlowDown",
-        "ThrottledException",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-        "TransactionInProgressException",
-    }
-)
-_TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -246,21 +214,6 @@ def shortened(text: str) -> str:
         kept = kept * 9 // 10
         short = f"{text[: kept // 2]} … {text[-kept // 2 :]}"
     return short
-
-
-def error_code(error: ClientError) -> str:
-    """The service's name for what went wrong."""
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def passing(error: Exception) -> str | None:
-    """What failed, when it failed for a moment's reasons (AWS is busy or can't be reached); else None."""
-    if isinstance(error, ClientError):
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if error_code(error) in _TRANSIENT or status in _TRANSIENT_STATUS:
-            return f"{error.operation_name} again after {error_code(error)}"
-    unreachable = isinstance(error, CALL_ERRORS) and not isinstance(error, ClientError)
-    return f"AWS again after {type(error).__name__}" if unreachable else None
 
 
 def _patiently(step: Callable[[Event], Progress], event: Event) -> Progress:

@@ -27,6 +27,7 @@ from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Event, ResourceError
+from stacks.handlers.transient import error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -88,7 +89,7 @@ class S3Store:
         try:
             return s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read().decode()
         except ClientError as error:
-            if framework.error_code(error) not in ("NoSuchKey", "NoSuchBucket"):
+            if error_code(error) not in ("NoSuchKey", "NoSuchBucket"):
                 raise
             return None
 

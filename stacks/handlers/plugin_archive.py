@@ -10,9 +10,11 @@ import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
-from plugins.archive import ArchiveError, UnreachableError, fetch, repack
+from plugins.archive import repack
+from plugins.download import ArchiveError, UnreachableError, fetch
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Event, ResourceError, Waiting
+from stacks.handlers.transient import error_code
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -77,7 +79,7 @@ class Archive:
         try:
             return s3().head_object(Bucket=self.bucket, Key=self.key)["Metadata"]
         except ClientError as error:
-            if framework.error_code(error) not in _MISSING:
+            if error_code(error) not in _MISSING:
                 raise
             return {}
 

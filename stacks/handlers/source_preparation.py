@@ -2,33 +2,26 @@
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
 `sampleData`, `sampleScale`, `setMasterPassword` (optional: the cluster was restored, with another password) and
-`sqlHash`, which only has to differ when db/sql does. Attributes: `Loaded`, the orders that this request loaded, and
-`Generation`, another one whenever the database is prepared for a new life: offsets of the one before are worth nothing,
-since their slot is gone. Data that is there stays, and its outbox is migrated in place.
+`sqlHash`, which only has to differ when what is run in the database does. Attributes: `Loaded`, the orders that this
+request loaded, and `Generation`, another one whenever the database is prepared for a new life: offsets of the one
+before are worth nothing, since their slot is gone. Data that is there stays, and its outbox is migrated in place.
 
 Deleting drops the connector's replication slot and leaves the data; who has prepared a cluster is in its tags
 (source_record.py). A resource that never succeeded has nothing to drop. Of two that share a database, because one was
 renamed, the last one drops it.
 """
 
-import functools
 import json
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import boto3
-
-from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError
+from db.errors import LaterError, LoadError, LoginError, NewerError
 from db.loading import LoadOptions, LoadReport
 from db.preparing import prepare
 from db.secret import connection_parameters
-from db.slots import drop_slot
-from stacks.handlers import framework, source_record
+from stacks.handlers import framework, preparation, source_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
-
-if TYPE_CHECKING:
-    from mypy_boto3_rds import RDSClient
 
 _REQUEST = {
     "clusterIdentifier": str,
@@ -42,27 +35,14 @@ _REQUEST = {
 }
 # Of the 15 minutes that a function may run: the rest of the rows is for the next call.
 REFRESH_S = 600.0
-GENERATION_DIGITS = 8
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-@functools.cache
-def client() -> "RDSClient":
-    """RDS, once per Lambda environment."""
-    return boto3.client("rds", config=framework.CLIENT_CONFIG)
-
-
 def start(event: Event) -> dict[str, Any]:
-    """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all."""
+    """Name it by its cluster and database."""
     wanted = _request(event)
-    if event["RequestType"] == "Update":
-        return {"PhysicalResourceId": event["PhysicalResourceId"]}
-    found = source_record.look(client(), wanted["clusterIdentifier"])
-    # A renamed resource goes on where the one before it is: slot and offsets are still that one's.
-    generation = found.generation if found else None
-    generation = generation or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
-    return {"PhysicalResourceId": f"{wanted['clusterIdentifier']}/{wanted['database']}/prepared/{generation}"}
+    return preparation.start(event, f"{wanted['clusterIdentifier']}/{wanted['database']}", lambda: _look(wanted))
 
 
 def settle(event: Event) -> Progress:
@@ -77,7 +57,7 @@ def settle(event: Event) -> Progress:
     except LoginError as error:
         if wanted.get("setMasterPassword"):
             _set_password(wanted)
-        return _refused(error)
+        return preparation.refused(error)
     except LaterError as error:
         return Waiting(str(error))
     except NewerError as error:
@@ -85,43 +65,24 @@ def settle(event: Event) -> Progress:
         report = None
     except LoadError as error:
         raise ResourceError(str(error)) from error
-    generation = event["PhysicalResourceId"].rpartition("/")[2]
+    generation = preparation.generation_of(event)
     _enter(event, wanted, generation, found_prepared=report is None)
     return Done(data={"Loaded": report.events if report else 0, "Generation": generation})
 
 
 def remove(event: Event) -> Progress:
-    """Drop the slot: nobody will read it, and it would go on filling the disk with write-ahead log.
-
-    A database that is gone has none; one that is only out of reach still has.
-    """
+    """Drop the slot."""
     try:
         wanted = _request(event)
     except ResourceError:
         # A request that was refused has made nothing.
         return Done()
-    found = source_record.look(client(), wanted["clusterIdentifier"])
-    owner = framework.owner(event)
-    if found is None or not found.has(owner):
-        return Done()
-    if not found.others(owner):
-        try:
-            gone = drop_slot(_master(wanted), wanted["slot"])
-        except LoginError as error:
-            return _refused(error)
-        except UnreachableError as error:
-            return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
-        except LoadError as error:
-            raise ResourceError(str(error)) from error
-        if not gone:
-            return Waiting(f"the replication slot {wanted['slot']} is in use: delete its connector first")
-    source_record.release(client(), found, owner)
-    return Done()
+    return preparation.remove(event, _look(wanted), lambda: preparation.master(wanted), wanted["slot"])
 
 
 def _check_encrypted(wanted: Mapping[str, Any]) -> None:
     """Raise ResourceError for a cluster restored from something that isn't encrypted: its template can't say it is."""
-    found = source_record.look(client(), wanted["clusterIdentifier"])
+    found = _look(wanted)
     if wanted.get("setMasterPassword") and found and not found.encrypted:
         raise ResourceError(
             f"the restored cluster {wanted['clusterIdentifier']} isn't encrypted, as what it was restored from isn't:"
@@ -136,42 +97,33 @@ def _prepare(wanted: Mapping[str, Any]) -> LoadReport | None:
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
-    report = prepare(_master(wanted), options, refresh_s=REFRESH_S)
+    report = prepare(preparation.master(wanted), options, refresh_s=REFRESH_S)
     if report is None:
         _log.info("%s is prepared already: sample data and scale no longer count", wanted["database"])
     return report
 
 
-def _refused(error: LoginError) -> Waiting:
-    """Secrets Manager changes the password in the database first and in the secret some seconds later.
-
-    The next call reads the secret anew. "Rotation by Lambda function" of its user guide: set_secret, test_secret, and
-    only finish_secret makes the new one AWSCURRENT.
-    """
-    return Waiting(f"{error}: the master's secret says another password than the database has, or is being rotated")
-
-
 def _set_password(wanted: Mapping[str, Any]) -> None:
     """Give the master the secret's password: a restored cluster has that of what it was restored from."""
     try:
-        client().modify_db_cluster(
+        preparation.client().modify_db_cluster(
             DBClusterIdentifier=wanted["clusterIdentifier"],
             MasterUserPassword=str(connection_parameters(wanted["masterSecret"])["password"]),
             ApplyImmediately=True,
         )
-    except client().exceptions.InvalidDBClusterStateFault:
+    except preparation.client().exceptions.InvalidDBClusterStateFault:
         # It is being changed; the next call tries again.
         _log.info("%s is being changed", wanted["clusterIdentifier"])
 
 
 def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_prepared: bool) -> None:
     """Enter us as a preparation of the cluster. Who finds it prepared and nobody in charge may have missed changes."""
-    found = source_record.look(client(), wanted["clusterIdentifier"])
+    found = _look(wanted)
     if found is None:
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
     owner = framework.owner(event)
     begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
-    source_record.claim(client(), found, owner, generation, missed=found_prepared and begins)
+    found.claim(owner, generation, missed=found_prepared and begins)
 
 
 def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
@@ -184,8 +136,8 @@ def _request(event: Event) -> dict[str, Any]:
     return framework.request(event, required=_REQUEST, optional={"sqlHash": str, "setMasterPassword": bool})
 
 
-def _master(wanted: Mapping[str, Any]) -> dict[str, str | int]:
-    return connection_parameters(wanted["masterSecret"]) | {"dbname": wanted["database"]}
+def _look(wanted: Mapping[str, Any]) -> source_record.Preparations | None:
+    return source_record.look(preparation.client(), wanted["clusterIdentifier"])
 
 
 _handler = Handler(start=start, settle=settle, remove=remove)

@@ -27,6 +27,7 @@ class Preparations:
     `pipeline`: for which one, None for the outbox's, which had the cluster to itself.
     """
 
+    rds: "RDSClient"
     arn: str
     identifier: str
     encrypted: bool
@@ -50,6 +51,19 @@ class Preparations:
         """The generation that all of them share; None when nobody has prepared the cluster."""
         return next(iter(self.generations.values()), None)
 
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
+        """Enter `owner`; `missed` says that changes may have got lost before. Both in one call, so neither alone."""
+        tags = {self.tag(owner): f"{self.identifier}/{generation}/{owner}"[:VALUE_CHARACTERS]}
+        if missed:
+            tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
+        self.rds.add_tags_to_resource(
+            ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
+        )
+
+    def release(self, owner: str) -> None:
+        """Take `owner`'s entry away; one that isn't there is no error."""
+        self.rds.remove_tags_from_resource(ResourceName=self.arn, TagKeys=[self.tag(owner)])
+
 
 def look(rds: "RDSClient", identifier: str, pipeline: str | None = None) -> Preparations | None:
     """Read a cluster's entries of a pipeline; None when it is gone, or going. A snapshot's origin's don't count."""
@@ -65,21 +79,9 @@ def look(rds: "RDSClient", identifier: str, pipeline: str | None = None) -> Prep
     entries = {tag["Key"]: tag["Value"].split("/") for tag in tags if tag["Key"].startswith(_prefix(pipeline))}
     own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
     encrypted = bool(present[0].get("StorageEncrypted"))
-    return Preparations(arn=arn, identifier=identifier, encrypted=encrypted, generations=own, pipeline=pipeline)
-
-
-def claim(rds: "RDSClient", found: Preparations, owner: str, generation: str, *, missed: bool) -> None:
-    """Enter `owner`; `missed` says that changes may have got lost before. Both in one call, so neither without it."""
-    value = f"{found.identifier}/{generation}/{owner}"[:VALUE_CHARACTERS]
-    tags = {found.tag(owner): value}
-    if missed:
-        tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
-    rds.add_tags_to_resource(ResourceName=found.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
-
-
-def release(rds: "RDSClient", found: Preparations, owner: str) -> None:
-    """Take `owner`'s entry away; one that isn't there is no error."""
-    rds.remove_tags_from_resource(ResourceName=found.arn, TagKeys=[found.tag(owner)])
+    return Preparations(
+        rds=rds, arn=arn, identifier=identifier, encrypted=encrypted, generations=own, pipeline=pipeline
+    )
 
 
 def _prefix(pipeline: str | None) -> str:

@@ -11,7 +11,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.metrics import DIMENSION, table_value
-from plugins.connectors import sink_group
+from plugins.connector_names import sink_group
 
 PERIOD_MINUTES = 5
 # In seconds, or of anything: no threshold is as high.

@@ -12,7 +12,8 @@ OF_AN_ALARM = 9
 class WatchedPipeline:
     """A pipeline's names: its connectors', its topics, its tables in the lake, the filter of what it lands.
 
-    `suffix` tells its alarms from other pipelines'; the first one's has none.
+    `ignoring` are those tables whose TRUNCATEs are ignored. `suffix` tells its alarms from other pipelines'; the
+    first one's has none.
     """
 
     name: str
@@ -22,6 +23,7 @@ class WatchedPipeline:
     sink_tasks: int
     topics: Sequence[str]
     tables: Sequence[str]
+    ignoring: Sequence[str]
     landed: str
 
     @property

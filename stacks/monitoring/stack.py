@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, QUARANTINED
+from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, IGNORED_TRUNCATES, QUARANTINED
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
@@ -187,6 +187,15 @@ class MonitoringStack(Stack):
                     threshold=0,
                     what=f"{named} fails again and again, or its job is gone",
                 )
+            for about, tables in pipeline.alarmed(pipeline.ignoring, of_one="{}"):
+                self._alarm(
+                    "ignored-truncate",
+                    self._metrics.worst_job(tables, IGNORED_TRUNCATES, "Maximum"),
+                    about=about,
+                    threshold=0,
+                    periods=2,
+                    what=f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says",
+                )
 
     def _alarm(
         self,
@@ -275,6 +284,7 @@ def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors) -> W
         sink_tasks=pipeline.sink.tasks,
         topics=connectors.sink.topics,
         tables=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables],
+        ignoring=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables if table.ignores_truncate],
         landed=landed_filter(pipeline),
     )
 

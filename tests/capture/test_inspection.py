@@ -6,7 +6,7 @@ import psycopg2
 import pytest
 
 from capture import inspection
-from capture.inspection import Database, Table, TableName
+from capture.catalogue import Database, Table, TableName
 from db.errors import LoadError
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database

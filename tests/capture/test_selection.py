@@ -1,7 +1,7 @@
 import pytest
 
 from capture import personal
-from capture.inspection import TableName
+from capture.catalogue import TableName
 from capture.selection import Patterns, SelectionError
 
 TABLES = [TableName("public", "orders"), TableName("public", "order_log"), TableName("Sales Dept", "a.b")]

@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILIES = ("capture_objects", "events", "lake", "metrics", "source", "stop_file", "tags")
+FAMILIES = (
+    *("avro_names", "capture_objects", "events", "lake", "metrics", "source", "source_tags", "special_values"),
+    *("stop_file", "tags"),
+)
 CODE = [
     "app.py",
     "capture",
@@ -23,7 +26,7 @@ CODE = [
 # What carries names as data, and is held to the contract by the settings' rules: here it follows.
 DATA = ("environments", "pipelines")
 # Words of Debezium's and PostgreSQL's own: nobody chooses them.
-FOREIGN = {"READ", "CREATE", "UPDATE", "DELETE", "IS_DELETED"}
+FOREIGN = {"READ", "CREATE", "UPDATE", "DELETE", "IS_DELETED", "EXACT_NUMBER", "BITS_LENGTH"}
 
 
 def copy_mutated(folder: Path) -> dict[str, str]:

@@ -4,29 +4,39 @@ import json
 from pathlib import Path
 
 import db.outbox
-from db import dump, preparing, replication, rewriting, sql_text
+from capture import types
+from capture.catalogue import ColumnType
+from db import dump, preparing, replication, rewriting, source_publication, sql_text
 from local.demo.changes import CHANGES
 from local.look import quarantine, reconcile
 from local.platform import job, tables
 from local.tools import record_events, schema
-from plugins import connectors, failures
+from plugins import failures
+from plugins.connector_settings import SinkSettings, SourceSettings
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_connector
 from settings.load_pipeline import load_pipeline
-from spark_jobs import keys, options
-from stacks.handlers import emr_step, framework
+from spark_jobs import append_only, keys, metrics, options
+from spark_jobs import schema as schema_of_the_job
+from stacks.handlers import connector, emr_steps, framework, source_record
 
-SOURCE = connectors.SourceSettings(
+SOURCE = SourceSettings(
     database_hostname="localhost", database_password="${file:/secret:password}", topic_prefix="demo"
 )
-SINK = connectors.SinkSettings(topics=SOURCE.topics, bucket="landing", region="eu-west-1")
+SINK = SinkSettings(topics=SOURCE.topics, bucket="landing", region="eu-west-1")
 ORDERS = load_pipeline("orders")
 TABLES = tables.local_tables(ORDERS, kafka={}, s3_endpoint="http://127.0.0.1:1")
+CATALOGUE_TYPES = [
+    ColumnType(oid=1, schema=schema_name, name=name, kind="base")
+    for schema_name, name in (("pg_catalog", "path"), ("public", "hstore"), ("public", "unknown_to_debezium"))
+]
 EVENT = {"StackId": "arn:aws:cloudformation:r:a:stack/name/id", "LogicalResourceId": "Id", "ResourceProperties": {}}
 
 print(
     json.dumps(
         {
-            "source connector": connectors.source_connector(SOURCE),
-            "sink connector": connectors.sink_connector(SINK),
+            "source connector": source_connector(SOURCE),
+            "sink connector": sink_connector(SINK),
             "failures": failures.reason("RecordTooLargeException"),
             "SQL": {
                 path.name: sql_text.text_of(str(path.relative_to(sql_text.SQL_FOLDER)))
@@ -47,7 +57,18 @@ print(
                 keys.STREAMER_PROPERTIES[keys.QUARANTINE_PATH].default,
             ],
             "pipeline": ORDERS.model_dump(mode="json"),
-            "handlers": [framework.tags_of(EVENT, {}), vars(emr_step)["TOKEN"]],
+            "handlers": [
+                *(framework.tags_of(EVENT, {}), vars(emr_steps)["TOKEN"]),
+                *(vars(connector)[name] for name in ("ASKED", "SHOWN", "CREATED_BY", "FORMER_OWNER")),
+                *(vars(source_record)[name] for name in ("PREPARED_BY", "RESNAPSHOT")),
+            ],
+            "types": [
+                types.specials_field(),
+                *(types.avro_field("a", "A", types.carried(type_)) for type_ in CATALOGUE_TYPES),  # type: ignore[arg-type]
+            ],
+            "job's types": [*schema_of_the_job._ENCODINGS, append_only.COLUMN.name],
+            "metrics": list(metrics.Metrics(None, namespace="", table="", log=print)._data({}, 0, 0)),
+            "own tables": [*source_publication.OWN_TABLES, *source_publication.OWN_RIGHTS],
         },
         default=str,
     )

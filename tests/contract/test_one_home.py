@@ -7,15 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from contract import capture_objects, events, lake, metrics, source, source_tags, stop_file, tags
+from contract import (
+    avro_names,
+    capture_objects,
+    events,
+    lake,
+    metrics,
+    source,
+    source_tags,
+    special_values,
+    stop_file,
+    tags,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = (capture_objects, events, lake, metrics, source, source_tags, stop_file, tags)
+MODULES = (
+    *(avro_names, capture_objects, events, lake, metrics, source, source_tags, special_values),
+    *(stop_file, tags),
+)
 FOLDERS = ("bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
 # Everyday words, which mean something else elsewhere.
-WORDS = {"r", "c", "u", "d", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
+WORDS = {"r", "c", "u", "d", "t", "s", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
 WORDS |= {"Events", "Commits", "Deletes", "Upserts", "heartbeat", "signal", "id", "type", "data"}
-WORDS |= {"SELECT", "INSERT", "DELETE"}
+WORDS |= {"SELECT", "INSERT", "DELETE", "length", "NAN", "POSITIVE_INFINITY", "NEGATIVE_INFINITY"}
 # File → what it may say, and why.
 ALLOWED = {
     "db/sql_text.py": (

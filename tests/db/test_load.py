@@ -17,6 +17,7 @@ from psycopg2.extras import LogicalReplicationConnection
 from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load
+from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
@@ -165,11 +166,11 @@ def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParamete
         ask(connector, "SELECT 1")
 
 
-def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres: Postgres) -> None:
+def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:
     secret = secrets.token_urlsafe(16)
     done = load_cli(database, "--yes", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
     assert done.returncode == 0, done.stderr
-    log = postgres.log_file.read_text()
+    log = postgres_log.read_text()
     assert "ROLE" in log
     assert "SCRAM-SHA-256" in log, "the statement that sets the password is logged, with a verifier"
     for text in (log, done.stdout, done.stderr):
@@ -205,19 +206,13 @@ def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParam
 
 
 def test_wal_level_isnt_logical(tmp_path: Path) -> None:
-    server = Postgres(
-        tmp_path / "data", free_port(), tmp_path / "log", "pw", settings={"wal_level": "replica", "fsync": "off"}
-    )
-    try:
-        server.start()
+    with passing_postgres(tmp_path, settings={"wal_level": "replica", "fsync": "off"}) as server:
         parameters = server.connection_parameters("postgres")
         before = ask(parameters, STATE)
         assert_refused(
             load_cli(parameters, "--yes"), "wal_level is replica", "postgresql.conf", "rds.logical_replication=1"
         )
         assert ask(parameters, STATE) == before
-    finally:
-        server.remove()
 
 
 def test_the_schema_is_there(loaded: ConnectionParameters) -> None:

@@ -191,7 +191,7 @@ def test_the_second_time_there_is_nothing_to_do(released: Shop) -> None:
     with released.connect() as other, other.cursor() as cursor:
         cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
         # Nor is anybody waited for.
-        done = migrate(released.parameters, patience_s=0)
+        done = migrate(released.parameters, max_wait_s=0)
     assert (done.changed, done.steps, done.orders) == (False, (), 0)
 
 
@@ -312,7 +312,7 @@ def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fail
     with idle.cursor() as cursor:
         cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
         with Writers(released).at_work() as writers, pytest.raises(LaterError) as caught:
-            migrate(released.parameters, patience_s=3)
+            migrate(released.parameters, max_wait_s=3)
     assert f"in use by pid {idle.info.backend_pid} (till 4) since" in str(caught.value)
     assert writers.failures == []
     assert catalogue(released) == before

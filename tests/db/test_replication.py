@@ -89,7 +89,7 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
     cursor.execute("DROP PUBLICATION cdc_publication")
     (line,) = problems(cursor)
     assert "the publication cdc_publication of test_" in line
-    assert "is gone: run `make resnapshot`, which makes it again" in line
+    assert "is gone: run `make resnapshot`, which does it" in line
     replication.restore_publication(cursor)
     cursor.execute(described)
     assert cursor.fetchall() == before
@@ -98,9 +98,19 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
 
 def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
     cursor.execute("ALTER PUBLICATION cdc_publication DROP TABLE datalake.cdc_events")
-    assert "lacks datalake.cdc_events: run `make resnapshot`" in "".join(problems(cursor))
+    assert "lacks datalake.cdc_events: run `make resnapshot`, which does it" in "".join(problems(cursor))
     replication.restore_publication(cursor)
     assert problems(cursor) == []
+
+
+def test_an_ordinary_pipelines_publication_is_prepared_before_the_lake_is_brought_back(cursor: Cursor) -> None:
+    cursor.execute("DROP PUBLICATION IF EXISTS cdc_shop")
+    wanted = replication.Published(publication="cdc_shop", tables=frozenset({"public.customers"}), pipeline="shop")
+    line = "".join(replication.look(cursor, SLOT, wanted).problems)
+    assert (
+        "is gone: run `make prepare NAME=shop DSN=…` (the example's: `make up PIPELINE=shop`),"
+        " and then `make resnapshot PIPELINE=shop`" in line
+    )
 
 
 def test_a_publication_that_was_made_again_after_the_slot_is_unreadable_until_that_is_renewed(

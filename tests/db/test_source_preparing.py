@@ -13,7 +13,7 @@ from psycopg2.extensions import cursor as Cursor
 from contract.capture_objects import heartbeat_statement
 from db import source_preparing
 from db.errors import LaterError, LoadError
-from db.signals import check_role_reads
+from db.signals import check_readable
 from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import UnpreparableError, prepare
 from local.services.postgres import ConnectionParameters, Postgres
@@ -219,12 +219,23 @@ def test_a_column_that_was_added_beside_one_that_is_left_out_is_missed_before_a_
 ) -> None:
     table, left_out = ("Sales Dept", "Order Details"), {"E-Mail"}
     with cursor_of(prepared) as cursor:
-        check_role_reads(cursor, ROLE, table, left_out)
+        check_readable(cursor, ROLE, table, left_out)
         cursor.execute('ALTER TABLE "Sales Dept"."Order Details" ADD COLUMN added INT')
         with pytest.raises(LoadError, match=r"may not read added of Sales Dept\.Order Details: prepare the database"):
-            check_role_reads(cursor, ROLE, table, left_out)
+            check_readable(cursor, ROLE, table, left_out)
         prepare(prepared, WANTED)
-        check_role_reads(cursor, ROLE, table, left_out)
+        check_readable(cursor, ROLE, table, left_out)
+
+
+def test_a_generated_column_that_is_not_left_out_is_missed_before_a_snapshot_would(
+    prepared: ConnectionParameters,
+) -> None:
+    table = ("public", "unique_key")
+    with cursor_of(prepared) as cursor:
+        cursor.execute("ALTER TABLE unique_key ADD COLUMN doubled INT GENERATED ALWAYS AS (2) STORED")
+        with pytest.raises(LoadError, match=r"public\.unique_key can't be read by a snapshot: doubled is generated"):
+            check_readable(cursor, ROLE, table, ())
+        check_readable(cursor, ROLE, table, {"doubled"})
 
 
 def test_each_right_that_is_missing_is_named_and_nothing_is_changed(shop: ConnectionParameters) -> None:

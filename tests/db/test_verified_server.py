@@ -10,7 +10,8 @@ import pytest
 from contract import rds_ca
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
-from local.services.postgres import HOST, Postgres
+from local.services.postgres import Postgres
+from local.setup.ports import HOST
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration

@@ -22,7 +22,8 @@ import typer
 
 from local.look.quarantine import count_quarantined
 from local.look.reconcile import reconcile
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 from tests.e2e.writer import Writer
 

@@ -221,20 +221,20 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
 
 def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, deleted: int) -> None:
     """Copy the server's files, change rows until the lake has them, and put the copy back in their place."""
-    server = platform.services.postgres
-    copy = server.data_dir.with_name("backup")
-    server.stop()
-    subprocess.run(["cp", "-a", server.data_dir, copy], check=True)
-    server.start()
+    data_dir = platform.services.postgres.cluster.data_dir
+    copy = data_dir.with_name("backup")
+    platform.processes.stop("postgres", grace_s=60)
+    subprocess.run(["cp", "-a", data_dir, copy], check=True)
+    platform.revive("postgres")
     with Writer(platform.endpoints.source, transactions=40, rate=40, first_order=first_order):
         pass
     ship(platform, shipped)
     delete_order(platform, deleted)
     assert_equal(platform)
-    server.stop()
-    shutil.rmtree(server.data_dir)
-    copy.rename(server.data_dir)
-    server.start()
+    platform.processes.stop("postgres", grace_s=60)
+    shutil.rmtree(data_dir)
+    copy.rename(data_dir)
+    platform.revive("postgres")
 
 
 def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:

@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import psycopg2
 
-PATIENCE_S = 120.0
+MAX_WAIT_S = 120.0
 RECONNECT_S = 0.2
 
 
 class Writer:
     """Makes `transactions` changes in a thread, about `rate` a second; leaving the context waits for the last one.
 
-    A `patient` one connects again, up to PATIENCE_S, when the database goes away; it can't know whether the
+    A `patient` one connects again, up to MAX_WAIT_S, when the database goes away; it can't know whether the
     transaction that was under way then was committed, and makes another one.
     """
 
@@ -33,7 +33,7 @@ class Writer:
         self._parameters = parameters
         self._transactions = transactions
         self._pause_s = 1 / rate
-        self._patience_s = PATIENCE_S if patient else 0.0
+        self._max_wait_s = MAX_WAIT_S if patient else 0.0
         self._random = random.Random(first_order)
         self._thread = threading.Thread(target=self._run, name="writer")
         self._next_order = first_order
@@ -66,7 +66,7 @@ class Writer:
             except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
                 now = time.monotonic()
                 failing_since = now if failing_since is None or self.made > made else failing_since
-                if now - failing_since >= self._patience_s:
+                if now - failing_since >= self._max_wait_s:
                     self.error = error
                     return
                 time.sleep(RECONNECT_S)

@@ -10,10 +10,11 @@ from contract import events
 from local.errors import PlatformError
 from local.resnapshot import log_tables
 from local.resnapshot.added import new_tables, removed_tables
-from local.resnapshot.deletes import as_event, delete_event
+from local.resnapshot.deletes import as_event, delete_event, settled_event
 from local.resnapshot.log_tables import is_read
 from plugins.captured import CapturedTable
-from plugins.connectors import SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 
 TABLES = (CapturedTable(schema="public", table="a"), CapturedTable(schema="public", table="b"))
 SOURCE = SourceSettings(
@@ -57,6 +58,12 @@ def test_a_delete_says_nothing_but_the_key() -> None:
     assert event[events.DELETED] == events.IS_DELETED
     assert (event["id"], event[events.LSN], event[events.TABLE]) == (7, 99, "a")
     assert set(event) == {"id", *events.ADDED_TYPES}
+
+
+def test_what_settles_a_truncate_is_the_tables_and_no_rows() -> None:
+    event = settled_event(("public", "a"), "devdb", 99)
+    assert (event[events.OPERATION], event[events.LSN], event[events.TABLE]) == (events.SETTLED, 99, "a")
+    assert set(event) == events.ADDED_TYPES.keys() - {events.DELETED}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from contract.events import ADDED_TYPES
+from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
+from db import settled
 from local.errors import PlatformError
+from local.resnapshot import pipelines
 from local.resnapshot.connector import LocalConnector
-from local.resnapshot.pipelines import log_table, read_tables_again, signals_of
+from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 
@@ -38,6 +42,8 @@ def pipeline(tmp_path: Path) -> Pipeline:
 def test_a_pipelines_signals_are_in_the_schema_of_its_own(pipeline: Pipeline) -> None:
     signals = signals_of(pipeline)
     assert (signals.table, signals.publication) == (("cdc_shop", "signal"), "cdc_shop")
+    assert signals.role == pipeline.source.role
+    assert signals.left_out[("public", "OrderItems")] == pipeline.tables[0].leave_out
 
 
 def test_a_tables_key_has_the_sources_names_and_the_schemas_types(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -64,3 +70,39 @@ def test_the_outbox_isnt_read_again_but_written_anew() -> None:
     reader: LocalConnector = None  # type: ignore[assignment]
     with pytest.raises(PlatformError, match=r"datalake\.cdc_events is written anew"):
         read_tables_again({}, orders, orders.tables, reader, where=None, timeout_s=1, say=print)
+
+
+class Written:
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Any, Any, Any]] = []
+
+    def write(self, topic: str, keyed: Any) -> None:
+        self.events += [(topic, key, event[OPERATION], event[LSN]) for key, event in keyed]
+
+
+@pytest.mark.parametrize(
+    ("truncate", "where", "expected"),
+    [
+        ("ignore", None, [("shop.public.OrderItems", None, SETTLED, 99)]),
+        ("ignore", "day > 7", []),
+        ("apply", None, []),
+        ("stop", None, []),
+    ],
+)
+def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
+    tmp_path: Path,
+    pipeline: Pipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    truncate: str,
+    where: str | None,
+    expected: list[Any],
+) -> None:
+    (tmp_path / "shop.toml").write_text(f'{TEXT}truncate = "{truncate}"\n')
+    pipeline = load_pipeline("shop", tmp_path)
+    monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
+    monkeypatch.setattr(settled, "settled_position", lambda _cursor, *, timeout_s: 99 if timeout_s else 0)
+    written = Written()
+    settlement({}, pipeline, pipeline.tables, where=where)(written)
+    assert written.events == expected

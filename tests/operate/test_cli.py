@@ -66,6 +66,20 @@ def test_a_pipeline_or_a_table_that_an_environment_has_not_is_one_line(
         assert (done.exit_code, done.stderr) == (1, f"{command}: {said}\n")
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--pipeline", "nope"], "dev has no pipeline nope: orders"),
+        (["--table", "datalake.cdc_events"], "TABLE is for pipelines of ordinary tables: the outbox is one table, and"),
+    ],
+)
+def test_a_resnapshot_of_what_there_isnt_is_one_line(run: CliRunner, asked: list[str], said: str) -> None:
+    done = run.invoke(cli.app, ["resnapshot", "--env", "dev", *asked])
+    assert done.exit_code == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"resnapshot: {said}")
+
+
 def test_of_several_tables_one_is_named_to_be_followed() -> None:
     topics = {"public.a": "shop.public.a", "public.b": "shop.public.b"}
     several = kafka.Cluster(environment="dev", bootstrap_servers="b-1:9098", topics=topics)

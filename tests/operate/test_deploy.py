@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from operate import deploy, source_cluster
 from operate.errors import OperateError
-from plugins.archive import Digest
+from plugins.download import Digest
 from plugins.lock import pin
 from plugins.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment

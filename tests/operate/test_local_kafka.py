@@ -23,7 +23,9 @@ from local.services.kafka.users import KafkaUsers
 from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka import Cluster, of_platform
+from operate.msk_connector import MskConnector
 from operate.reader import connect
+from operate.stored_offsets import StoredOffsets
 from operate.tail import follow
 from operate.topics import list_topics
 from plugins.kafka_access import READER_GROUP, reader_access
@@ -193,6 +195,21 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
         assert process.wait(10) == 0
         assert process.stderr.read() == ""
     assert broker.kafka.committed_offset(READER_GROUP, EVENTS) is None
+
+
+def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Broker) -> None:
+    topic, key = "__cdc_lake_offsets_shop", ["shop", {"server": "shop"}]
+    broker.kafka.create_topics(
+        [PlannedTopic(name=topic, partitions=3, replicas=1, config={"cleanup.policy": "compact"})]
+    )
+    connector: MskConnector = None  # type: ignore[assignment]
+    with connect(broker.cluster) as reader:
+        stored = StoredOffsets(reader, topic, connector)
+        assert stored.offsets() == []
+        broker.send(topic, (key, {"lsn": 1}), (key, {"lsn": 2, "incremental_snapshot_collections": "[]"}))
+        assert stored.offsets() == [{"lsn": 2, "incremental_snapshot_collections": "[]"}]
+        broker.send(topic, (key, {"lsn": 3}))
+        assert stored.offsets() == [{"lsn": 3}]
 
 
 def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:

@@ -11,8 +11,10 @@ from moto import mock_aws
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
 from operate.errors import OperateError
+from operate.lake import lake_table
 from operate.msk_connector import MskConnector
-from operate.resnapshot import database, lake, newest_position
+from operate.resnapshot import newest_position
+from operate.source_login import login
 from settings.environment import Environment
 from tests.operate.test_outputs import deploy, environment, without_credentials  # noqa: F401
 from tests.stacks.handlers.clients import client
@@ -59,22 +61,24 @@ def configurations(connect: KafkaConnect) -> list[str | None]:
 
 def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
     deploy("dev-cdc-lake-database", Endpoint="db.example:5432", MasterSecretName="master")
-    login = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
-    aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(login))
-    assert database(environment, aws) == {
-        "host": "db.example",
-        "port": 5432,
-        "dbname": environment.database.name,
-        "user": "owner",
-        "password": "p",
-        "sslmode": "verify-full",
-        "sslrootcert": str(BUNDLE),
-    }
+    secret = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
+    aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(secret))
+    with login(environment, aws, environment.pipelines[0]) as parameters:
+        assert parameters == {
+            "host": "db.example",
+            "port": 5432,
+            "dbname": environment.database.name,
+            "user": "owner",
+            "password": "p",
+            "sslmode": "verify-full",
+            "sslrootcert": str(BUNDLE),
+        }
 
 
 def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
-    found = lake(environment, aws)
+    [orders] = environment.pipelines
+    found = lake_table(environment, aws, orders, orders.captured.tables[0])
     assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
     credentials = aws.get_credentials()
@@ -85,7 +89,7 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
 
 def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:  # noqa: F811
     with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        lake(environment, aws)
+        lake_table(environment, aws, environment.pipelines[0], environment.pipelines[0].captured.tables[0])
 
 
 def test_the_slot_is_the_authority_for_the_time_of_the_repair_only(

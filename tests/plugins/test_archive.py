@@ -1,29 +1,21 @@
 import errno
-import hashlib
 import io
 import tarfile
 import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from plugins import archive
-from plugins.archive import ArchiveError, Digest, digest, download, fetch, repack
-from tests.plugins.server import Server, body, status
+from plugins.archive import repack
+from plugins.download import ArchiveError, digest
 
-CONTENT = b"release" * 1000
-SHA256 = hashlib.sha256(CONTENT).hexdigest()
 # Of a zip with b.jar (bb) and a.jar (aa, 99 times), made by Python 3.11. When it changes, FORMAT has to: a plugin's
 # name is made of its pins and FORMAT, and the old bytes would stay under it.
 GOLDEN_FORMAT = 1
 GOLDEN = "2ec7ec3a27152e438817c1ea6309db7ef1bf2bb25b7087eca6d4f162975ef074"
-
-
-def release(server: Server, **changes: Any) -> dict[str, Any]:
-    return {"url": f"{server.url}/a.zip", "file": "a.zip", "size": len(CONTENT), "sha256": SHA256, **changes}
 
 
 def zip_of(path: Path, members: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -61,112 +53,6 @@ def tar_of(path: Path, members: dict[str, bytes], *, link: str | None = None) ->
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
             packed.addfile(entry)
     return path
-
-
-def test_the_pinned_file_is_brought(server: Server, tmp_path: Path) -> None:
-    server.answers["/a.zip"] = [body(CONTENT)]
-    assert fetch(release(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_wrong_checksum_shows_both_and_leaves_nothing(server: Server, tmp_path: Path) -> None:
-    server.answers["/a.zip"] = [body(b"x" * len(CONTENT))]
-    with pytest.raises(ArchiveError) as error:
-        fetch(release(server), tmp_path)
-    assert SHA256 in str(error.value)
-    assert hashlib.sha256(b"x" * len(CONTENT)).hexdigest() in str(error.value)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_resources_become_a_jar_that_is_the_same_each_time(tmp_path: Path) -> None:
-    given = zip_of(tmp_path / "a.zip", {"a.jar": b"1"})
-    resources = {"rds-ca.pem": "text\n"}
-    found = repack([given], tmp_path / "plugin.zip", resources=resources)
-    assert found == repack([given], tmp_path / "again.zip", resources=resources)
-    assert found != repack([given], tmp_path / "other.zip", resources={"rds-ca.pem": "another\n"})
-    with zipfile.ZipFile(tmp_path / "plugin.zip") as packed:
-        assert packed.namelist() == ["a.jar", archive.RESOURCES_JAR]
-        with zipfile.ZipFile(io.BytesIO(packed.read(archive.RESOURCES_JAR))) as jar:
-            assert jar.read("rds-ca.pem") == b"text\n"
-    assert list(tmp_path.glob("*.jars")) == []
-
-
-@pytest.mark.parametrize("changes", [{"sha256": ""}, {"size": 0}])
-def test_what_is_not_pinned_is_not_even_asked_for(server: Server, tmp_path: Path, changes: dict[str, Any]) -> None:
-    with pytest.raises(ArchiveError, match=r"a.zip has no checksum: run `make lock-plugins`"):
-        fetch(release(server, **changes), tmp_path)
-    assert server.requested == []
-
-
-def test_a_file_name_with_a_path_is_refused(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="isn't a file's name"):
-        fetch(release(server, file="../a.zip"), tmp_path)
-
-
-def test_more_than_the_pinned_size_is_not_read(server: Server, tmp_path: Path) -> None:
-    server.answers["/a.zip"] = [body(CONTENT + b"more")]
-    with pytest.raises(ArchiveError, match="more than 7,000 bytes"):
-        fetch(release(server), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_that_is_busy_or_breaks_off_is_asked_again(server: Server, tmp_path: Path, waits: list[float]) -> None:
-    server.answers["/a.zip"] = [
-        status(503),
-        status(429),
-        body(CONTENT[:100], announced=len(CONTENT)),
-        body(CONTENT),
-    ]
-    assert download(f"{server.url}/a.zip", tmp_path / "a.zip") == Digest(size=len(CONTENT), sha256=SHA256)
-    assert waits == [1, 3, 9]
-
-
-def test_tries_end(server: Server, tmp_path: Path, waits: list[float]) -> None:
-    server.answers["/a.zip"] = [status(500)]
-    with pytest.raises(ArchiveError, match=r"/a.zip: HTTP 500 .*\(tried 4 times\)"):
-        download(f"{server.url}/a.zip", tmp_path / "a.zip")
-    assert len(server.requested) == len(waits) + 1 == 4
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("server")
-def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path, waits: list[float]) -> None:
-    with pytest.raises(ArchiveError, match=r"Connection refused \(tried 4 times\)"):
-        download("http://elsewhere.test/a.zip", tmp_path / "a.zip")
-    assert len(waits) == 3
-
-
-def test_a_download_that_crawls_is_given_up(
-    server: Server, tmp_path: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.answers["/a.zip"] = [body(CONTENT)]
-    monkeypatch.setattr(archive, "ATTEMPT_SECONDS", -1)
-    with pytest.raises(ArchiveError, match="only 7,000 bytes in"):
-        download(f"{server.url}/a.zip", tmp_path / "a.zip")
-    assert len(waits) == 3
-
-
-def test_what_is_not_there_is_said_at_once(server: Server, tmp_path: Path, waits: list[float]) -> None:
-    with pytest.raises(ArchiveError, match="HTTP 404"):
-        download(f"{server.url}/gone.zip", tmp_path / "a.zip")
-    assert waits == []
-
-
-def test_a_redirect_is_followed(server: Server, tmp_path: Path) -> None:
-    server.answers["/a.zip"] = [status(302, Location="/real.zip")]
-    server.answers["/real.zip"] = [body(CONTENT)]
-    assert fetch(release(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_redirect_to_another_protocol_is_refused(server: Server, tmp_path: Path) -> None:
-    server.answers["/a.zip"] = [status(302, Location="ftp://127.0.0.1:1/a.zip")]
-    with pytest.raises(ArchiveError, match="leads to ftp://"):
-        download(f"{server.url}/a.zip", tmp_path / "a.zip")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_of_the_machine_is_not_a_release(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="not a web address"):
-        download((tmp_path / "a.zip").as_uri(), tmp_path / "b.zip")
 
 
 def test_jars_of_all_archives_come_to_the_root_of_one_zip(tmp_path: Path) -> None:
@@ -298,3 +184,29 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_an_archive_without_jars_is_refused(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ArchiveError, match=message):
         repack([zip_of(tmp_path / name, {"README": b"text"})], tmp_path / "plugin.zip")
+
+
+def test_resources_become_a_jar_that_is_the_same_each_time(tmp_path: Path) -> None:
+    given = zip_of(tmp_path / "a.zip", {"a.jar": b"1"})
+    resources = {"rds-ca.pem": "text\n"}
+    found = repack([given], tmp_path / "plugin.zip", resources=resources)
+    assert found == repack([given], tmp_path / "again.zip", resources=resources)
+    assert found != repack([given], tmp_path / "other.zip", resources={"rds-ca.pem": "another\n"})
+    with zipfile.ZipFile(tmp_path / "plugin.zip") as packed:
+        assert packed.namelist() == ["a.jar", archive.RESOURCES_JAR]
+        with zipfile.ZipFile(io.BytesIO(packed.read(archive.RESOURCES_JAR))) as jar:
+            assert jar.read("rds-ca.pem") == b"text\n"
+    assert list(tmp_path.glob("*.jars")) == []
+
+
+def test_a_class_among_the_resources_arrives_as_its_bytes(tmp_path: Path) -> None:
+    archive.write_resources({"cdclake/A.class": "yv66vg==", "a.pem": "text\n"}, tmp_path / "a.jar")
+    with zipfile.ZipFile(tmp_path / "a.jar") as jar:
+        assert jar.read("cdclake/A.class") == b"\xca\xfe\xba\xbe"
+        assert jar.read("a.pem") == b"text\n"
+
+
+def test_a_class_that_is_not_base64_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"a class of cdclake/A\.class isn't Base64"):
+        archive.write_resources({"cdclake/A.class": "no class"}, tmp_path / "a.jar")
+    assert not (tmp_path / "a.jar").exists()

@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from plugins.captured import CapturedTable, exactly, shown
-from plugins.connectors import SALT, SourceSettings, source_connector, with_salt
+from plugins.connector_settings import SALT, SourceSettings
+from plugins.source_connector import source_connector, with_salt
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
 EVENTS = CapturedTable(schema="Sales, old", table="Wéird tab.le", key=("id", "at"))
@@ -59,28 +60,12 @@ def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:
     assert not [name for name in config if name.startswith(("column.", "message.key", "signal.", "heartbeat.action"))]
 
 
-def test_a_truncate_stops_only_where_a_table_says_so() -> None:
-    config = source_connector(replace(SOURCE, tables=(replace(CUSTOMER, stops_at_truncate=True), EVENTS)))
-    assert config["skipped.operations"] == "none"
-    assert config["transforms"] == "truncated,unwrap"
-    assert re.fullmatch(config["predicates.truncated.pattern"], "shop.public.customer")
-    assert not re.fullmatch(config["predicates.truncated.pattern"], "shop.public.customers")
-    assert source_connector(SOURCE)["transforms"] == "unwrap"
-
-
 def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
     config = source_connector(replace(SOURCE, signal_table="cdc.signals"))
     assert config["signal.data.collection"] == "cdc.signals"
     assert config["signal.enabled.channels"] == "source"
     assert config["driver.stringtype"] == "unspecified"
     assert "driver.stringtype" not in source_connector(SOURCE)
-
-
-def test_signals_never_become_events_of_a_topic() -> None:
-    config = source_connector(replace(SOURCE, signal_table="cdc_shop.signal"))
-    assert config["transforms"] == "signals,unwrap"
-    assert config["transforms.signals.type"] == "org.apache.kafka.connect.transforms.Filter"
-    assert re.fullmatch(config["predicates.signals.pattern"], "shop.cdc_shop.signal")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +90,10 @@ def test_tables_that_cant_be_told_apart_are_refused(tables: tuple[CapturedTable,
         ({"table": "a;b"}, "called 'a;b'"),
         ({"table": "x" * 64}, "can be captured is called"),
         ({"table": "a", "leave_out": ("c",), "hashed": ("c",)}, "c can't be left out and hashed"),
+        (
+            {"table": "a", "stops_at_truncate": True, "tells_of_truncate": True},
+            "a TRUNCATE that stops the connector is no",
+        ),
         ({"table": "a", "leave_out": ("c",), "key": ("c",)}, "c can't be left out: it is of the key"),
     ],
 )

@@ -3,8 +3,10 @@ from dataclasses import replace
 import pytest
 
 from contract.sizes import MIB, SizeLimits
-from plugins.connectors import SinkSettings, SourceSettings, sink_connector, source_connector
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kcql import parse, parse_all
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_connector
 
 SOURCE = SourceSettings(
     database_hostname="127.0.0.1",

@@ -8,7 +8,8 @@ import pytest
 
 from local.setup.jars import jar_folder
 from plugins import source_properties
-from plugins.connectors import SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 
 pytestmark = pytest.mark.integration
 

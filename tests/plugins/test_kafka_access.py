@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from plugins.captured import CapturedTable
-from plugins.connectors import SinkSettings, SourceSettings
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka_access import (
     READER_GROUP,
     Grant,

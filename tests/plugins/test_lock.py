@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from plugins import archive, lock
-from plugins.archive import Digest
+from plugins import download as module
+from plugins import lock
+from plugins.download import Digest
 from plugins.versions import VERSIONS_TOML, load_versions
 from tests.plugins.server import Server, body
 
@@ -31,7 +32,7 @@ def loopback(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every release's path is asked for on our server; versions.toml takes https only."""
 
     def download(url: str, target: Path, **options: object) -> Digest:
-        return archive.download(server.url + url[url.index("/", len("https://")) :], target, **options)  # type: ignore[arg-type]
+        return module.download(server.url + url[url.index("/", len("https://")) :], target, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lock, "download", download)
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from plugins.connectors import SinkSettings, sink_connector
+from plugins.connector_settings import SinkSettings
+from plugins.sink_connector import sink_connector
 from plugins.sink_properties import problems
 
 SINK = SinkSettings(topics=("orders",), bucket="landing", region="us-east-1")

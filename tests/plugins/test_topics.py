@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from contract.sizes import MIB, SizeLimits
-from plugins.connectors import SinkSettings, SourceSettings
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import PlannedTopic, planned_topics
 
 SOURCE = SourceSettings(

@@ -4,6 +4,8 @@ The worker gets no path and no trust store: what it verifies by is in the plugin
 """
 
 import contextlib
+import hashlib
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import psycopg2
 import pytest
 
 from db.loading import LoadOptions, load
+from local.look.topic import Topic
 from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.connect_api import RequestError
@@ -21,16 +24,21 @@ from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.jars import jar_folder
 from local.setup.ports import choose
+from plugins import salted_connector
 from plugins.archive import repack
-from plugins.connectors import SourceSettings, source_connector
+from plugins.captured import CapturedTable
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
+from plugins.topics import PlannedTopic
 from settings.connectors import ROOT_CERTIFICATE
-from tests.conftest import fresh_database
+from tests.conftest import execute, fresh_database
 from tests.local.sink.harness import wait_until
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration
 
 PASSWORD = "Connector-1"
+SALT = "0123456789abcdefSALT"
 # As the certificate has it, and as it hasn't.
 HOST, OTHER_HOST = "localhost", "127.0.0.1"
 START_S = 120
@@ -49,7 +57,7 @@ def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 
 @pytest.fixture(scope="module")
-def worker(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def services(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Kafka, Connect, Path]]:
     folder = tmp_path_factory.mktemp("worker")
     ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
     kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
@@ -66,17 +74,24 @@ def worker(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> It
         for service in (kafka, connect):
             processes.start(service.name, service.prepare())
             processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        yield connect
+        yield kafka, connect, folder / "logs"
     finally:
         for service in (connect, kafka):
             processes.stop(service.name, grace_s=20)
+
+
+@pytest.fixture(scope="module")
+def worker(services: tuple[Kafka, Connect, Path]) -> Connect:
+    return services[1]
 
 
 def _install(root: str, target: Path) -> None:
     """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     target.mkdir(parents=True)
-    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root})
+    repack(
+        [release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **salted_connector.resources()}
+    )
     with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
         packed.extractall(target)
     target.with_name("plugin.zip").unlink()
@@ -139,6 +154,40 @@ def test_a_plugin_without_the_certificate_connects_to_nobody(
     with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
         reason = refusal(worker, database, database_port=port, database_root_certificate="none.pem")
     assert "SSLSocketFactory" in reason
+
+
+def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
+    services: tuple[Kafka, Connect, Path], database: ConnectionParameters, authority: Authority, tmp_path: Path
+) -> None:
+    kafka, worker, logs = services
+    kafka.create_topics([PlannedTopic(name="salted.public.people", partitions=1, replicas=1)])
+    execute(
+        database,
+        "CREATE TABLE public.people (id int PRIMARY KEY, mail text); INSERT INTO public.people VALUES (1, 'a@b')",
+    )
+    execute(
+        database, "CREATE PUBLICATION people FOR TABLE public.people; GRANT SELECT ON public.people TO cdc_connector"
+    )
+    people = CapturedTable(schema="public", table="people", hashed=("mail",))
+    # The one folder that its config provider may read.
+    secret = logs.parent / "connect" / "secrets" / "salt.properties"
+    secret.write_text(f"salt={SALT}\n")
+    of_people = {"tables": (people,), "publication_name": "people", "slot_name": "people", "heartbeat_query": None}
+    with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
+        wanted = configuration(worker, database, database_port=port, topic_prefix="salted", **of_people)
+        worker.api.put_connector("people", salted_connector.salted(wanted, f"${{file:{secret}:salt}}"))
+        try:
+            topic = Topic(connection=kafka.client(), name="salted.public.people")
+            wait_until(lambda: topic.bounds()[1] > 0 or worker.api.failure("people") is not None, "the row arrives")
+            assert worker.api.failure("people") is None
+            [event] = [json.loads(raw.value or b"") for raw in topic.raw_events(0)]
+            assert event["mail"] == hashlib.sha256(f"{SALT}a@b".encode()).hexdigest()
+            shown = json.dumps(worker.api.configuration("people"))
+        finally:
+            worker.api.delete_connector("people")
+    assert SALT not in shown
+    [log] = logs.glob("connect*")
+    assert SALT not in log.read_text(encoding="utf-8", errors="replace")
 
 
 def _streaming(database: ConnectionParameters) -> bool:

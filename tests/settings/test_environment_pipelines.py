@@ -117,11 +117,22 @@ def test_what_two_pipelines_of_an_environment_would_share_is_refused(
 
 
 def test_more_pipelines_than_the_database_has_slots_are_refused(environments: Path, pipelines: Path) -> None:
-    for number in range(aws_offers.AURORA_REPLICATION_SLOTS):
+    for number in range(aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS):
         write_pipeline(pipelines, f"p{number}", ["a"])
         add_to(environments, f"p{number}")
     said = refusal(environments, pipelines)
-    assert "pipelines: 21 pipelines are as many replication slots, and the cluster has 20" in said
+    assert "pipelines: 19 pipelines are as many replication slots, and the cluster has 20 (max_replication" in said
+    assert "of which 2 are left for others" in said
+
+
+def test_more_plugins_than_msk_connect_has_while_they_are_replaced_are_refused(
+    environments: Path, pipelines: Path
+) -> None:
+    for number in range(25):
+        write_pipeline(pipelines, f"p{number}", ["a"])
+        add_to(environments, f"p{number}")
+    said = refusal(environments, pipelines)
+    assert "pipelines: 26 pipelines have 104 plugins while a deployment replaces them, and an account has 100" in said
 
 
 def test_more_workers_than_msk_connect_has_are_refused(environments: Path, pipelines: Path) -> None:
@@ -169,10 +180,11 @@ def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines
     assert items.configuration == {"hoodie.clean.max.commits": "20", "hoodie.parquet.max.file.size": "1000000"}
 
 
-def test_a_salt_that_nobody_would_give_is_not_sent_in_its_place(environments: Path, pipelines: Path) -> None:
+def test_hashed_columns_may_be_deployed(environments: Path, pipelines: Path) -> None:
     write_pipeline(pipelines, "people", ["names"], table='hash = ["name"]')
     add_to(environments, "people")
-    assert "pipelines[1]: public.names: hash needs a salt" in refusal(environments, pipelines)
+    orders, people = load("dev", environments, pipelines).pipelines
+    assert (orders.hashes, people.hashes) == (False, True)
 
 
 def test_kcql_is_for_one_table(environments: Path, pipelines: Path) -> None:

@@ -53,6 +53,15 @@ def test_a_key_of_several_columns_and_the_number_of_buckets_are_the_tables() -> 
     assert found["hoodie.bucket.index.num.buckets"] == "16"
 
 
+def test_columns_have_the_names_that_the_lake_gives_them() -> None:
+    shop = one(key=["Order ID", "lineNo"], partition_by=["Sold On"], ordering="changedAt")
+    found = layout(shop.tables[0])
+    assert found["hoodie.datasource.write.recordkey.field"] == "order_id,line_no"
+    assert found["hoodie.datasource.write.partitionpath.field"] == "sold_on"
+    assert found["hoodie.datasource.hive_sync.partition_fields"] == "sold_on"
+    assert table_job(shop, shop.tables[0], PLACES, JobPace()).ordering_field == "changed_at"
+
+
 def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
     assert "hoodie.clean.policy" not in layout_of()
     found = layout_of(retention_hours=168)

@@ -1,6 +1,7 @@
 """Pipelines' files: what they mean, and that whatever is wrong with one is a line that names the file and the key."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 
 from contract.table_names import lake_name
 from settings.files import SettingsFileError
+from settings.job import layout
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
-from settings.pipeline import Pipeline
+from settings.pipeline import CapturedTableSettings, Pipeline
+from spark_jobs import keys
 
 SHOP = """
 [source]
@@ -79,9 +82,30 @@ def test_a_name_with_a_dot_is_given_in_two_parts(folder: Path) -> None:
 
 
 def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Path) -> None:
-    changed = SHOP.replace('database = "shop"', 'database = "shop"\ntruncate = "apply"')
-    (folder / "shop.toml").write_text(changed.replace('hash = ["email"]', 'truncate = "ignore"'))
-    assert [table.truncate for table in load_pipeline("shop", folder).tables] == ["ignore", "apply"]
+    changed = SHOP.replace('database = "shop"', 'database = "shop"\ntruncate = "ignore"')
+    (folder / "shop.toml").write_text(changed.replace('hash = ["email"]', 'truncate = "stop"'))
+    assert [table.truncate for table in load_pipeline("shop", folder).tables] == ["stop", "ignore"]
+
+
+@pytest.mark.parametrize(
+    ("said", "stops", "tells", "ignores"),
+    [
+        ('truncate = "stop"', True, False, False),
+        ('truncate = "apply"', False, True, False),
+        ('truncate = "ignore"', False, True, True),
+        # Where every event is a row, a TRUNCATE is one.
+        ('append_only = true\ntruncate = "stop"', False, True, False),
+        ('append_only = true\ntruncate = "ignore"', False, True, False),
+    ],
+)
+def test_what_a_truncate_does_is_told_to_connector_and_job(said: str, stops: bool, tells: bool, ignores: bool) -> None:
+    key = "" if "append_only" in said else 'key = ["id"]\n'
+    text = f'schema = "public"\ntable = "a"\nhow = "log"\n{key}{said}'
+    table = CapturedTableSettings.model_validate(tomllib.loads(text))
+    assert (table.captured.stops_at_truncate, table.captured.tells_of_truncate) == (stops, tells)
+    assert table.ignores_truncate is ignores
+    of_job = layout(table).get(keys.TRUNCATE)
+    assert of_job == (table.truncate if tells and not table.append_only else None)
 
 
 def test_a_table_is_found_by_each_of_its_names(folder: Path) -> None:
@@ -109,6 +133,8 @@ REFUSED = [
     ('hash = ["email"]', 'leave_out = ["email"]', "tables[0].leave_out: 'email' is a field of"),
     ('hash = ["email"]', 'leave_out = ["id"]', "tables[0]: public.customers: id can't be left out: it is of the key"),
     ('hash = ["email"]', 'ordering = "updated"', "tables[0].ordering: 'updated' isn't a field of"),
+    ('hash = ["email"]', 'truncate = "all"', "tables[0].truncate: Input should be 'apply', 'ignore' or 'stop'"),
+    ('hash = ["email"]', 'truncate = "apply"\nordering = "id"', "tables[0].truncate: 'apply' goes with the order of"),
     ('hash = ["email"]', "buckets = 0", "tables[0].buckets: Input should be greater than or equal to 1"),
     ('hash = ["email"]', 'lake_table = "Orders"', "tables[0].lake_table: String should match pattern"),
     ('hash = ["email"]', 'partition_by = ["email"]\nhash = ["email"]', "tables[0].partition_by: 'email' is hashed"),

@@ -3,10 +3,11 @@
 An event is an `Entry`; a model takes in what one commit takes in, in the source's order.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from contract.table_names import lake_name
 
 PLACEHOLDER = "__debezium_unavailable_value"
 # The columns that histories vary, and which of them may come as a placeholder.
@@ -67,9 +68,9 @@ class Model:
         return fitting
 
     def _usable(self, names: Sequence[str]) -> bool:
-        """Tell whether the names can all become columns: none may differ from another by case only."""
-        taken = [name.lower() for name in (*VARIED, "order_id", *self.columns, *names)]
-        return len(set(taken)) == len(taken) and all(re.fullmatch(r"(?!_hoodie_)[A-Za-z_]\w*", name) for name in names)
+        """Tell whether the names can all become columns: the lake may call none of them as it calls another."""
+        taken = [lake_name(name) for name in (*VARIED, "order_id", *self.columns, *names)]
+        return len(set(taken)) == len(taken)
 
     def _newest(self, key: int, events: list[Entry]) -> Entry | None:
         """Return the newest event that can be written, its placeholders filled; set aside what is newer and can't."""

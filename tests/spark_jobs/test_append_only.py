@@ -36,6 +36,12 @@ def test_every_event_is_a_row_a_delete_too(log_table: Lake) -> None:
     assert [(row["__lsn"], row["__op"]) for row in rows(log_table)] == [(10, "c"), (20, "u"), (30, "d")]
 
 
+def test_a_truncate_is_a_row_too(log_table: Lake) -> None:
+    truncate = {key: value for key, value in event(1, 20, "t").items() if key.startswith("__") and key != "__deleted"}
+    log_table.run(event(1, 10, "c"), truncate)
+    assert [(row["__lsn"], row["__op"], row["order_id"]) for row in rows(log_table)] == [(10, "c", 1), (20, "t", None)]
+
+
 def test_what_is_sent_again_adds_no_row(log_table: Lake) -> None:
     events = [event(1, 10, "c"), event(1, 20), event(1, 20, customer_id="OTHER"), event(1, 30, "d")]
     log_table.run(*events)

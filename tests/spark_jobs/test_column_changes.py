@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from contract import added_columns
+from contract.added_columns import AddedColumn
+from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from tests.spark_jobs.conftest import Event, Lake
 
@@ -43,6 +46,10 @@ def column(lake: Lake, name: str) -> dict[int, Any]:
     return {row["id"]: row[name] for row in rows}
 
 
+def added(lake: Lake) -> dict[str, AddedColumn]:
+    return added_columns.decode(lake.table().progress().get(keys.ADDED_COLUMNS))
+
+
 def test_a_wider_number_waits_in_quarantine_until_the_schema_has_room_for_it(stock: Lake) -> None:
     stock.run(event(2, 2, count=3_000_000_000), event(1, 2, count=2))
     assert [entry["reason"] for entry in stock.quarantined()] == ["type: count (not int)"]
@@ -57,6 +64,43 @@ def test_a_renamed_column_is_a_new_one_and_the_old_one_keeps_what_it_had(stock: 
     assert column(stock, "count") == {1: 1, 2: None}
     assert column(stock, "amount") == {1: None, 2: 7}
     assert [line for line in stock.log if "new column amount" in line and "DEFAULT" in line]
+
+
+def test_a_new_column_has_a_lake_name_and_a_job_that_starts_again_knows_the_events_own(stock: Lake) -> None:
+    stock.run(event(2, 2, **{"Mixed Case": "a", "order": "b"}))
+    stock.run(event(1, 2, **{"Mixed Case": "c", "order": None}))
+    assert column(stock, "mixed_case") == {1: "c", 2: "a"}
+    assert column(stock, "order") == {1: None, 2: "b"}
+    assert [line for line in stock.log if "new column mixed_case string (the events' Mixed Case)" in line]
+    # Another field that the lake would call the same doesn't get into that column.
+    report = stock.run(event(1, 3, mixed_case="d"))
+    assert (report.quarantined, column(stock, "mixed_case")) == (1, {1: "c", 2: "a"})
+
+
+def test_each_commit_says_which_columns_came_later_and_by_which_commit(stock: Lake) -> None:
+    assert added(stock) == {}
+    stock.run(event(2, 2, colour="red"))
+    assert added(stock) == {"colour": AddedColumn("colour", guessed=True)}
+    (stock.folder / "stock.avsc").write_text(schema(size="int"))
+    stock.run(event(2, 3, colour="red", size=1))
+    brought = stock.table().last_instant()
+    found = added(stock)
+    assert found["size"] == AddedColumn("size")
+    assert str(found["colour"].since) < str(brought)
+    stock.run(event(2, 4, colour="red", size=2))
+    assert added(stock) == {"colour": found["colour"], "size": AddedColumn("size", brought)}
+
+
+def test_a_column_that_came_with_events_keeps_its_type_whatever_the_file_says_later(stock: Lake) -> None:
+    stock.run(event(2, 2, size=7, **{"Unit Cost": "1.50"}))
+    cost = {"name": "unit_cost", "type": ["null", DECIMAL], "source.name": "Unit Cost"}
+    described = json.loads(schema(size="int"))
+    described["fields"].append(cost)
+    (stock.folder / "stock.avsc").write_text(json.dumps(described))
+    assert stock.run(event(1, 3, size=8, **{"Unit Cost": "2.25"})).quarantined == 0
+    assert column(stock, "size") == {1: 8.0, 2: 7.0}
+    assert column(stock, "unit_cost") == {1: "2.25", 2: "1.50"}
+    assert [line for line in stock.log if line.startswith("size (double in the table, int in the file): it came with")]
 
 
 def test_a_type_that_the_table_cannot_take_is_refused_at_the_start(stock: Lake) -> None:

@@ -13,6 +13,7 @@ from contract import events
 from contract.events import PLACEHOLDER
 from spark_jobs.decode import LINE_COLUMNS, Decoder, _any
 from spark_jobs.schema import Column, parse
+from spark_jobs.session import Compiling
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
 
 pytestmark = pytest.mark.integration
@@ -31,7 +32,11 @@ def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
             "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
         ).select(*LINE_COLUMNS)
         use = decoder if by is None else Decoder(by, required=("order_id",))
-        return use(lines).orderBy("number").collect()
+        with Compiling(spark).unless(small=True):
+            interpreted = use(lines).orderBy("number").collect()
+        compiled = use(lines).orderBy("number").collect()
+        assert repr(interpreted) == repr(compiled)
+        return compiled
 
     return decode_all
 
@@ -141,11 +146,6 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"order_items": "[] []"}, "value: order_items (not JSON text)"),
     (event(10248, 1) | {"order_items": ""}, "value: order_items (not JSON text)"),
     (event(10248, 1) | {"__op": "t"}, "operation: __op is t"),
-    (event(10248, 1) | {"a-b": 1}, "name: no column can be called a-b"),
-    (event(10248, 1) | {"Order_ID": 1}, "name: no column can be called Order_ID"),
-    (event(10248, 1) | {"_hoodie_commit_time": "1"}, "name: no column can be called _hoodie_commit_time"),
-    (event(10248, 1) | {"n": 1, "N": 2}, "name: no column can be called n, N"),
-    (event(10248, 1) | {"bad name": 1}, "name: no column can be called bad name"),
     (event(10248, 1, customer_id="\ud83d"), "value: half a surrogate pair, which no text can hold"),
     (event(10248, 1, customer_id="\\\ude00x"), "value: half a surrogate pair, which no text can hold"),
     (json.dumps(event(10248, 1))[:-1] + ', "new": 1e999}', "value: a new field's number is too large"),
@@ -234,8 +234,8 @@ def test_new_fields_are_named_unless_null(decode: Decode) -> None:
     rows = decode(event(1, 1, discount=0.5, note=None), *captured("new_column"))
     assert [row["unknown"] for row in rows] == [["discount"], ["sales_channel"]]
     # What doesn't fit has no say in the table's columns.
-    misfits = decode(event(1, 1, foreign=1, order_date="x"), event(1, 1) | {"fine": 1, "not fine": 2}, '{"foreign":1}')
-    assert [(row["unknown"], row["reason"] is None) for row in misfits] == [([], False)] * 3
+    misfits = decode(event(1, 1, foreign=1, order_date="x"), '{"foreign":1}')
+    assert [(row["unknown"], row["reason"] is None) for row in misfits] == [([], False)] * 2
 
 
 def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
@@ -314,3 +314,30 @@ def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
     assert [row["reason"] for row in rows] == [reason for _, reason in cases]
     assert rows[0]["row"]["order_note"] == "a"
     assert rows[0]["row"]["tags"] == '["a",null]'
+
+
+def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Decode) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+    fields = [{"name": "order_id", "type": "int"}, {"name": "price", "type": ["null", kind]}]
+    columns = parse(json.dumps({"type": "record", "name": "prices", "fields": fields}), "prices.avsc")
+    unfit = "value: price (not a decimal number as text)"
+    changed = "value: price (a number in it would change)"
+    cases: list[tuple[str, str | None]] = [
+        ('"12.50"', "12.50"),
+        ("12.5", "12.50"),
+        ("-0.01", "-0.01"),
+        # Spark writes these as 1.234567825E7 and 1.0E-4.
+        ("12345678.25", "12345678.25"),
+        ("0.0001", unfit),
+        ("123456789012345678", "123456789012345678.00"),
+        ("null", None),
+        ("12.345", unfit),
+        ("true", unfit),
+        ('{"scale": 2}', unfit),
+        ('"/+8="', unfit),  # `decimal.handling.mode=precise`
+        # A double, which it would go through, is another number.
+        ("123456789012345.67", changed),
+    ]
+    rows = decode(*(f'{{"order_id": 1, "price": {sent}}}' for sent, _ in cases), by=columns)
+    found = [row["reason"] or (None if row["row"]["price"] is None else str(row["row"]["price"])) for row in rows]
+    assert found == [expected for _, expected in cases]

@@ -18,8 +18,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from capture.canonical import SOURCE_SETTINGS
-from capture.inspection import Table, inspect
-from capture.types import Carried, avro_field, carried, specials_field
+from capture.carried import Carried
+from capture.catalogue import Table
+from capture.inspection import inspect
+from capture.types import avro_field, carried, specials_field
 from contract.events import ADDED_TYPES, LSN
 from contract.special_values import SPECIALS_COLUMN
 from local.look.lake import Lake as HudiRs

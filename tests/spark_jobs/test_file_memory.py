@@ -20,6 +20,8 @@ from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 
 # A commit of two events took 192 to 240 and, with 20 folders, some 500 when Hudi's own looks all went to S3.
 MOST = {"cdc_events.properties": 98, "cdc_events_partitioned.properties": 290}
+# Spark's jobs and tasks for a commit of two events in the default layout: 5 and 15 when each of them was shuffled.
+MOST_WORK = (5, 10)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,15 @@ def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterato
         processes.stop("s3", grace_s=10)
 
 
+def tasks_by_job(spark: SparkSession) -> dict[int, int]:
+    """The newest of Spark's jobs, each with the tasks that it has run."""
+    context: Any = spark._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    found = context.statusStore().jobsList(None)
+    jobs = [found.apply(index) for index in range(min(found.size(), 100))]
+    return {job.jobId(): job.numCompletedTasks() for job in jobs}
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(("conf", "commits"), [("cdc_events.properties", 12), ("cdc_events_partitioned.properties", 3)])
 def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
@@ -69,20 +80,24 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
     land(*(event(order, 100 + order, "c", customer_id=f"C{order % 3}") for order in range(20)))
     job = lake.job()
     assert job.run_batch() is not None
-    counts = []
+    counts, work = [], []
     for number in range(commits):
         land(*(event(order, 200 + last, customer_id=f"C{order % 3}") for order in (number, number + 1)))
         s3.taken()
+        before = max(tasks_by_job(spark))
         report = job.run_batch()
         assert report is not None
         assert report.upserts == 2
         counts.append(by_verb(s3.taken()))
+        tasks = [count for job_id, count in tasks_by_job(spark).items() if job_id > before]
+        work.append((len(tasks), sum(tasks)))
     assert lake.log == []
     totals = [sum(count.values()) for count in counts]
     assert statistics.median(totals) <= MOST[conf], totals
     # Flat, but for each tenth commit, which removes old files.
     assert statistics.median(totals[-3:]) <= max(totals[:3]) + 10, totals
     if conf == "cdc_events.properties":
+        assert statistics.median_low(work) <= MOST_WORK, work
         priced = load_prices().commit_requests
         assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced.puts_and_lists
         assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced.reads

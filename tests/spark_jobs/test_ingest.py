@@ -202,18 +202,18 @@ def test_ordering_values_that_are_decimals_compare_as_numbers(lake: Lake, table_
 def test_names_that_no_column_can_have_stop_nothing(lake: Lake) -> None:
     lake.extra = {"hoodie.streamer.schema.max.new.columns": "2"}
     lake.run(
-        event(1, 10), event(1, 11, N=1), event(1, 12, n=2), '{"foreign":1}', '{"bad name":1,"order_id":1,"__lsn":9}'
+        event(1, 10), event(1, 11, N=1), event(1, 12, n=2), '{"foreign":1}', '{"Order ID":1,"order_id":1,"__lsn":9}'
     )
     assert lake.lsns() == {1: 12}
-    report = lake.run(event(2, 20, a=1), event(3, 20, b=1), event(4, 20) | {"bad name": 1})
+    report = lake.run(event(2, 20, a=1), event(3, 20, b=1), event(4, 20) | {"_hoodie_file_name": 1})
     assert (report.upserts, report.quarantined) == (1, 2)
     assert set(lake.rows()[2]) - set(event(1, 1)) == {"n", "a"}
     assert [entry["reason"] for entry in lake.quarantined()] == [
         "name: no column can be called N",
         "missing: order_id, __lsn",
-        "name: no column can be called bad name",
+        "name: no column can be called Order ID",
         "name: beyond the new columns a table may have (hoodie.streamer.schema.max.new.columns): b",
-        "name: no column can be called bad name",
+        "name: no column can be called _hoodie_file_name",
     ]
 
 

@@ -84,6 +84,20 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
     assert sums(cloudwatch, "FailedAttempts") == [2]
 
 
+def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
+    made = make(cloudwatch, Clock())
+    made.ignored_truncates(None)
+    made.publish()
+    assert sums(cloudwatch, "IgnoredTruncates") == [None]
+    made.ignored_truncates(0)
+    made.publish()
+    assert sums(cloudwatch, "IgnoredTruncates") == [0]
+    made.ignored_truncates(1)
+    made.publish()
+    made.publish()
+    assert sums(cloudwatch, "IgnoredTruncates") == [2]
+
+
 def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
     made.committed(REPORT)

@@ -1,7 +1,8 @@
-"""An environment of three pipelines, as an account of one's own might have."""
+"""An environment of several pipelines, two of them of other servers, as an account of one's own might have."""
 
 from pathlib import Path
 
+from contract import rds_ca
 from settings.environment import Environment
 from settings.load import load
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
@@ -9,14 +10,38 @@ from tests.stacks.settings import change, copied
 
 WIDE = tuple(f"table{number:02}" for number in range(12))
 SHOP = ("orders", "items")
+SECRETS = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:"
+# A server of one's own, which a DBA prepares, and one on RDS, which the deployment does.
+CRM = (
+    "[pipelines.database]",
+    'host = "crm.example.internal"',
+    "port = 5433",
+    f'secret = "{SECRETS}crm/connector-AbCdEf"',
+    f'certificate = """{rds_ca.root("eu-central-1")}"""',
+    'cidrs = ["10.1.2.3/32", "10.1.3.0/28"]',
+)
+ERP = (
+    "[pipelines.database]",
+    'host = "erp.abcdefghij.eu-west-1.rds.amazonaws.com"',
+    'name = "erp_live"',
+    f'secret = "{SECRETS}erp/connector-GhIjKl"',
+    f'owner_secret = "{SECRETS}erp/owner-MnOpQr"',
+    'security_group = "sg-0123456789abcdef0"',
+)
 
 
 def many_pipelines(folder: Path) -> Environment:
-    """Write and load it: orders, `wide` of twelve tables, and `shop`, whose two tables have steps of their own."""
+    """Write and load it: orders, `wide` of twelve tables, `shop`, whose two tables have steps of their own.
+
+    And `crm` and `erp`, of one table each, which are of other servers; erp's has a hashed column.
+    """
     environments, pipelines = copied(folder), copied_pipelines(folder)
     write_pipeline(pipelines, "wide", WIDE)
-    write_pipeline(pipelines, "shop", SHOP)
+    write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"')
     change(environments, "dev", "processing", "core_instances = 4")
     add_to(environments, "wide")
     add_to(environments, "shop", "[pipelines.job]", "one_step = false", "[pipelines.sink]", "tasks = 2")
+    for name, lines in (("crm", CRM), ("erp", ERP)):
+        write_pipeline(pipelines, name, ["people"], table='hash = ["name"]' if name == "erp" else "")
+        add_to(environments, name, *lines)
     return load("dev", environments, pipelines)

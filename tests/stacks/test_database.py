@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contract import rds_ca
-from plugins.connectors import SourceSettings
+from plugins.connector_settings import SourceSettings
 from settings.load import load
 from stacks.gate import request_of
 from stacks.handler_code import sql_hash
@@ -137,7 +137,7 @@ def test_the_source_is_prepared_as_the_environment_says(environment: tuple[str, 
 def test_another_outbox_calls_the_preparation_again(environment: tuple[str, Synthesized]) -> None:
     request = request_of(prepared(environment[1]))
     assert request is not None
-    assert request["sqlHash"] == sql_hash()
+    assert request["sqlHash"] == sql_hash("source_preparation")
 
 
 def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: tuple[str, Synthesized]) -> None:

@@ -1,4 +1,4 @@
-"""Three pipelines in one environment: what each has, that none has anything of another's, and that the gate passes."""
+"""Pipelines in one environment: what each has, that none has anything of another's, and that the gate passes."""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from plugins import is_truncate
 from plugins.kafka_access import sink_access, source_access
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import plain_text, request_of
+from stacks.handler_code import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import SHOP, WIDE, many_pipelines
 
@@ -60,7 +62,9 @@ def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
 def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synthesized) -> None:
     names = {request["connectorName"] for request in requests(many, "connectors", "Custom::Connector").values()}
     assert names == {
-        f"dev-cdc-lake-{name}-{role}" for name in ("orders", "shop", "wide") for role in ("source", "sink")
+        f"dev-cdc-lake-{name}-{role}"
+        for name in ("orders", "shop", "wide", "crm", "erp")
+        for role in ("source", "sink")
     }
     asked = requests(many, "connectors", "Custom::Topics").values()
     assert {request["group"] for request in asked} == {f"connect-{name}" for name in names if name.endswith("sink")}
@@ -124,6 +128,7 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
         assert request["slot"] == request["publication"] == request["role"] == f"cdc_{request['pipeline']}"
         assert request["database"] == f"{request['pipeline']}db"
         assert "PreparedSource" in prepared[name]["DependsOn"]
+        assert request["sqlHash"] == sql_hash("pipeline_preparation")
     shop = next(request for request in asked.values() if request["pipeline"] == "shop")
     assert [table["name"] for table in shop["tables"]] == list(SHOP)
     generations = {
@@ -131,7 +136,9 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
         for parameter in many.resources("database", "AWS::SSM::Parameter").values()
         if parameter["Properties"]["Name"].endswith("/generation")
     }
-    assert generations == {f"/dev-cdc-lake/source/{between}generation" for between in ("", "shop/", "wide/")}
+    assert generations == {
+        f"/dev-cdc-lake/source/{between}generation" for between in ("", "shop/", "wide/", "crm/", "erp/")
+    }
 
 
 def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthesized) -> None:
@@ -141,7 +148,8 @@ def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthe
     listed = next(argument for argument in request["arguments"] if argument.endswith(".properties"))
     text = (many.synthesis.folder / f"asset.{listed.rpartition('/')[2]}").read_text()
     tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
-    assert tables.split(",") == ["dev_datalake.cdc_events", *(f"dev_datalake.wide_{table}" for table in WIDE)]
+    names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "crm_people", "erp_people"]
+    assert tables.split(",") == [f"dev_datalake.{name}" for name in names]
     own = {
         tuple(pair)
         for pair in pairwise(request["further"][0]["arguments"])
@@ -161,7 +169,7 @@ def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:
         for resource in resources
         if "-landing-" in resource
     }
-    assert read == {"cdc-events/*", "wide/*", "shop/*"}
+    assert read == {"cdc-events/*", "wide/*", "shop/*", "crm/*", "erp/*"}
 
 
 def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -> None:
@@ -170,7 +178,7 @@ def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -
         for alarm in many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
     }
     ages = {name.removeprefix("commit-age-") for name in alarms if name.startswith("commit-age-")}
-    assert ages == {"cdc_events", "shop_orders", "shop_items", "wide-1", "wide-2"}
+    assert ages == {"cdc_events", "shop_orders", "shop_items", "wide-1", "wide-2", "crm_people", "erp_people"}
     metrics = [query for query in alarms["commit-age-wide-1"]["Metrics"] if "MetricStat" in query]
     assert len(metrics) == 9
     [expression] = [query["Expression"] for query in alarms["commit-age-wide-1"]["Metrics"] if query["ReturnData"]]
@@ -181,6 +189,21 @@ def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -
     assert all(len([q for q in alarm.get("Metrics", []) if "MetricStat" in q]) <= 10 for alarm in alarms.values())
 
 
+def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synthesized) -> None:
+    names = [
+        alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-")
+        for alarm in many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+    ]
+    found = sorted(name for name in names if name.startswith("ignored-truncate"))
+    assert found == ["ignored-truncate-shop_items", "ignored-truncate-shop_orders"]
+    # Its event passes the connector by a class of ours, which the outbox's plugin doesn't have.
+    plugins = requests(many, "connectors", "Custom::Plugin").values()
+    ours = is_truncate.resources().items()
+    given = [plugin["name"] for plugin in plugins if ours <= plugin.get("resources", {}).items()]
+    sources = {plugin["name"] for plugin in plugins if plugin["name"].endswith("-source")}
+    assert set(given) == sources - {"dev-cdc-lake-orders-source"} != set()
+
+
 def test_what_lands_is_counted_and_expires_by_pipeline(many: Synthesized) -> None:
     [landing] = [
         bucket["Properties"]
@@ -188,7 +211,8 @@ def test_what_lands_is_counted_and_expires_by_pipeline(many: Synthesized) -> Non
         if "MetricsConfigurations" in bucket["Properties"]
     ]
     filters = {entry["Id"]: entry["Prefix"] for entry in landing["MetricsConfigurations"]}
-    assert filters == {"landed": "cdc-events/", "landed-wide": "wide/", "landed-shop": "shop/"}
+    others = {f"landed-{name}": f"{name}/" for name in ("wide", "shop", "crm", "erp")}
+    assert filters == {"landed": "cdc-events/", **others}
     expiring = {rule["Prefix"] for rule in landing["LifecycleConfiguration"]["Rules"] if "ExpirationInDays" in rule}
     assert expiring == set(filters.values())
 

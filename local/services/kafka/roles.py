@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
 from local.services.kafka.acls import Acl, Names, acls, rights
-from plugins.connectors import GENERATION, SinkSettings, SourceSettings, offset_topic
+from plugins.connector_names import GENERATION, offset_topic
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka_access import (
     INTERNAL_GROUPS,
     INTERNAL_TOPICS,

@@ -1,6 +1,6 @@
 """Both sides of a comparison for tests: a real PostgreSQL, and an Arrow table in the place of a Hudi table.
 
-Real Hudi tables, which Spark has to write, are read in test_hudi_tables.py; here DuckDB gets the same batches.
+Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here DuckDB gets the same batches.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow
 
-from capture.types import Carried, carried
+from capture.carried import Carried
+from capture.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable
@@ -34,6 +35,10 @@ class ArrowLake(Lake):
 
     def exists(self) -> bool:
         return True
+
+    def last_commit(self) -> str | None:
+        """Each read is of another commit."""
+        return None
 
 
 @dataclass(frozen=True)

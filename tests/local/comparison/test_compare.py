@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -13,7 +14,6 @@ from local.comparison import compare as module
 from local.comparison.compare import Limits, Progress, compare_table
 from local.comparison.repair import repair_of
 from local.comparison.source import SourceLook
-from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
@@ -182,14 +182,14 @@ def test_hashed_columns_are_compared_by_their_hash(database: ConnectionParameter
         assert differences(found) == {"different": {("3", "mail")}}
 
 
-def test_the_salt_never_reaches_the_database(shop: ConnectionParameters, postgres: Any) -> None:
+def test_the_salt_never_reaches_the_database(shop: ConnectionParameters, postgres_log: Path) -> None:
     execute(shop, "ALTER SYSTEM SET log_statement = 'all'; ")
     execute(shop, "SELECT pg_reload_conf()")
     columns = [column("id", "int8"), column("name", hash_digits=64), column("price", "float8")]
     compare(shop, compared("items", columns, items(1), salt=b"pepper and salt"))
     execute(shop, "ALTER SYSTEM RESET log_statement")
     execute(shop, "SELECT pg_reload_conf()")
-    assert "pepper" not in postgres.log_file.read_text()
+    assert "pepper" not in postgres_log.read_text()
 
 
 @pytest.mark.parametrize("lake_id", ["99999999999999999999", "no number"])
@@ -320,8 +320,3 @@ def test_a_repair_that_changes_nothing_is_tried_a_few_times(shop: ConnectionPara
     found = compare_table(shop, table, AT_ONCE, repair=repair_of(shop, table, keys, lambda _line: None))
     assert keys.read == [("500",)] * module.REPAIRS
     assert found.missing == 1
-
-
-def test_a_table_without_key_cannot_be_repaired_row_by_row(database: ConnectionParameters) -> None:
-    with pytest.raises(PlatformError, match="has no key"):
-        repair_of(database, compared("log", {"line": "text"}, key=()), TakesFromTheSource(None, items()), print)

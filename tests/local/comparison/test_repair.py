@@ -37,6 +37,6 @@ def test_each_table_has_its_line_and_all_count(tmp_path: Path, monkeypatch: pyte
     assert shown.getvalue().splitlines() == [
         "public.[a]  equal  2 rows  1.0 s",
         "public.b  not compared: no such table",
-        f"1 of 2 tables are equal, 2 s: {report}",
+        f"1 of 2 tables are equal, 0 s: {report}",
     ]
     assert report.exists()

@@ -14,7 +14,7 @@ from contract.special_values import SPECIALS_COLUMN
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.report import lines, write
-from local.comparison.run import compare_tables
+from local.comparison.run import NO_KEY, compare_tables
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
@@ -107,6 +107,21 @@ def test_a_table_that_cannot_be_compared_does_not_keep_the_others(
     assert problem in str(first.problem)
     assert not first.equal
     assert second.equal
+
+
+@pytest.mark.integration
+def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: ConnectionParameters, tmp_path: Path) -> None:
+    execute(database, "CREATE TABLE bare (line text); INSERT INTO bare VALUES ('a'), ('a'), ('b')")
+
+    def never(_wanted: Any, _table: Any) -> Any:
+        raise AssertionError
+
+    for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
+        lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
+        table = entry("public.bare", lake, tmp_path, key=[], append_only=True)
+        [found] = compare_tables(database, [table], AT_ONCE, repairs=never)
+        assert (found.problem, found.equal) == (None, not differs)
+        assert (NO_KEY in found.notes) == differs
 
 
 @pytest.mark.integration

@@ -16,13 +16,14 @@ from local.resnapshot.connector import LocalConnector
 from local.resnapshot.log_tables import LogTable, Signals
 from local.services.kafka.users import ADMIN
 from plugins.captured import CapturedTable
-from plugins.connectors import SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 
 ITEMS = CapturedTable(schema="shop", table="OrderItems")
 PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
 NAME = "shop"
 OWN_SCHEMA = names.own_schema(NAME)
-SIGNALS = Signals(table=(OWN_SCHEMA, names.SIGNAL), publication="cdc_shop")
+SIGNALS = Signals(table=(OWN_SCHEMA, names.SIGNAL), publication="cdc_shop", role=names.CONNECTOR_ROLE, left_out={})
 MAKING = f"""
 CREATE SCHEMA shop; CREATE SCHEMA {OWN_SCHEMA};
 CREATE TABLE shop."OrderItems" (id INTEGER PRIMARY KEY, note TEXT);

@@ -12,7 +12,8 @@ from local.errors import PlatformError
 from local.platform import changed_tables
 from local.platform.changed_tables import ChangedTables
 from plugins.captured import CapturedTable
-from plugins.connectors import SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 
 A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))
 SOURCE = SourceSettings(

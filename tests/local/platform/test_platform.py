@@ -23,6 +23,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from psycopg2 import sql
 
+from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.errors import LoadError
 from db.signals import Reading, ask_for_snapshot
@@ -30,7 +31,8 @@ from local.errors import PlatformError
 from local.look.status import read_status
 from local.look.topic import Topic
 from local.platform.connectors import Connectors
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.processes import Processes
 from local.platform.restarts import read_restarts
 from local.platform.services import SECRET, PlatformOptions
@@ -412,11 +414,17 @@ class TestOrdinaryTables:
         eventually(lambda: captured.reader.failure() is not None, timeout_s=60)
         assert "emptied by TRUNCATE" in str(captured.reader.failure())
         assert captured.count(PLACES) == before
-        captured.capture(ITEMS, replace(PLACES, stops_at_truncate=False))
+        captured.capture(ITEMS, replace(PLACES, stops_at_truncate=False, tells_of_truncate=True))
         captured.reader.restart()
-        captured.wait(PLACES, before + 1)
-        assert [event["id"] for event in captured.events(PLACES, before)] == [5]
-        captured.cursor.execute("TRUNCATE shop.places")
+        captured.wait(PLACES, before + 2)
+        emptied, inserted = captured.events(PLACES, before)
+        assert emptied.keys() == ADDED_TYPES.keys() - {DELETED}
+        assert (emptied[OPERATION], emptied[TABLE], inserted["id"]) == (TRUNCATE, PLACES.table, 5)
+        assert emptied[LSN] < inserted[LSN]
+        # Every other event is as ever, and a second one needs no decision.
+        captured.cursor.execute("UPDATE shop.places SET note = 'new'; DELETE FROM shop.places; TRUNCATE shop.places")
+        captured.wait(PLACES, before + 5)
+        assert [event[OPERATION] for event in captured.events(PLACES, before + 2)] == ["u", "d", TRUNCATE]
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:

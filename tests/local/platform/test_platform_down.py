@@ -16,7 +16,8 @@ from local.look import reconcile as module
 from local.look.lake import Lake, LakeError
 from local.look.reconcile import Comparison
 from local.look.status import DataStatus, Status, read_status
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.services import PORTS
 from local.platform.start_options import left_behind
 

@@ -11,7 +11,7 @@ import pytest
 
 from local.errors import CancelledError, PlatformError
 from local.platform import processes as module
-from local.platform.processes import Command, Processes
+from local.platform.processes import Command, Processes, Ways
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -95,6 +95,56 @@ def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Proces
     assert child.is_running()
     start(processes, SLEEP, lines=3)
     assert gone(child)
+
+
+# Its child leads a session of its own, as PostgreSQL's do.
+OF_ITS_OWN = (
+    f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True); {SLEEP}"
+)
+
+
+def test_a_service_with_its_own_ways_is_found_by_its_pid_and_stopped_by_its_signal(tmp_path: Path) -> None:
+    # What started it has left no marks in its environment.
+    main = subprocess.Popen([sys.executable, "-c", OF_ITS_OWN], start_new_session=True, stderr=subprocess.DEVNULL)
+    ways = Ways(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT,))
+    processes = Processes(tmp_path, tmp_path / "logs", {"postgres": ways})
+    while len(found := processes.find()["postgres"]) < 2:
+        time.sleep(0.01)
+    leader, child = found
+    assert processes.main("postgres") == leader == psutil.Process(main.pid)
+    processes.stop("postgres", grace_s=10)
+    assert main.wait() == -signal.SIGINT
+    assert gone(child)
+    assert processes.find() == {}
+
+
+def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -> None:
+    stubborn = STUBBORN.replace("SIGTERM", "SIGINT")
+    main = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True, stdout=subprocess.PIPE)
+    assert main.stdout is not None
+    main.stdout.readline()
+    ways = Ways(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT))
+    Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=0.2)
+    assert main.wait() == -signal.SIGQUIT
+    main.stdout.close()
+
+
+def test_a_service_that_runs_is_not_started_again(processes: Processes) -> None:
+    class Sleeper:
+        name = "kafka"
+        starts = 0
+
+        def prepare(self) -> Command:
+            self.starts += 1
+            return Command(argv=[sys.executable, "-c", SLEEP], folder=processes.folder)
+
+        def ready(self) -> bool:
+            return "ready" in processes.log_file(self.name).read_text()
+
+    sleeper = Sleeper()
+    processes.run(sleeper)
+    processes.run(sleeper)
+    assert sleeper.starts == 1
 
 
 def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:

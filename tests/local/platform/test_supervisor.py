@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
-from local.platform.platform import SUPERVISOR, Platform
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, LONGEST_PAUSE_S, Ledger, read_restarts
 from local.platform.supervisor import Supervisor
 

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from local.errors import PlatformError
-from local.services.connect import LENSES_JAR, Connect
+from local.services.connect import LENSES_JAR, OWN_PLUGIN, Connect
 from local.setup.jars import CACHE
+from plugins import is_truncate
 
 needs_debezium = pytest.mark.skipif(not (CACHE / "debezium").is_dir(), reason="the jars aren't there: run `make setup`")
 
@@ -38,11 +39,23 @@ def test_debezium_is_unpacked_once_and_another_version_goes(tmp_path: Path) -> N
     worker = connect(tmp_path)
     (tmp_path / "plugins" / "debezium-connector-postgres-3.3.1.Final-plugin").mkdir(parents=True)
     worker.install_plugins()
-    (plugin,) = (tmp_path / "plugins").iterdir()
+    (plugin,) = (tmp_path / "plugins").glob("debezium-*")
     assert list(plugin.glob("**/debezium-connector-postgres-3*.jar"))
     before = plugin.stat().st_ctime_ns
     worker.install_plugins()
     assert plugin.stat().st_ctime_ns == before
+
+
+@needs_debezium
+def test_the_predicate_that_configurations_name_is_a_plugin_and_stays_the_same(tmp_path: Path) -> None:
+    jars = []
+    for _ in range(2):
+        connect(tmp_path).install_plugins()
+        (jar,) = (tmp_path / "plugins" / OWN_PLUGIN).iterdir()
+        jars.append(jar.read_bytes())
+    with zipfile.ZipFile(jar) as packed:
+        assert packed.read(f"{is_truncate.PREDICATE.replace('.', '/')}.class").startswith(b"\xca\xfe\xba\xbe")
+    assert jars[0] == jars[1]
 
 
 @needs_debezium

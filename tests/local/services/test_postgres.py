@@ -10,6 +10,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ import psycopg2
 import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
-from local.services.postgres import FALLBACK_PARENT, Postgres, PostgresError
+from local.errors import PlatformError
+from local.platform.processes import Processes
+from local.services.passing_postgres import STOP_S, processes_of
+from local.services.postgres import Postgres
+from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
 from tests.conftest import free_port
 
 pytestmark = pytest.mark.integration
@@ -35,77 +40,127 @@ def ask(server: Postgres, query: str) -> Any:
             return row[0] if row else None
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Postgres]:
-    server = Postgres(tmp_path / "data", free_port(), tmp_path / "logs" / "postgres.log", PASSWORD)
+@dataclass(frozen=True)
+class Server:
+    """A server with what starts and stops it."""
+
+    postgres: Postgres
+    processes: Processes
+
+    def start(self) -> None:
+        self.processes.run(self.postgres)
+
+    def stop(self) -> None:
+        self.processes.stop(self.postgres.name, grace_s=STOP_S)
+
+    def pid(self) -> int:
+        pid = self.postgres.cluster.pid()
+        assert pid is not None
+        return pid
+
+
+def made(folder: Path, *, port: int | None = None, password: str = PASSWORD, **more: Any) -> Server:
+    """A server that doesn't run yet."""
+    postgres = Postgres(folder / "data", port=port or free_port(), superuser_password=password, **more)
+    return Server(postgres, processes_of(postgres, folder))
+
+
+@contextlib.contextmanager
+def removed(server: Server) -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.remove()
+        server.stop()
+        server.postgres.cluster.remove()
 
 
-def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Postgres) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with removed(made(tmp_path)) as server:
+        yield server
+
+
+def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Server) -> None:
     server.start()
-    assert ask(server, "SHOW wal_level") == "logical"
-    assert ask(server, "SHOW server_encoding") == "UTF8"
-    ask(server, "CREATE TABLE kept AS SELECT 1 AS n")
+    assert ask(server.postgres, "SHOW wal_level") == "logical"
+    assert ask(server.postgres, "SHOW server_encoding") == "UTF8"
+    ask(server.postgres, "CREATE TABLE kept AS SELECT 1 AS n")
     server.stop()
     with pytest.raises(psycopg2.OperationalError):
-        ask(server, "SELECT 1")
+        ask(server.postgres, "SELECT 1")
 
     server.start()
-    ask(server, "INSERT INTO kept VALUES (2)")
-    crashed = server.pid
-    assert crashed is not None
+    ask(server.postgres, "INSERT INTO kept VALUES (2)")
+    crashed = server.pid()
     os.kill(crashed, signal.SIGKILL)
     psutil.wait_procs([psutil.Process(crashed)], timeout=10)
 
     server.start()
-    assert ask(server, "SELECT count(*) FROM kept") == 2
+    assert ask(server.postgres, "SELECT count(*) FROM kept") == 2
 
 
-def test_another_object_finds_and_stops_the_running_server(server: Postgres, tmp_path: Path) -> None:
+def test_another_object_finds_and_stops_the_running_server(server: Server, tmp_path: Path) -> None:
     server.start()
-    pid = server.pid
-    other = Postgres(tmp_path / "data", server.port, server.log_file, PASSWORD)
+    pid = server.pid()
+    other = made(tmp_path, port=server.postgres.port)
     other.start()
-    assert other.pid == pid, "a server that answers is kept"
+    assert other.pid() == pid, "a server that runs is kept"
+    assert server.processes.main("postgres") == psutil.Process(pid), "its children lead sessions, too"
     other.stop()
-    assert server.pid is None
+    assert server.postgres.cluster.pid() is None
     server.stop()
 
 
-def test_listens_on_loopback_only_and_shows_no_password_in_the_process_list(server: Postgres) -> None:
+def test_a_stop_waits_for_no_client(server: Server) -> None:
     server.start()
-    assert server.pid is not None
-    process = psutil.Process(server.pid)
+    with contextlib.closing(psycopg2.connect(**server.postgres.connection_parameters())):
+        os.kill(server.pid(), signal.SIGTERM)
+        wait_until(lambda: server.postgres.cluster.state == STOPPING)
+        started = time.monotonic()
+        server.stop()
+        assert time.monotonic() - started < STOP_S / 2
+    assert server.postgres.cluster.pid() is None
+
+
+def test_a_server_that_hangs_is_killed_with_all_its_processes(server: Server) -> None:
+    server.start()
+    family = server.processes.find()["postgres"]
+    assert len(family) > 3
+    for process in family:
+        process.suspend()
+    server.processes.stop("postgres", grace_s=0.2)
+    assert not [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    server.start()
+    assert ask(server.postgres, "SELECT 1") == 1
+
+
+def test_listens_on_loopback_only_and_shows_no_password_in_the_process_list(server: Server) -> None:
+    server.start()
+    process = psutil.Process(server.pid())
     listening = {item.laddr.ip for item in process.net_connections() if item.status == psutil.CONN_LISTEN}
     assert listening == {"127.0.0.1"}
     assert PASSWORD not in " ".join(process.cmdline())
-    assert PASSWORD not in server.log_file.read_text()
-    assert not list(server.data_dir.parent.glob(".pw-*"))
+    assert PASSWORD not in server.processes.log_file("postgres").read_text()
+    assert not list(server.postgres.cluster.data_dir.parent.glob(".pw-*"))
+    place: dict[str, Any] = {**server.postgres.connection_parameters(), "password": "wrong"}
     with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
-        psycopg2.connect(host="127.0.0.1", port=server.port, user="postgres", password="wrong", dbname="postgres")
+        psycopg2.connect(**place)
 
 
-def test_a_folder_set_up_with_another_password_is_refused(server: Postgres, tmp_path: Path) -> None:
+def test_a_folder_set_up_with_another_password_is_refused(server: Server, tmp_path: Path) -> None:
     server.start()
     with pytest.raises(PostgresError, match="another superuser password"):
-        Postgres(tmp_path / "data", server.port, server.log_file, "other").start()
+        made(tmp_path, port=server.postgres.port, password="other").start()
 
 
 @pytest.fixture
 def confining(tmp_path: Path) -> Iterator[Postgres]:
     """A server with a role that may stream, as the connector's may, and enter the database `shop` only."""
-    confined = {"streamer": "shop"}
-    server = Postgres(tmp_path / "data", free_port(), tmp_path / "log", PASSWORD, confined=confined)
-    try:
+    with removed(made(tmp_path, confined={"streamer": "shop"})) as server:
         server.start()
-        ask(server, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
-        ask(server, "CREATE DATABASE shop")
-        yield server
-    finally:
-        server.remove()
+        ask(server.postgres, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
+        ask(server.postgres, "CREATE DATABASE shop")
+        yield server.postgres
 
 
 def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -149,11 +204,11 @@ def gives_copies(server: Postgres) -> bool:
 
 
 def test_a_server_that_runs_by_older_rules_gets_the_new_ones(confining: Postgres) -> None:
-    with (confining.data_dir / "pg_hba.conf").open("a") as file:
+    with (confining.cluster.data_dir / "pg_hba.conf").open("a") as file:
         file.write("host replication all 127.0.0.1/32 scram-sha-256\n")
     ask(confining, "SELECT pg_reload_conf()")
     wait_until(lambda: gives_copies(confining))
-    confining.start()
+    confining.renew_rules()
     wait_until(lambda: not gives_copies(confining))
 
 
@@ -168,14 +223,12 @@ AS_ORDINARY_USER = """
 import contextlib, os, sys
 from pathlib import Path
 import psycopg2
-from local.services.postgres import Postgres
+from local.services.passing_postgres import passing_postgres
 assert os.geteuid() != 0
-server = Postgres(Path(sys.argv[1]) / "data", int(sys.argv[2]), Path(sys.argv[1]) / "log", "pw")
-server.start()
-with contextlib.closing(psycopg2.connect(**server.connection_parameters())) as connection:
-    connection.cursor().execute("SELECT 1")
-server.stop()
-print(server.data_dir)
+with passing_postgres(Path(sys.argv[1])) as server:
+    with contextlib.closing(psycopg2.connect(**server.connection_parameters())) as connection:
+        connection.cursor().execute("SELECT 1")
+    print(server.cluster.data_dir)
 """
 
 
@@ -190,7 +243,7 @@ def test_runs_as_an_ordinary_user() -> None:
     with tempfile.TemporaryDirectory(dir=FALLBACK_PARENT) as folder:
         os.chown(folder, account.pw_uid, account.pw_gid)
         done = subprocess.run(
-            [python, "-c", AS_ORDINARY_USER, folder, str(free_port())],
+            [python, "-c", AS_ORDINARY_USER, folder],
             user=account.pw_uid,
             group=account.pw_gid,
             extra_groups=[],
@@ -210,23 +263,19 @@ def test_runs_as_an_ordinary_user() -> None:
 def test_data_moves_to_where_the_servers_account_may_go_and_is_removed(tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
-    server = Postgres(private / "data", free_port(), private / "log", PASSWORD)
-    try:
+    with removed(made(private)) as server:
         server.start()
-        moved = server.data_dir
+        moved = server.postgres.cluster.data_dir
         assert moved.parent.parent == FALLBACK_PARENT
         assert moved.stat().st_uid == pwd.getpwnam("nobody").pw_uid
-    finally:
-        server.remove()
     assert not moved.parent.exists()
-    assert server.pid is None
+    assert server.postgres.cluster.pid() is None
     assert not moved.parent.exists(), "looking makes no folder"
 
 
 def test_a_taken_port_is_reported_with_the_reason(postgres: Postgres, tmp_path: Path) -> None:
-    taken = Postgres(tmp_path / "second", postgres.port, tmp_path / "second.log", PASSWORD)
-    try:
-        with pytest.raises(PostgresError, match="could not create any TCP/IP sockets"):
-            taken.start()
-    finally:
-        taken.remove()
+    with (
+        removed(made(tmp_path, port=postgres.port)) as taken,
+        pytest.raises(PlatformError, match="could not create any TCP/IP sockets"),
+    ):
+        taken.start()

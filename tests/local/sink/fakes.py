@@ -15,7 +15,8 @@ from local.sink.partition import Partition
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore
 from local.sink.task import SinkTask
-from plugins.connectors import SinkSettings, sink_connector
+from plugins.connector_settings import SinkSettings
+from plugins.sink_connector import sink_connector
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

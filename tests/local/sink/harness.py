@@ -25,7 +25,8 @@ from local.sink.dead_letters import DeadLetterQueue
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
-from plugins.connectors import SinkSettings, sink_connector
+from plugins.connector_settings import SinkSettings
+from plugins.sink_connector import sink_connector
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "landing"

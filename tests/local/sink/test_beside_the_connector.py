@@ -20,7 +20,7 @@ from local.sink.consumer import GroupConsumer
 from local.sink.errors import SinkError
 from local.sink.settings import TaskSettings
 from local.sink.task import SinkTask
-from plugins.connectors import sink_connector
+from plugins.sink_connector import sink_connector
 from plugins.versions import load_versions
 from tests.local.sink.beside import CONNECTOR, LAYOUTS, REFUSED, RUNS, SETTINGS, STAND_IN, VALUES, Setting, Value
 from tests.local.sink.faulty_s3 import FaultyS3

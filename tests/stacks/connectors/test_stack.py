@@ -12,7 +12,9 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins.connectors import GENERATION, sink_connector, source_connector
+from plugins.connector_names import GENERATION
+from plugins.sink_connector import sink_connector
+from plugins.source_connector import source_connector
 from settings.connectors import sink_settings, source_settings
 from settings.load import load
 from stacks.connectors.worker_configuration import properties_file

@@ -151,7 +151,7 @@ def test_a_release_that_cannot_be_brought_is_the_reason(
         ({"releases": "x"}, "releases must be of type list"),
         ({"version": 1}, "there is no version"),
         ({"releases": []}, "no jar in"),
-        ({"resources": {"a/b": "text"}}, "resources: 'a/b' must be a file's name with a text of ASCII"),
+        ({"resources": {"a/../b": "text"}}, "resources: 'a/../b' must be a file's name with a text of ASCII"),
         ({"resources": {"a.pem": 1}}, "resources: 'a.pem' must be a file's name with a text of ASCII"),
         ({"bucket": "gone"}, "NoSuchBucket"),
     ],
@@ -329,7 +329,7 @@ def test_a_plugin_that_is_there_needs_no_download(plugin: Resource, server: Serv
 def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(
     plugin: Resource, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plugins.archive.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
     server.answers["/one.zip"] = [status(503), status(503), body(ONE)]
     plugin.create(request(server, "one"))
     server.answers["/two.zip"] = [status(503)] * 40

@@ -18,7 +18,7 @@ from moto import mock_aws
 from moto.emr.models import emr_backends
 
 from contract.stop_file import TOKEN
-from stacks.handlers import emr_step, framework
+from stacks.handlers import emr_step, emr_steps, framework
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 from tests.stacks.handlers.journal_store import MemoryStore
@@ -94,13 +94,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     # moto's S3 has the real time.
     clock = Clock(time.time())
     monkeypatch.setattr(framework, "now", clock)
-    monkeypatch.setattr(emr_step, "now", clock)
     return clock
 
 
 @pytest.fixture
 def cluster(clock: Clock, records: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:  # noqa: ARG001
-    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
+    monkeypatch.setattr(emr_steps, "client", lambda service, _config=None: client(service))
     events = client("emr").meta.events
     with mock_aws():
         client("s3").create_bucket(
@@ -192,8 +191,8 @@ def test_a_change_stops_the_running_step_before_it_adds_one(cluster: Cluster, re
 def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     cluster: Cluster, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(emr_step, "INTERRUPT_SECONDS", 90)
-    monkeypatch.setattr(emr_step, "KILL_SECONDS", 180)
+    monkeypatch.setattr(emr_steps, "INTERRUPT_SECONDS", 90)
+    monkeypatch.setattr(emr_steps, "KILL_SECONDS", 180)
     old = resource.create(cluster.wanted("--op", "UPSERT"))["StepId"]
     cluster.obedient = cluster.interruptible = False
     # From here on moto's time, which the stop file has, and the handler's run together.
@@ -203,7 +202,7 @@ def test_a_job_that_does_not_look_is_interrupted_and_killed_in_the_end(
     assert set(cluster.cancelled) == {(old, "SEND_INTERRUPT"), (old, "TERMINATE_PROCESS")}
     assert options == sorted(options)
     assert options.count("TERMINATE_PROCESS") == 1
-    assert resource.clock() - began >= emr_step.KILL_SECONDS + emr_step.SETTLED_SECONDS
+    assert resource.clock() - began >= emr_steps.KILL_SECONDS + emr_step.SETTLED_SECONDS
     assert cluster.states() == ["CANCELLED", "RUNNING"]
 
 
@@ -217,7 +216,7 @@ def test_a_step_that_has_not_started_is_cancelled_at_once(cluster: Cluster, reso
     began = resource.clock()
     resource.delete()
     assert cluster.cancelled == [(step.id, "SEND_INTERRUPT")]
-    assert resource.clock() - began < emr_step.INTERRUPT_SECONDS
+    assert resource.clock() - began < emr_steps.INTERRUPT_SECONDS
 
 
 def test_an_update_without_a_change_leaves_the_step_alone(cluster: Cluster, resource: Resource) -> None:
@@ -349,7 +348,7 @@ def test_throttling_is_waited_out(cluster: Cluster, resource: Resource, monkeypa
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(emr_step.Steps, "all", throttled)
+        patched.setattr(emr_steps.Steps, "all", throttled)
         assert resource.poll(waiting) is None
     resource.finish(waiting)
     assert cluster.states() == ["RUNNING"]
@@ -486,8 +485,8 @@ def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeyp
         asked.append((service, config))
         return client(service)
 
-    monkeypatch.setattr(emr_step, "client", recorded)
-    emr_step.Steps(cluster.wanted()).add("name")
+    monkeypatch.setattr(emr_steps, "client", recorded)
+    emr_steps.Steps(cluster.wanted()).add("name")
     service, config = asked[-1]
     assert service == "emr"
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}

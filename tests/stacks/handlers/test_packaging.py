@@ -17,7 +17,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
     staged = handler_code.stage("plugins", staging=tmp_path)
     script = "\n".join(
         [
-            "import importlib, plugins.archive",
+            "import importlib, plugins.archive, plugins.download",
             "from stacks.handlers import connector_restarts",
             "assert callable(connector_restarts.handler)",
             f"for name in {MODULES}:",
@@ -44,7 +44,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
 
 def test_a_handler_without_packages_has_the_contract(tmp_path: Path) -> None:
     staged = handler_code.stage(staging=tmp_path)
-    script = "from stacks.handlers import emr_step; print(emr_step.TOKEN)"
+    script = "from stacks.handlers import emr_step, emr_steps; print(emr_steps.TOKEN)"
     environment = {**os.environ, "PYTHONPATH": str(staged)}
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert run.stdout.strip() == TOKEN, run.stderr

@@ -40,7 +40,7 @@ def stack(world: World, connect: KafkaConnect, aws: None, monkeypatch: pytest.Mo
     client("s3").create_bucket(
         Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": CREDENTIALS["region_name"]}
     )
-    monkeypatch.setattr("plugins.archive.WAITS_SECONDS", ())
+    monkeypatch.setattr("plugins.download.WAITS_SECONDS", ())
     connect.ticks_needed = 3
     return Stack(world, connector_plugin, "SourcePlugin")
 

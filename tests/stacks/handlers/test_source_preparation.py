@@ -20,7 +20,7 @@ from db import preparing
 from db.loading import LoadOptions, load
 from db.migrating import migrate
 from local.services.postgres import ConnectionParameters, Postgres
-from stacks.handlers import source_preparation
+from stacks.handlers import preparation, source_preparation
 from tests.conftest import execute, free_port, fresh_database
 from tests.db.released import load_released
 from tests.stacks.handlers.clients import CREDENTIALS, client
@@ -85,7 +85,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(secrets: Any, monkeypatch: pytest.MonkeyPatch) -> Cluster:  # noqa: ARG001  the same moto
-    monkeypatch.setattr(source_preparation, "client", lambda: client("rds"))
+    monkeypatch.setattr(preparation, "client", lambda: client("rds"))
     return Cluster()
 
 
@@ -227,7 +227,7 @@ def test_a_newer_outbox_stays_as_it_is_and_the_connector_gets_its_password(
 def test_a_transaction_that_keeps_the_tables_is_waited_for(
     source: Resource, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparing, "migrate", functools.partial(migrate, patience_s=0.0))
+    monkeypatch.setattr(preparing, "migrate", functools.partial(migrate, max_wait_s=0.0))
     source.create(request(database))
     with contextlib.closing(psycopg2.connect(**database)) as till, till.cursor() as cursor:
         cursor.execute("UPDATE datalake.orders SET freight = 1 WHERE order_id = 10248")

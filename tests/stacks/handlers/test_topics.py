@@ -19,7 +19,8 @@ from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import role_acls
 from local.setup.ports import choose
 from plugins import topic_admin
-from plugins.connectors import SinkSettings, sink_group
+from plugins.connector_names import sink_group
+from plugins.connector_settings import SinkSettings
 from plugins.kafka_access import topics_access
 from plugins.msk_login import Login
 from plugins.topics import HOUR_MS, PlannedTopic

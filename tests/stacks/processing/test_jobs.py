@@ -5,7 +5,8 @@ from typing import cast
 
 import pytest
 
-from plugins.connectors import SourceSettings, source_connector
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import source_connector
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
 from settings.load import load

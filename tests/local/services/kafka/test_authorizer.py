@@ -25,7 +25,8 @@ from local.services.kafka.users import ADMIN, KafkaUsers
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.ports import choose
-from plugins.connectors import SinkSettings, SourceSettings, sink_group
+from plugins.connector_names import sink_group
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.first_offsets import set_first_offsets
 from plugins.topics import PlannedTopic, planned_topics
 

@@ -11,7 +11,7 @@ from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import passwords
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
-from plugins.connectors import SinkSettings, SourceSettings
+from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import planned_topics
 from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load

@@ -15,10 +15,10 @@ from spark_jobs import checkpoint, options, properties, settings
 from spark_jobs.table import HudiTable
 from tests.conftest import execute
 from tests.local.comparison.sides import column, compare, differences
+from tests.spark_jobs.conftest import CONF
 
 pytestmark = pytest.mark.integration
 
-CONF = Path(__file__).resolve().parents[3] / "spark_jobs" / "conf"
 ROWS = 2_000
 COLUMNS = {"id": "int8", "kind": "text", "price": "float8", "born": "date", "seen": "timestamptz"}
 Write = Callable[[DataFrame], None]
@@ -89,6 +89,7 @@ def test_a_copy_on_write_table_of_two_buckets(
     write(things(spark, "id = 8", _hoodie_is_deleted="true", __lsn="2L"))
     found = compared(source, tmp_path / "things")
     assert differences(found) == {"different": {("7", "kind 1", "price")}, "missing": {("8", "kind 2")}}
+    assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "2"
 
 
 def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
@@ -103,6 +104,7 @@ def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
     assert (found.lake_rows, found.missing, found.extra, found.different) == (ROWS * 3 // 4, ROWS // 4, 0, ROWS // 4)
     write(things(spark, "id % 2 = 0", __lsn="4L"))
     assert compared(source, tmp_path / "things").equal
+    assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "3"
 
 
 def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters, tmp_path: Path) -> None:

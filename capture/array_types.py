@@ -1,0 +1,79 @@
+"""What becomes of arrays: Debezium carries those of some types, and of some it loses something."""
+
+from collections.abc import Mapping
+
+from capture import canonical
+from capture.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, timestamp
+from capture.canonical import Spelling
+from capture.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+
+_FLAT = "as a JSON array; one of several dimensions doesn't get through Debezium and goes to quarantine"
+_ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
+    "int2": ("int", canonical.ARRAY),
+    "int4": ("int", canonical.ARRAY),
+    "int8": ("long", canonical.ARRAY),
+    "oid": ("long", canonical.ARRAY_OF_OIDS),
+    "bool": ("boolean", canonical.ARRAY),
+    "float4": ("float", canonical.float_array(32)),
+    "float8": ("double", canonical.float_array(64)),
+    **dict.fromkeys((*TEXTS, *RANGES, "bpchar", "uuid", "tsvector"), ("string", canonical.ARRAY)),
+    **dict.fromkeys(("numeric", "json", "jsonb"), ("string", canonical.ARRAY_OF_TEXTS)),
+    "bytea": ("bytes", canonical.ARRAY_OF_TEXTS),
+    "date": (avro("int", "io.debezium.time.Date"), canonical.ARRAY_OF_TEXTS),
+    "timestamptz": (avro("string", "io.debezium.time.ZonedTimestamp"), canonical.ARRAY_OF_TEXTS),
+}
+_ELEMENT_NOTES = {
+    "numeric": "; NaN in it stops the source",
+    "date": "; a date BC in it comes wrong",
+    "timestamp": "; a timestamp BC in it comes wrong",
+    "timestamptz": "; a timestamp BC in it comes wrong",
+}
+_WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
+# Debezium has no arrays of these, or loses something of them.
+_NO_ARRAYS = {
+    **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
+    **dict.fromkeys(("line", "lseg", "box", "path", "polygon", "circle"), "Debezium has no arrays of it"),
+    "bit": "Debezium has no arrays of it",
+    "time": "Debezium drops the microseconds of times in arrays",
+    "timetz": "Debezium drops the offsets, and arrays don't say so",
+}
+_NO_EXTENSION_ARRAYS = ("hstore", "ltree", "vector", "halfvec", "sparsevec", "geometry", "geography", "isbn")
+
+
+def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
+    """Tell what becomes of a column of an array type; `modifier` is its elements'."""
+    [(_, element, _)] = kind.parts
+    if element.kind == "enum":
+        return _json_array("string", canonical.ARRAY, "; a NULL in it stops the source")
+    if element.kind == "domain":
+        return LeftOut("an array of a domain: Debezium doesn't tell what is in it")
+    if element.schema != "pg_catalog" and element.kind == "base":
+        return _extension_array(element)
+    if element.name in _NO_ARRAYS:
+        return LeftOut(f"an array of {element.name}: {_NO_ARRAYS[element.name]}")
+    if element.name in LEFT_OUT:
+        return LeftOut(f"an array of {element.name}: {LEFT_OUT[element.name]}")
+    if element.name == "timestamp":
+        return _json_array(timestamp(modifier).avro, canonical.ARRAY_OF_TEXTS, _ELEMENT_NOTES["timestamp"])
+    items, spelling = _ELEMENTS.get(element.name, (AS_TEXT.avro, canonical.ARRAY_OF_TEXTS))
+    has_placeholder = element.name in _WITH_PLACEHOLDER
+    return _json_array(items, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
+
+
+def _extension_array(element: CatalogueType) -> Carried | LeftOut:
+    if element.name == "citext":
+        return _json_array("string", canonical.ARRAY)
+    if element.name in _NO_EXTENSION_ARRAYS:
+        return LeftOut(f"an array of {element.name}: Debezium doesn't carry all of its values")
+    return _json_array(AS_TEXT.avro, canonical.ARRAY_OF_TEXTS)
+
+
+def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_placeholder: bool = False) -> Carried:
+    return Carried(
+        wire="array",
+        avro={"type": "array", "items": ["null", items]},
+        lake="string",
+        spelling=spelling,
+        has_placeholder=has_placeholder,
+        note=_FLAT + note,
+    )

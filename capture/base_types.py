@@ -1,0 +1,218 @@
+"""What becomes of PostgreSQL's own types and of extensions', one by one, arrays apart.
+
+From what Debezium 3.7.0 was seen to send (docs/decisions/0070).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from capture import canonical
+from capture.canonical import Spelling
+from capture.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES
+from contract.special_values import SPECIALS_COLUMN
+
+# atttypmod's own header, and where a numeric's precision begins.
+_HEADER = 4
+_MOST_DIGITS = 38
+
+
+def _text(lake: Spelling = canonical.TEXT, *, note: str = "", wire: str = "text") -> Carried:
+    return Carried(wire=wire, avro="string", lake="string", spelling=lake, note=note)
+
+
+def named(meaning: str, spelling: Spelling = canonical.TEXT, *, note: str = "", wire: str = "text") -> Carried:
+    """Carry what Debezium sends as text under a name of its own."""
+    return Carried(wire=wire, avro=avro("string", meaning), lake="string", spelling=spelling, note=note)
+
+
+def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wire: str = "number") -> Carried:
+    return Carried(wire=wire, avro=type_, lake=lake, spelling=spelling)
+
+
+def _decimal(precision: int, scale: int, *, spelling: Spelling | None = None, note: str = "") -> Carried:
+    """Carry a decimal; one with a `spelling` of its own is always a number."""
+    number = {"type": "string", "logicalType": "decimal", "precision": precision, "scale": scale}
+    return Carried(
+        wire="text",
+        avro=number,
+        lake=f"decimal({precision},{scale})",
+        spelling=spelling or (canonical.FRACTION if precision == scale else canonical.DECIMAL),
+        special=spelling is None,
+        note=note,
+    )
+
+
+def _numeric(modifier: int) -> Carried:
+    exact = named(EXACT_NUMBER)
+    if modifier < _HEADER:
+        return replace(exact, note="as text, all digits; `NaN`, `Infinity` and `-Infinity` as PostgreSQL writes them")
+    precision = (modifier - _HEADER) >> 16 & 0xFFFF
+    # 11 bits with a sign, since PostgreSQL 15.
+    scale = ((modifier - _HEADER & 0x7FF) ^ 1024) - 1024
+    digits = max(precision - min(scale, 0), scale)
+    if digits > _MOST_DIGITS:
+        return replace(exact, note=f"as text: decimals in the lake have {_MOST_DIGITS} digits at most")
+    return _decimal(digits, max(scale, 0), note=f"NaN: null here, and its name in `{SPECIALS_COLUMN}`")
+
+
+def _bits(modifier: int) -> Carried:
+    if modifier == 1:
+        return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
+    parameters = {BITS_LENGTH: str(modifier)}
+    bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})
+    note = "as text of 0 and 1"
+    return Carried(wire="Base64", avro=bits, lake="string", spelling=canonical.TEXT, has_placeholder=False, note=note)
+
+
+def _is_millis(modifier: int) -> bool:
+    return 0 <= modifier <= 3
+
+
+def timestamp(modifier: int) -> Carried:
+    """Carry a timestamp without time zone, whose unit its modifier decides."""
+    name = "io.debezium.time.Timestamp" if _is_millis(modifier) else "io.debezium.time.MicroTimestamp"
+    unit = "milliseconds" if _is_millis(modifier) else "microseconds"
+    return Carried(
+        wire=unit, avro=avro("long", name), lake="timestamp", spelling=canonical.INSTANT, note=_INFINITE_INSTANT
+    )
+
+
+def _time(modifier: int) -> Carried:
+    if _is_millis(modifier):
+        time, wire = avro("int", "io.debezium.time.Time"), "milliseconds"
+    else:
+        time, wire = avro("long", "io.debezium.time.MicroTime"), "microseconds"
+    return Carried(wire=wire, avro=time, lake="string", spelling=canonical.TEXT, note="as text such as `12:34:56.5`")
+
+
+def _geometry(name: str, spelling: Spelling, *, has_placeholder: bool = True) -> Carried:
+    return Carried(
+        wire="object",
+        avro=avro("string", f"io.debezium.data.geometry.{name}"),
+        lake="binary",
+        spelling=spelling,
+        has_placeholder=has_placeholder,
+        note="as well-known binary (WKB)",
+    )
+
+
+def _object(name: str, spelling: Spelling, example: str) -> Carried:
+    return Carried(
+        wire="object",
+        avro=avro("string", name),
+        lake="string",
+        spelling=spelling,
+        # Of these, only a path may be large.
+        has_placeholder=name != PATH,
+        note=f"as JSON: `{example}`",
+    )
+
+
+def _fixed(result: Carried) -> Callable[[int], Carried]:
+    return lambda _modifier: result
+
+
+def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
+    array: AvroType = {"type": "array", "items": ["null", items], "connect.name": meaning}
+    spelling, note = canonical.float_array(size, cast=cast), "as a JSON array"
+    return Carried(wire="array", avro=array, lake="string", spelling=spelling, has_placeholder=False, note=note)
+
+
+_INFINITE_INSTANT = "an infinite one is the number in contract/times.py: years 294247 and -290308"
+_INFINITE_DATE = (
+    "an infinite one is the number in contract/times.py: years 5877611 and -5877611; a date BC comes wrong in a"
+    " snapshot (Debezium drops the era), right in changes"
+)
+AS_TEXT = Carried(
+    wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
+)
+_JSON = named("io.debezium.data.Json")
+TEXTS = ("text", "varchar", "name", "char", "inet", "cidr", "macaddr", "macaddr8")
+RANGES = ("int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange")
+BASE: Mapping[str, Callable[[int], Carried]] = {
+    "int2": _fixed(_number("int", "int")),
+    "int4": _fixed(_number("int", "int")),
+    "int8": _fixed(_number("long", "bigint")),
+    "oid": _fixed(_number("long", "bigint")),
+    "float4": _fixed(_number("float", "float", canonical.REAL)),
+    "float8": _fixed(_number("double", "double", canonical.DOUBLE)),
+    "numeric": _numeric,
+    "money": _fixed(_decimal(19, 2, spelling=canonical.MONEY, note="for currencies with two decimals (`lc_monetary`)")),
+    "bool": _fixed(_number("boolean", "boolean", canonical.BOOLEAN, wire="boolean")),
+    "bpchar": _fixed(_text(canonical.PADDED, note="with its blanks")),
+    **dict.fromkeys(TEXTS, _fixed(_text())),
+    **dict.fromkeys(RANGES, _fixed(_text())),
+    "bytea": _fixed(Carried(wire="Base64", avro="bytes", lake="binary", spelling=canonical.BYTES)),
+    "date": _fixed(
+        Carried(
+            wire="days",
+            avro=avro("int", "io.debezium.time.Date"),
+            lake="date",
+            spelling=canonical.DATE,
+            note=_INFINITE_DATE,
+        )
+    ),
+    "time": _time,
+    "timetz": _fixed(
+        named(
+            "io.debezium.time.ZonedTime",
+            canonical.TIME_WITH_ZONE,
+            note="in UTC, such as `10:34:56.5+00`: Debezium drops the offset; one with seconds stops the source",
+        )
+    ),
+    "timestamp": timestamp,
+    "timestamptz": _fixed(
+        Carried(
+            wire="ISO 8601 text",
+            avro=avro("string", "io.debezium.time.ZonedTimestamp"),
+            lake="timestamp",
+            spelling=canonical.INSTANT,
+            note=_INFINITE_INSTANT,
+        )
+    ),
+    "interval": _fixed(
+        named(
+            "io.debezium.time.Interval",
+            canonical.INTERVAL,
+            note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`; one of more than 2,147,483,647 hours stops the source",
+        )
+    ),
+    "uuid": _fixed(named("io.debezium.data.Uuid")),
+    "json": _fixed(_JSON),
+    "jsonb": _fixed(_JSON),
+    "xml": _fixed(named("io.debezium.data.Xml")),
+    "tsvector": _fixed(named("io.debezium.data.TsVector")),
+    "bit": _bits,
+    "point": _fixed(_geometry("Point", canonical.POINT)),
+    "lseg": _fixed(_geometry("Geometry", canonical.SEGMENT)),
+    "box": _fixed(_geometry("Geometry", canonical.BOX)),
+    "polygon": _fixed(_geometry("Geometry", canonical.POLYGON, has_placeholder=False)),
+    "path": _fixed(_object(PATH, canonical.PATH, '{"wkb":"AQIA…","closed":"true"}')),
+    "line": _fixed(_object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}')),
+    "circle": _fixed(_object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}')),
+}
+_OBJECT_NAMES = (
+    *("regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator"),
+    *("regproc", "regprocedure", "regrole", "regtype"),
+)
+LEFT_OUT = {
+    "varbit": "Debezium drops its length: B'01' and B'1' are one value",
+    "refcursor": "a snapshot would open the cursor that it names, and fail",
+    "int2vector": "Debezium sends it empty",
+    "oidvector": "Debezium sends it empty",
+    **dict.fromkeys(_OBJECT_NAMES, "its text depends on the search_path of who reads it"),
+}
+EXTENSIONS: Mapping[str, Callable[[CatalogueType, int], Carried | LeftOut]] = {
+    "citext": lambda *_: _text(),
+    "ltree": lambda *_: named("io.debezium.data.Ltree"),
+    "isbn": lambda *_: _text(),
+    "hstore": lambda kind, _: replace(
+        named(HSTORE, canonical.hstore(kind.schema)), note="as JSON, its keys in order", wire="JSON"
+    ),
+    "vector": lambda *_: _floats("double", "io.debezium.data.DoubleVector", "::real[]", 32),
+    "halfvec": lambda *_: _floats("float", "io.debezium.data.FloatVector", "::real[]", 32),
+    "sparsevec": lambda *_: LeftOut("not carried yet: make a column of type vector of it"),
+    "geometry": lambda *_: LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
+    "geography": lambda *_: LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
+}

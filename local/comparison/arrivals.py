@@ -1,0 +1,93 @@
+"""Tells whether all that the source had at a position of its log is in the lake's table by now.
+
+Only then a row that differs is one that differs, and not one that is late (docs/decisions/0077). A step of the way that
+is away or can't say is one that hasn't arrived.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
+from local.errors import PlatformError
+from local.look.lake import Lake, LakeError
+
+# What a step of the way says while it is away.
+AWAY = (psycopg2.Error, KafkaException, TimeoutError, BotoCoreError, ClientError, PlatformError, LakeError)
+# Of a topic's one partition.
+_PARTITION = "0"
+
+
+class Arrivals(Protocol):
+    """What knows how far the lake's table is."""
+
+    def has(self, position: str) -> bool:
+        """Tell whether the lake has all that the source had at this position of its log, such as 0/1A2B3C."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The way of one table's changes, a question for each step; what they raise is one of AWAY.
+
+    `sent`: whether all up to a position of the log is in topics. `end`: the offset that the topic's next event gets.
+    `landed`: the offset that the sink goes on from. `behind`: whether there is an object after the one of this name.
+    """
+
+    sent: Callable[[str], bool]
+    end: Callable[[], int]
+    landed: Callable[[], int]
+    behind: Callable[[str], bool]
+    lake: Lake
+
+
+class LakeArrivals:
+    """How far one table is; asked again and again, it asks as little as it can."""
+
+    def __init__(self, way: Way) -> None:
+        self._way = way
+        self._ends: dict[str, int] = {}
+        self._commit: str | None = None
+        self._consumed = ""
+
+    def has(self, position: str) -> bool:
+        """Tell whether the lake has all of it."""
+        try:
+            return self._has(position)
+        except AWAY:
+            return False
+
+    def _has(self, position: str) -> bool:
+        if position not in self._ends:
+            if not self._way.sent(position):
+                return False
+            self._ends = {position: self._way.end()}
+        end = self._ends[position]
+        if end == 0 or end <= self._last_offset() + 1:
+            return True
+        # Not every event makes a line of an object: a tombstone doesn't.
+        return bool(self._consumed) and self._way.landed() >= end and not self._way.behind(self._consumed)
+
+    def _last_offset(self) -> int:
+        """Return the offset of the last event that the lake has, -1 where it doesn't say."""
+        if (commit := self._way.lake.last_commit()) != self._commit:
+            self._consumed = consumed(self._way.lake.progress())
+            self._commit = commit
+        name = self._consumed.rpartition("/")[2]
+        return int(name.partition("_")[0]) if name else -1
+
+
+def consumed(progress: str | None) -> str:
+    """Return the last object that a commit's progress names, below its topic's folder; empty where it names none.
+
+    `progress` is what `spark_jobs/sources/file_checkpoint.py` writes; another source's names no object.
+    """
+    try:
+        names = json.loads(progress or "{}")["watermarks"].values()
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return ""
+    below_topic = ("/".join(str(name).split("/")[-2:]) for name in names)
+    return next((name for name in below_topic if name.startswith(f"{_PARTITION}/")), "")

@@ -1,0 +1,43 @@
+"""What has been changed at the source that the lake can't know by events: lines for `make status`."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from capture.objects import source_objects
+from local.look.added_columns import added, older_rows
+from local.platform.services import Services
+from local.platform.tables import LocalTable
+
+# Tables that are looked at side by side.
+_LOOKERS = 8
+
+
+def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str]:
+    """Say of each table what is wrong, a line each; nothing of the outbox, whose columns change by procedures.
+
+    Raises psycopg2.Error, LakeError and boto3's errors.
+    """
+    pipeline = services.pipeline
+    if pipeline.outbox is not None:
+        return []
+    lines = services.database.drift(source_objects(pipeline), pipeline.name)
+    with ThreadPoolExecutor(_LOOKERS) as pool:
+        for found in pool.map(lambda table: _unfetched(services, table), tables):
+            lines += found
+    return lines
+
+
+def _unfetched(services: Services, table: LocalTable) -> list[str]:
+    """Name the columns of which older rows lack the DEFAULT."""
+    columns = added(table.lake) if table.lake.exists() else {}
+    if not (counts := older_rows(table.lake, columns)):
+        return []
+    fields = {columns[name].field: name for name in counts}
+    entry = table.entry
+    defaulted = services.database.with_default(entry.schema_name, entry.table_name, list(fields))
+    return [
+        f"{table.name}: {counts[name]:,} rows are from before column {name}, have null there, and at the source perhaps"
+        f" its DEFAULT: `make resnapshot PIPELINE={services.pipeline.name} TABLE={table.name}` brings it"
+        for field, name in fields.items()
+        if field in defaulted
+    ]

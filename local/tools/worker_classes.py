@@ -1,0 +1,71 @@
+"""Compiles our classes on Connect's workers with the Janino that comes inside PySpark: `make worker-classes`."""
+
+import base64
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+from local.setup.jars import jar_folder
+from local.setup.java import java_binary
+from plugins import is_truncate, salted_connector
+from plugins.worker_classes import PACKAGE, compiled
+
+SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES)
+# Debezium's interfaces have static methods, which classes of an older version may not call.
+JAVA_VERSION = 8
+
+
+def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
+    """Return each source's class, the same bytes each time; a source may need those before it.
+
+    The JVM has verified them: each was made once.
+    """
+    found: dict[Path, bytes] = {}
+    with _jvm() as gateway:
+        former = None
+        for source in sources:
+            compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setDebuggingInformation(False, False, False)
+            compiler.setSourceVersion(JAVA_VERSION)
+            compiler.setTargetVersion(JAVA_VERSION)
+            if former is not None:
+                compiler.setParentClassLoader(former)
+            compiler.cook(source.name, source.read_text(encoding="utf-8"))
+            former, name = compiler.getClassLoader(), f"{PACKAGE}.{source.stem}"
+            former.loadClass(name).getConstructors()[0].newInstance(gateway.new_array(gateway.jvm.Object, 0))
+            found[source] = bytes(compiler.getBytecodes().get(name))
+    return found
+
+
+@contextmanager
+def _jvm() -> Iterator[Any]:
+    """Start a JVM with the compiler, Kafka Connect and Debezium."""
+    spark, kafka = Path(pyspark.__file__).parent / "jars", jar_folder("kafka")
+    [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(release) as archive:
+            archive.extractall(folder, filter="data")
+        compilers = [*spark.glob("janino-*.jar"), *spark.glob("commons-compiler-*.jar")]
+        jars = [*compilers, *sorted(kafka.glob("*.jar")), *sorted(Path(folder).rglob("*.jar"))]
+        port = launch_gateway(classpath=":".join(map(str, jars)), java_path=str(java_binary()), die_on_exit=True)
+        gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+        try:
+            yield gateway
+        finally:
+            gateway.shutdown()
+
+
+def main() -> None:
+    """Write them as text, in which a plugin's files travel."""
+    for source, content in compile_classes(SOURCES).items():
+        compiled(source).write_bytes(base64.b64encode(content) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

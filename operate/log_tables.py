@@ -1,0 +1,121 @@
+"""Reads an environment's ordinary tables again while changes go on: `make resnapshot ENV=… PIPELINE=… TABLE=…`.
+
+What one machine does (local/resnapshot/), with MSK, MSK Connect, S3 and the operator's own rights in the places of the
+platform's services.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import boto3
+from rich.console import Console
+
+from local.comparison.command import REPORT, reconcile_tables
+from local.comparison.compare import Limits
+from local.comparison.describe import Compared
+from local.folders import BUILD
+from local.resnapshot.deletes import EventWriter
+from local.resnapshot.pipelines import read_tables_again, repairs, settlement
+from local.resnapshot.run import Wanted
+from operate import kafka, outputs, reader
+from operate.errors import OperateError
+from operate.lake import lake_table
+from operate.msk_connector import MskConnector
+from operate.source_login import login
+from operate.stored_offsets import StoredOffsets
+from plugins import msk_login
+from plugins.connector_names import offset_topic
+from plugins.salted_connector import SALT_KEY
+from settings.connectors import source_settings
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.load_pipeline import PIPELINES
+from settings.pipeline import CapturedTableSettings
+from stacks.pipeline_names import construct_id, source_parameter
+
+Say = Callable[[str], None]
+
+
+def resnapshot_tables(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    names: Sequence[str],
+    wanted: Wanted,
+    console: Console,
+    say: Say,
+) -> bool:
+    """Read tables of a deployed pipeline again, all or those of these names; then compare and repair what differs.
+
+    Tell whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
+    """
+    if wanted.skip:
+        raise OperateError("SKIP is for the outbox: a connector that can't go on is made anew by a deployment")
+    entries = chosen(pipeline, names)
+    session = outputs.check_account(environment)
+    with outputs.one_line(environment):
+        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
+        cluster, captured = kafka.of_environment(environment, pipeline.name), pipeline.as_deployed
+        compared = [
+            Compared(
+                entry=entry,
+                schema_file=PIPELINES / captured.schema_file(entry),
+                lake=lake_table(environment, session, pipeline, entry),
+            )
+            for entry in entries
+        ]
+        settings = source_settings(environment, pipeline)
+        with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
+            connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=0)
+            topic = offset_topic(settings.name, generation(environment, pipeline, session))
+            stored = StoredOffsets(messages, topic, connector)
+            settle = settlement(source, captured, entries, where=wanted.where)
+            read_tables_again(
+                source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
+            )
+            client = {"bootstrap.servers": cluster.bootstrap_servers, **msk_login.settings(environment.region)}
+            writer = EventWriter(client)
+            repairing = repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say)
+            limits = Limits(timeout_s=wanted.timeout_s)
+            equal = reconcile_tables(
+                console,
+                source,
+                compared,
+                limits,
+                pipeline=pipeline.name,
+                report=_report(environment, pipeline),
+                salt=salt(environment, pipeline, session),
+                repairs=repairing,
+            )
+            if equal:
+                settle(writer)
+            return equal
+
+
+def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
+    """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
+    try:
+        return [pipeline.captured.table(name) for name in names] or list(pipeline.captured.tables)
+    except ValueError as error:
+        raise OperateError(str(error)) from None
+
+
+def generation(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
+    """Return the generation of the source's offsets, as its last deployment wrote it down."""
+    name = source_parameter(environment, pipeline, "generation")
+    return str(session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"])
+
+
+def salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
+    """Return what goes before each hashed value, read with the caller's credentials; empty where nothing is hashed."""
+    if not pipeline.hashes:
+        return ""
+    name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))
+    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=name)["SecretString"]
+    return str(json.loads(text)[SALT_KEY])
+
+
+def _report(environment: Environment, pipeline: EnvironmentPipeline) -> Path:
+    folder = BUILD / f"{environment.prefix}-{pipeline.name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / REPORT

@@ -1,0 +1,208 @@
+"""What an environment decides about the two connectors, checked: what a connector would only find out when it runs."""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from contract import source
+from contract.capture_objects import CONNECTOR_ROLE
+from contract.lake import LANDING_PREFIX
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from plugins import captured
+from plugins.captured import CapturedTable
+from plugins.connector_names import OUTBOX
+from plugins.connector_properties import SHORTEST_SESSION_MS
+from plugins.kcql import Kcql, build_all
+from plugins.versions import load_versions
+
+HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
+DAY_MS = 86_400_000
+LONGEST_TIMEOUT_MS = 300_000
+# An object is finished after so many seconds or records.
+FLUSH_INTERVAL_S = 60
+FLUSH_COUNT = 5_000
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
+_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
+_SLOT = re.compile(r"[a-z0-9_]{1,63}\Z")
+_TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d\Z")
+# A salt stands in the name of a property, where Connect resolves no reference: whoever sends the configuration does.
+SALT = "@salt@"
+_SALT = re.compile(r"@salt@\Z|[A-Za-z0-9]{16,128}\Z")
+_REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSettings:
+    """What an environment decides about the Debezium connector. Raises ValueError naming the field that is wrong.
+
+    `database_password` is a reference that a config provider of the worker resolves, such as
+    `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
+    configurations in a topic, so a password itself is refused. `database_root_certificate` names a resource on the
+    plugin's class path (plugins/archive.py), whose certificate verify-ca and verify-full check the server's by.
+    Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
+    (contract/sizes.py).
+
+    `tables` are those of one database. `signal_table` (`schema.table`, in the publication, the connector's role may
+    insert into it) is how an incremental snapshot is asked for. `heartbeat_query` is run at each heartbeat; None
+    leaves the slot to the changes of the tables alone.
+    `hash_salt` goes before each value that is hashed: whoever knows it can try values.
+    """
+
+    name: str = "orders-source"
+    database_hostname: str
+    database_port: int = 5432
+    database_name: str = source.DATABASE
+    database_user: str = CONNECTOR_ROLE
+    database_password: str
+    database_sslmode: str = "require"
+    database_root_certificate: str | None = None
+    topic_prefix: str
+    publication_name: str = source.PUBLICATION
+    slot_name: str = source.SLOT
+    snapshot_mode: str = "initial"
+    heartbeat_interval_ms: int = 10_000
+    poll_interval_ms: int = 500
+    retry_wait_ms: int = 10_000
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
+    tables: tuple[CapturedTable, ...] = (OUTBOX,)
+    signal_table: str | None = None
+    heartbeat_query: str | None = f"CALL {HEARTBEAT_PROCEDURE}()"
+    hash_salt: str = field(default=SALT, repr=False)
+
+    def __post_init__(self) -> None:
+        _match(_NAME, "name", self.name)
+        _match(_HOST, "database_hostname", self.database_hostname)
+        _within("database_port", self.database_port, 1, 65_535)
+        _match(_IDENTIFIER, "database_name", self.database_name)
+        _match(_IDENTIFIER, "database_user", self.database_user)
+        if not _REFERENCE.match(self.database_password):
+            # The value isn't repeated: it may be a password.
+            raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
+        _one_of("database_sslmode", self.database_sslmode, SSL_MODES)
+        if self.database_root_certificate is not None and not self.database_sslmode.startswith("verify-"):
+            raise ValueError(
+                "database_sslmode must be verify-full with a root certificate, which nothing else looks at"
+            )
+        _match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
+        _match(_IDENTIFIER, "publication_name", self.publication_name)
+        _match(_SLOT, "slot_name", self.slot_name)
+        _one_of("snapshot_mode", self.snapshot_mode, SNAPSHOT_MODES)
+        _within("heartbeat_interval_ms", self.heartbeat_interval_ms, 100, DAY_MS)
+        _within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
+        _within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
+        SizeLimits(self.largest_event_bytes)
+        if not _SALT.match(self.hash_salt):
+            # The value isn't repeated: it is a secret.
+            raise ValueError("hash_salt must be 16 to 128 letters and digits")
+        if not self.tables:
+            raise ValueError("tables: none is named, and then Debezium would capture all")
+        captured.check_topics(self.tables, self.topic_prefix)
+
+    @property
+    def topic(self) -> str:
+        """The topic that the first table's events go to: the outbox's, where that is captured."""
+        return self.topics[0]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that the tables' events go to, in the tables' order."""
+        return tuple(table.topic(self.topic_prefix) for table in self.tables)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkSettings:
+    """What an environment decides about the S3 sink. Raises ValueError naming the field that is wrong.
+
+    Never change `name` of a sink that has run: its progress in the bucket and its consumer group are kept under it.
+    `topics` are landed each by a statement of its own, under `<prefix>/<topic>/`; with `partition_by` there can be but
+    one, since its folders don't tell the topic.
+    `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
+    `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
+    Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
+    `largest_event_bytes` is the source's.
+    """
+
+    name: str = "orders-sink"
+    topics: tuple[str, ...]
+    bucket: str
+    prefix: str = LANDING_PREFIX
+    region: str
+    endpoint: str | None = None
+    flush_interval_seconds: int = FLUSH_INTERVAL_S
+    flush_count: int = FLUSH_COUNT
+    flush_bytes: int | None = None
+    partition_by: tuple[str, ...] = ()
+    tasks_max: int = 1
+    session_timeout_ms: int = SHORTEST_SESSION_MS
+    dead_letter_topic: str | None = None
+    largest_event_bytes: int = LARGEST_EVENT_BYTES
+    connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
+
+    def __post_init__(self) -> None:
+        _match(_NAME, "name", self.name)
+        _match(_REGION, "region", self.region)
+        if self.endpoint is not None:
+            _check_endpoint(self.endpoint)
+        _within("tasks_max", self.tasks_max, 1, 1_000)
+        _within("session_timeout_ms", self.session_timeout_ms, SHORTEST_SESSION_MS, LONGEST_TIMEOUT_MS)
+        if self.dead_letter_topic is not None:
+            _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
+        SizeLimits(self.largest_event_bytes)
+        if not self.topics or len(set(self.topics)) < len(self.topics):
+            raise ValueError("topics must be named, at least one and each once")
+        if self.partition_by and len(self.topics) > 1:
+            raise ValueError("partition_by goes with one topic alone: objects of several would share folders")
+        # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
+        build_all(self.statements, version=self.connector_version)
+
+    @property
+    def topic(self) -> str:
+        """The first topic: the only one of the outbox's sink."""
+        return self.topics[0]
+
+    @property
+    def statements(self) -> tuple[Kcql, ...]:
+        """The statements that these settings make, one per topic."""
+        return tuple(
+            Kcql(
+                bucket=self.bucket,
+                prefix=self.prefix,
+                topic=topic,
+                flush_interval_seconds=self.flush_interval_seconds,
+                flush_count=self.flush_count,
+                flush_bytes=self.flush_bytes,
+                partition_by=self.partition_by,
+            )
+            for topic in self.topics
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know before deploying these settings, one sentence each."""
+        return self.statements[0].warnings
+
+
+def _match(pattern: re.Pattern[str], name: str, value: str) -> None:
+    if not pattern.match(value):
+        raise ValueError(f"{name} isn't valid: {value!r}")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _within(name: str, value: int, low: int, high: int) -> None:
+    if isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
+
+
+def _check_endpoint(endpoint: str) -> None:
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+        raise ValueError(f"endpoint must be a URL such as http://127.0.0.1:9000, not {endpoint!r}")

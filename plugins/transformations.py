@@ -1,0 +1,100 @@
+"""What a source connector does with each event on its way to its topic: Kafka Connect's transformations and predicates.
+
+Rows are made of changes (`unwrap`). Before that signals are dropped, and a TRUNCATE ends the task; or it passes the
+unwrapping, which would drop it, and is made an event of its own (docs/decisions/0075).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from contract import events
+from contract.table_names import table_topic
+from plugins.captured import CapturedTable
+from plugins.is_truncate import PREDICATE
+
+_STANDARD = "org.apache.kafka.connect.transforms"
+_UNWRAP, _SIGNALS, _TRUNCATED, _TRUNCATES = "unwrap", "signals", "truncated", "truncates"
+# Fields of Debezium's envelope.
+_OPERATION, _SOURCE = "op", "source"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A transformation by its name: its properties, and the predicate's name; `negate`: where that doesn't hold."""
+
+    name: str
+    properties: dict[str, str]
+    predicate: str | None = None
+    negate: bool = False
+
+
+def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
+    """Return the properties that name transformations and predicates, and what Debezium skips.
+
+    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. And a
+    TRUNCATE ends the task where a table says so: its event has no key, every other event of a table with a key has one,
+    and a transformation that looks into the key refuses it. Where a table tells of a TRUNCATE, our predicate leads its
+    event past the unwrapping. Without any of it there is the unwrapping alone.
+    """
+    before, predicates = [], {}
+    if signal_table is not None:
+        topic = table_topic(prefix, *signal_table.split(".", 1))
+        before.append(_Step(_SIGNALS, {"type": f"{_STANDARD}.Filter"}, _SIGNALS))
+        predicates[_SIGNALS] = _topics([topic])
+    if topics := [table.topic(prefix) for table in tables if table.stops_at_truncate]:
+        # No column is called so: nothing is masked.
+        mask = {"type": f"{_STANDARD}.MaskField$Key", "fields": "__no_such_column"}
+        before.append(_Step(_TRUNCATED, mask, _TRUNCATED))
+        predicates[_TRUNCATED] = _topics(topics)
+    behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
+    if behind:
+        predicates[_TRUNCATES] = {"type": PREDICATE}
+    unwrap = _Step(_UNWRAP, _unwrap(), _TRUNCATES if behind else None, negate=bool(behind))
+    return {
+        **_properties([*before, unwrap, *behind]),
+        **({"predicates": ",".join(predicates)} if predicates else {}),
+        **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
+        # By default none of a TRUNCATE's events leaves Debezium.
+        **({"skipped.operations": "none"} if topics or behind else {}),
+    }
+
+
+def _unwrap() -> dict[str, str]:
+    return {
+        "type": "io.debezium.transforms.ExtractNewRecordState",
+        "delete.tombstone.handling.mode": "rewrite",
+        "add.fields": ",".join(events.METADATA_FIELDS),
+        "add.fields.prefix": events.PREFIX,
+    }
+
+
+def _truncate_events() -> list[_Step]:
+    """Make a flat event of a TRUNCATE's envelope: the added fields of every event, and no row's."""
+    names = {_flat(field): events.added(field) for field in events.METADATA_FIELDS}
+    renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
+    replace = f"{_STANDARD}.ReplaceField$Value"
+    steps = {
+        "source": {"type": replace, "include": f"{_OPERATION},{_SOURCE}"},
+        "flat": {"type": f"{_STANDARD}.Flatten$Value", "delimiter": "_"},
+        "names": {"type": replace, "include": ",".join(names), "renames": renames},
+    }
+    return [_Step(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
+
+
+def _flat(field: str) -> str:
+    """Return what a metadata field of Debezium's is called in its flattened envelope: `lsn` is the source's."""
+    return field if field == _OPERATION else f"{_SOURCE}_{field.removeprefix(f'{_SOURCE}.')}"
+
+
+def _topics(names: Iterable[str]) -> dict[str, str]:
+    return {"type": f"{_STANDARD}.predicates.TopicNameMatches", "pattern": "|".join(map(re.escape, names))}
+
+
+def _properties(steps: Sequence[_Step]) -> dict[str, str]:
+    result = {"transforms": ",".join(step.name for step in steps)}
+    for step in steps:
+        entry = step.properties | ({"predicate": step.predicate} if step.predicate else {})
+        entry |= {"negate": "true"} if step.negate else {}
+        result |= {f"transforms.{step.name}.{key}": value for key, value in entry.items()}
+    return result

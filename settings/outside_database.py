@@ -1,0 +1,57 @@
+"""A database that the stacks don't make: `[pipelines.database]` of an environment's file."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract import rds_ca
+from settings.pipeline import DatabaseName
+from settings.section import Cidrs, Section
+
+# A name or an address of version 4, as PostgreSQL's clients take it.
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
+# Complete, with the six characters that Secrets Manager adds: rights on it are rights on no other.
+SecretArn = Annotated[
+    str, Field(pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$")
+]
+SecurityGroup = Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]
+_SUFFIX = 7
+
+
+class OutsideDatabase(Section):
+    """Where it is, whom it lets in, and how it is known to be the right one.
+
+    `name`: the database there, the pipeline file's unless it is given. `secret`: JSON with `username`, the pipeline's
+    role, and `password`. `owner_secret`: of whoever may prepare the database; without one a DBA does (`make prepare`),
+    and the deployment looks whether everything is there. `certificate`: the authority's, as PEM; RDS's for its servers.
+    `cidrs` or `security_group`: where it is in the network, which the connectors' way out is opened to.
+    """
+
+    host: Host
+    port: Annotated[int, Field(ge=1, le=65_535)] = 5432
+    name: DatabaseName | None = None
+    secret: SecretArn
+    owner_secret: SecretArn | None = None
+    sslmode: Literal["require", "verify-ca", "verify-full"] = "verify-full"
+    certificate: str | None = None
+    cidrs: Cidrs = ()
+    security_group: SecurityGroup | None = None
+
+    @property
+    def secret_name(self) -> str:
+        """The connector's secret as the worker's config provider takes it: a reference can't have an ARN's colons."""
+        return self.secret.partition(":secret:")[2][:-_SUFFIX]
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the server has to prove that it is the right one."""
+        return self.sslmode != "require"
+
+    @property
+    def authority(self) -> str | None:
+        """The PEM to verify the server by, None when it isn't verified. Raises ValueError for an unknown authority."""
+        if not self.is_verified:
+            return None
+        if self.certificate is not None:
+            return self.certificate
+        return rds_ca.root(rds_ca.region_of(self.host))

@@ -1,0 +1,97 @@
+"""Databases that the stacks don't make: the way there is as narrow as it can be, and the right server is at its end."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+
+from contract import rds_ca
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.outside_database import OutsideDatabase
+from settings.rules.problem import Problem, Rule
+
+# A database's subnets: after a failure it may have another address of them.
+MOST_ADDRESSES = 256
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n?")
+
+
+def outside(environment: Environment) -> Iterator[Problem]:
+    """Each says who is let in, by which network, and how the server is known."""
+    for number, pipeline in enumerate(environment.pipelines):
+        if pipeline.database is not None:
+            where = f"pipelines[{number}].database"
+            yield from _captured(pipeline, where)
+            yield from _secrets(environment, pipeline.database, where)
+            yield from _network(environment, pipeline.database, where)
+            yield from _server(environment, pipeline.database, where)
+
+
+def _captured(pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
+    if pipeline.captured.outbox is not None:
+        yield (
+            where,
+            f"pipeline {pipeline.name} captures the outbox, which is in the environment's own cluster: take it out",
+        )
+
+
+def _secrets(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
+    """Secrets are found by their names, in the environment's account and region."""
+    for key, secret in (("secret", database.secret), ("owner_secret", database.owner_secret)):
+        if secret is None:
+            continue
+        region, account = secret.split(":")[3:5]
+        if (region, account) != (environment.region, environment.account):
+            yield (
+                f"{where}.{key}",
+                f"is of account {account} in {region}: put a secret of it into {environment.account} in "
+                f"{environment.region}, or replicate it there",
+            )
+    if database.secret == database.owner_secret:
+        yield (
+            f"{where}.owner_secret",
+            "is the connector's secret, whose role may read and nothing else: name that of whoever may prepare the "
+            "database, or none and run `make prepare`",
+        )
+
+
+def _network(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
+    """The way out is opened to the database, not to a network."""
+    if bool(database.cidrs) == (database.security_group is not None):
+        yield (
+            f"{where}.cidrs",
+            "name the database's addresses, such as 10.1.2.3/32 or its subnets, or its security_group: one of the two",
+        )
+    own = IPv4Network(environment.network.cidr)
+    for cidr in database.cidrs:
+        if (size := IPv4Network(cidr).num_addresses) > MOST_ADDRESSES:
+            yield (
+                f"{where}.cidrs",
+                f"{cidr} are {size:,} addresses, and the connectors would reach port {database.port} of each: name the "
+                f"database's own, {MOST_ADDRESSES} at the most",
+            )
+        elif IPv4Network(cidr).overlaps(own):
+            yield f"{where}.cidrs", f"{cidr} is in the environment's own VPC ({own}), where no database but its own is"
+
+
+def _server(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
+    """Whoever answers there proves that it is the server, in production at least."""
+    if environment.production and not database.is_verified:
+        yield f"{where}.sslmode", 'encrypts, but doesn\'t ask who answers: set "verify-full"'
+    if database.certificate is not None and not database.is_verified:
+        yield f"{where}.certificate", 'isn\'t looked at with sslmode = "require": set "verify-full"'
+    elif database.certificate is not None and not _CERTIFICATE.fullmatch(database.certificate):
+        yield f"{where}.certificate", "must be one certificate as PEM: that of the authority that signs the server's"
+    elif database.certificate is None and database.is_verified and not rds_ca.is_rds(database.host):
+        yield (
+            f"{where}.certificate",
+            f"{database.host} isn't a host of RDS, whose authority we know: give the PEM of the authority that signs "
+            "the server's certificate",
+        )
+    elif database.certificate is None and database.is_verified:
+        try:
+            _ = database.authority
+        except ValueError as error:
+            yield f"{where}.host", str(error)
+
+
+RULES: tuple[Rule, ...] = (outside,)

@@ -1,0 +1,89 @@
+"""What TRUNCATEs do to one batch and to the table's rows: what goes, and where a snapshot's rows have their place."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from contract.events import LSN, OPERATION, TRUNCATE
+from spark_jobs.changes import KEY
+from spark_jobs.deletes_register import rank
+from spark_jobs.keys import TRUNCATE_APPLY
+from spark_jobs.schema import IS_DELETED
+from spark_jobs.summary import Summary
+from spark_jobs.table_settings import TableSettings
+from spark_jobs.truncates import Truncates, is_mark
+
+# No field that becomes a column can be called so.
+_BEHIND = "behind a truncate"
+
+
+@dataclass(frozen=True)
+class BatchTruncates:
+    """What TRUNCATEs mean for one batch: `mode` is the table's setting, `known` what its commits say."""
+
+    mode: str | None
+    known: Truncates
+    summary: Summary
+
+    @property
+    def after(self) -> Truncates:
+        """What the batch's commit says."""
+        if not self.summary.marks:
+            return self.known
+        return self.known.following(self.summary.truncated, self.summary.settled, mode=self.mode)
+
+    @property
+    def emptied(self) -> int | None:
+        """Up to where the table's rows go; None for none: what was applied before has nothing left to remove."""
+        return self.after.applied if self.after.applied != self.known.applied else None
+
+    def places(self, events: DataFrame) -> tuple[DataFrame, Expression | None]:
+        """Return the events that are rows', and the first place that a snapshot's row among them may have; None: any.
+
+        It is behind the TRUNCATE that stands before the row in the source, or a known one. In a batch with a TRUNCATE
+        all events go through one task for this.
+        """
+        known = None if self.known.applied is None else F.lit(self.known.applied + 1)
+        if self.mode != TRUNCATE_APPLY or self.summary.truncated is None:
+            return self._rows(events), known
+        here = F.when(F.col(f"row.{OPERATION}") == TRUNCATE, F.col(f"row.{LSN}") + 1)
+        earlier = Window.orderBy("tie", "block", "number").rowsBetween(Window.unboundedPreceding, -1)
+        events = self._rows(events.withColumn(_BEHIND, F.max(here).over(earlier)))
+        return events, F.col(_BEHIND) if known is None else F.greatest(known, F.col(_BEHIND))
+
+    def remaining(self, events: DataFrame) -> DataFrame:
+        """Return the keyed events without those that a TRUNCATE, of this batch or known, has removed, or is.
+
+        As a rule all events are newer than what is known, and nothing is looked at.
+        """
+        events, applied = self._rows(events).drop(_BEHIND), self.after.applied
+        if applied is None or (self.summary.truncated is None and not _reaches(self.summary.lowest, applied)):
+            return events
+        return events.filter(F.col(f"row.{LSN}") > F.lit(applied))
+
+    def _rows(self, events: DataFrame) -> DataFrame:
+        return events.filter(~is_mark()) if self.summary.marks else events
+
+
+def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position: int) -> DataFrame:
+    """Return deletes of the table's `rows` that a TRUNCATE has removed, but of those that the batch replaces.
+
+    `newest` are the batch's folded events. The result has key, partition, position and Hudi's flag of deletes.
+    """
+    key = F.to_json(F.array(*(F.col(name).cast("string") for name in table.key_fields)))
+    columns = dict.fromkeys((*table.key_fields, *table.partition_fields))
+    kind = rows.schema[LSN].dataType
+    gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key.alias(KEY), *columns)
+    # Without a global index a key may be in several partitions, each row of its own.
+    places = () if table.global_index else table.partition_fields
+    written = newest.select(KEY, *(F.col(f"row.{name}").alias(f"_to_{name}") for name in places))
+    same = [gone[KEY] == written[KEY], *(gone[name].eqNullSafe(written[f"_to_{name}"]) for name in places)]
+    left = gone.join(written, same, "left_anti")
+    return left.select(*columns, F.lit(position).cast(kind).alias(LSN), F.lit(True).alias(IS_DELETED))
+
+
+def _reaches(lowest: str | None, position: int) -> bool:
+    """Tell whether the lowest ordering value of a batch isn't beyond a position."""
+    return lowest is not None and rank(lowest) <= rank(str(position))

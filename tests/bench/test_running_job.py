@@ -1,0 +1,68 @@
+"""The benchmarks' job: its commits are counted, and it ends in one line when it breaks, and whatever it does."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench import running_job
+from bench.running_job import RunningJob
+from local.errors import PlatformError
+
+
+def started(folder: Path, program: str) -> RunningJob:
+    output = folder / "job.out"
+    with output.open("wb") as out:
+        process = subprocess.Popen([sys.executable, "-u", "-c", program], stdout=out, stderr=subprocess.STDOUT)
+    return RunningJob(process, output)
+
+
+def ended(job: RunningJob) -> None:
+    running_job._end(job._process)
+    assert job._process.poll() is not None
+
+
+def test_only_lines_of_commits_count(tmp_path: Path) -> None:
+    job = started(
+        tmp_path,
+        "sum(range(10**7)); print('commit=1 a'); print('no commit=2'); print('commit=3'); import time; time.sleep(60)",
+    )
+    job.wait_for_commits(2)
+    assert job.commits() == 2
+    assert job.megabytes() > 1
+    assert job.cpu_seconds() > 0
+    ended(job)
+
+
+def test_a_job_that_breaks_or_hangs_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = started(tmp_path, "print('Traceback:\\n  line 1\\nValueError: so much'); raise SystemExit(1)")
+    with pytest.raises(PlatformError, match=r"^the job has ended before 1 commits: .*ValueError: so much$"):
+        job.wait_for_commits(1)
+    with pytest.raises(PlatformError, match=r"^the job has ended: "):
+        job.megabytes()
+    monkeypatch.setattr(running_job, "TIMEOUT_S", 0.3)
+    job = started(tmp_path, "import time; time.sleep(60)")
+    with pytest.raises(PlatformError, match=r"^no 1 commits within 0.3 s"):
+        job.wait_for_commits(1)
+    ended(job)
+
+
+def test_a_job_that_ignores_the_signal_is_killed_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running_job, "END_S", 0.5)
+    program = (
+        "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        " child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        " print(child.pid); time.sleep(60)"
+    )
+    job = started(tmp_path, program)
+    job.wait(lambda: (tmp_path / "job.out").read_text().endswith("\n"), "child")
+    child = psutil.Process(int((tmp_path / "job.out").read_text()))
+    began = time.monotonic()
+    ended(job)
+    assert time.monotonic() - began < 30
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE

@@ -1,0 +1,24 @@
+CREATE TABLE items (id int PRIMARY KEY, note text, amount int, code varchar(10), price numeric(10,2), qty int, gone text,
+    former text);
+INSERT INTO items SELECT n, 'note', n, 'c', n + 0.25, n, 'gone', 'former' FROM generate_series(1, 20) AS n;
+CREATE TABLE busy (id int PRIMARY KEY, n int);
+INSERT INTO busy VALUES (1, 0), (2, 0);
+CREATE TABLE moved (id int PRIMARY KEY, note text);
+INSERT INTO moved VALUES (1, 'a');
+CREATE TABLE dropped (id int PRIMARY KEY, note text);
+INSERT INTO dropped VALUES (1, 'a');
+CREATE TABLE reborn (id int PRIMARY KEY, note text);
+INSERT INTO reborn VALUES (1, 'a');
+CREATE TABLE parts (id int, day date, v int, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM ('2021-01-01') TO ('2022-01-01');
+INSERT INTO parts VALUES (1, '2020-02-02', 1), (2, '2021-02-02', 2);
+CREATE TABLE parts_3 (id int NOT NULL, day date NOT NULL, v int, PRIMARY KEY (id, day));
+INSERT INTO parts_3 VALUES (3, '2022-02-02', 3);
+CREATE TABLE bare (id int, note text);
+INSERT INTO bare VALUES (1, 'a'), (1, 'a');
+CREATE TABLE rekeyed (id int PRIMARY KEY, other int NOT NULL, note text);
+INSERT INTO rekeyed VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c');
+CREATE TABLE long (id int PRIMARY KEY, body text, n int);
+ALTER TABLE long ALTER body SET STORAGE EXTERNAL;
+INSERT INTO long SELECT n, repeat('x', 5000) || n, n FROM generate_series(1, 3) AS n;

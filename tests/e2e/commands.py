@@ -1,0 +1,89 @@
+"""The project's commands as a user runs them, in a copy of the checkout: they write into it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from local.folders import BUILD
+from local.platform.platform import Platform
+from local.services.postgres import ConnectionParameters
+
+ROOT = Path(__file__).resolve().parents[2]
+# What git hasn't, and what no command needs; the jars are shared.
+LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
+CONNECTOR_PASSWORD = "Films/1"
+COMMAND_S = 300
+
+
+class Commands:
+    """The commands of one pipeline, which somebody else's database is captured by."""
+
+    def __init__(self, folder: Path, name: str, database: ConnectionParameters) -> None:
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        (folder / ".cache").symlink_to(ROOT / ".cache")
+        self._name = name
+        self._folder = folder
+        self._dsn = "postgresql://{user}@{host}:{port}/{dbname}".format(**database)
+        self._secrets = {"PGPASSWORD": database["password"], "CDC_CONNECTOR_PASSWORD": CONNECTOR_PASSWORD}
+
+    @property
+    def file(self) -> Path:
+        """The pipeline's file."""
+        return self._folder / "pipelines" / f"{self._name}.toml"
+
+    def pipeline(self, *options: str) -> str:
+        """`make pipeline NAME=… DSN=…`."""
+        return self._run("capture", "pipeline", "--name", self._name, "--dsn", self._dsn, *options)
+
+    def prepare(self) -> str:
+        """`make prepare NAME=… DSN=…`."""
+        return self._run("capture", "prepare", "--name", self._name, "--dsn", self._dsn)
+
+    def up(self) -> str:
+        """`make up PIPELINE=… DSN=…`."""
+        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn)
+
+    def reconcile(self, *options: str, status: int = 0) -> str:
+        """`make reconcile PIPELINE=…`."""
+        return self._run("local", "reconcile", "--pipeline", self._name, *options, status=status)
+
+    def resnapshot(self, *options: str) -> str:
+        """`make resnapshot PIPELINE=…`."""
+        return self._run("local", "resnapshot", "--pipeline", self._name, *options)
+
+    def status(self, *, status: int = 0) -> str:
+        """`make status PIPELINE=…`."""
+        return self._run("local", "status", "--pipeline", self._name, status=status)
+
+    @property
+    def platform(self) -> Path:
+        """Where the platform keeps everything."""
+        return self._folder / BUILD.name / f"platform-{self._name}"
+
+    def remove(self) -> None:
+        """Stop what runs, whatever the commands have left of it, and delete it."""
+        Platform(self.platform).remove()
+
+    def _run(self, *arguments: str, status: int = 0) -> str:
+        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status."""
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=self._folder,
+            # Wide enough for a step's note to stay in its line.
+            env={**os.environ, **self._secrets, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
+        )
+        assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+def equal_tables(said: str) -> dict[str, int]:
+    """Return the tables that a comparison has called equal, with their rows."""
+    found = re.findall(r"^(\S+)  equal  ([\d,]+) rows", said, re.MULTILINE)
+    return {table: int(rows.replace(",", "")) for table, rows in found}

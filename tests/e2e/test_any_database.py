@@ -1,0 +1,171 @@
+"""A database that nobody here wrote: captured by three commands, and kept equal while its business goes on.
+
+Pagila, all its tables, from its dump. The tests share one platform, beside the database, and run in their order.
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from local.services.postgres import ConnectionParameters, Postgres
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
+from tests.conftest import execute, fresh_database
+from tests.e2e.clerk import Clerk
+from tests.e2e.commands import ROOT, Commands, equal_tables
+from tests.local.platform.shop import eventually
+
+pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(600)]
+
+NAME = "films"
+TABLES = frozenset(
+    f"public.{table}"
+    for table in (
+        *("actor", "address", "category", "city", "country", "customer", "film", "film_actor", "film_category"),
+        *("inventory", "language", "payment", "rental", "staff", "store"),
+    )
+)
+# As long as what differs may be on its way, on a machine that has much else to do.
+PATIENT = ("--timeout", "240")
+# Some are always on their way: a change takes longer than that to the lake.
+RATE = 0.5
+PAGE = ROOT / "docs" / "your-database.md"
+REVIEWS = 300
+MAKE_REVIEWS = (
+    "CREATE TABLE review (review_id int PRIMARY KEY, film_id int NOT NULL REFERENCES film, stars numeric(2, 1));"
+    f" INSERT INTO review SELECT n, n, n % 10 / 2.0 FROM generate_series(1, {REVIEWS}) AS n"
+)
+COPY_CUSTOMER = (
+    "INSERT INTO customer SELECT {copy}, store_id, first_name, last_name, email, address_id, activebool, create_date,"
+    " last_update, active FROM customer WHERE customer_id = 1"
+)
+# A published table's changes are sent as the publication was when they were made: these never are, and all others are.
+LOSE_CHANGES = (
+    f"BEGIN; ALTER PUBLICATION cdc_{NAME} DROP TABLE customer;"
+    " UPDATE customer SET first_name = 'Lost' WHERE customer_id IN (3, 4);"
+    f" {COPY_CUSTOMER.format(copy=9_001)}; DELETE FROM customer WHERE customer_id = 9000;"
+    f" ALTER PUBLICATION cdc_{NAME} ADD TABLE customer; COMMIT"
+)
+
+
+@pytest.fixture(scope="module")
+def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    """Somebody else's database, with a customer who has rented nothing."""
+    with fresh_database(postgres) as database:
+        for part in ("schema", "data"):
+            load_dump(postgres, database, PAGILA / f"pagila-{part}.sql")
+        execute(database, COPY_CUSTOMER.format(copy=9_000))
+        yield database
+
+
+@pytest.fixture(scope="module")
+def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """The commands; what they have started is stopped in the end."""
+    commands = Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila)
+    try:
+        yield commands
+    finally:
+        commands.remove()
+
+
+@pytest.fixture
+def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
+    """Somebody who goes on changing rows as long as the test runs."""
+    with Clerk(pagila, rate=RATE, seed=1) as clerk:
+        clerk.wait_for_more(1)
+        yield clerk
+
+
+def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands) -> None:
+    assert "15 tables to capture:" in make.pipeline()
+    assert "CREATE PUBLICATION cdc_films" in make.prepare()
+    make.up()
+    equal = equal_tables(make.reconcile(*PATIENT))
+    assert equal.keys() == TABLES
+    assert (equal["public.payment"], equal["public.customer"]) == (16_049, 600)
+
+
+def test_a_table_is_read_again_whole_and_another_in_part_under_load(make: Commands, clerk: Clerk) -> None:
+    before = clerk.made
+    said = make.resnapshot("--table", "public.rental")
+    assert equal_tables(said).keys() == {"public.rental"}
+    assert shown("make resnapshot PIPELINE=films TABLE=public.rental") <= lines(said)
+    where = "payment_date >= '2022-07-01Z'"
+    said = make.resnapshot("--table", "public.payment", "--where", where)
+    assert equal_tables(said).keys() == {"public.payment"}
+    assert shown(f'make resnapshot PIPELINE=films TABLE=public.payment WHERE="{where}"') <= lines(said)
+    assert clerk.made > before
+
+
+def test_lost_changes_are_found_and_exactly_they_are_repaired_under_load(
+    make: Commands, pagila: ConnectionParameters, clerk: Clerk
+) -> None:
+    execute(pagila, LOSE_CHANGES)
+    clerk.wait_for_more(1)
+    found = make.reconcile("--table", "public.customer", *PATIENT, status=1)
+    assert "public.customer  differs  1 missing, 1 extra, 2 different" in found
+    assert shown("make reconcile PIPELINE=films TABLE=public.customer") <= lines(found)
+    said = make.reconcile("--repair", *PATIENT)
+    assert "public.customer: 3 rows read again, 1 that only the lake had deleted" in said
+    assert shown("make reconcile PIPELINE=films REPAIR=1") <= lines(said)
+    assert equal_tables(said).keys() == TABLES
+
+
+def test_a_table_comes_and_another_one_goes_under_load(
+    make: Commands, pagila: ConnectionParameters, clerk: Clerk
+) -> None:
+    execute(pagila, MAKE_REVIEWS)
+    said = make.pipeline("--update")
+    assert "public.review is added to pipelines/films.toml" in said
+    assert said.count("Not captured:") == 1
+    without("public.store", make)
+    apply_truncates(make, but_ignore="public.film_category")
+    assert "public.review" in make.prepare()
+    note = make.up()
+    assert "added and read: public.review" in note
+    assert "no longer captured, topic and lake table stay: public.store" in note
+    execute(pagila, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
+    clerk.wait_for_more(1)
+    equal = equal_tables(make.reconcile(*PATIENT))
+    assert equal.keys() == TABLES - {"public.store"} | {"public.review"}
+    assert equal["public.review"] == REVIEWS - 1
+
+
+def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagila: ConnectionParameters) -> None:
+    # A partitioned table by its root, one with all that refers to it, and one whose rows stay.
+    execute(pagila, "TRUNCATE payment; TRUNCATE actor CASCADE; TRUNCATE film_category")
+    execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
+    for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
+        assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
+    assert "public.film_category was emptied by TRUNCATE" in make.status(status=1)
+    assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
+    eventually(lambda: "emptied by TRUNCATE" not in make.status())
+
+
+def apply_truncates(make: Commands, *, but_ignore: str) -> None:
+    """Change what the file says of a TRUNCATE."""
+    text = make.file.read_text(encoding="utf-8").replace('truncate = "stop"', 'truncate = "apply"')
+    entry = f'source = "{but_ignore}"\n'
+    assert 'truncate = "apply"' in text
+    assert entry in text
+    make.file.write_text(text.replace(entry, f'{entry}truncate = "ignore"\n'), encoding="utf-8")
+
+
+def shown(command: str) -> set[str]:
+    """The lines that the page shows of what a command says."""
+    _, _, below = PAGE.read_text(encoding="utf-8").partition(f"$ {command}\n")
+    assert below, f"{PAGE.name} doesn't show {command}"
+    return lines(re.split(r"^(?:\$|```)", below, maxsplit=1, flags=re.MULTILINE)[0]) - {"…"}
+
+
+def lines(said: str) -> set[str]:
+    """What is said, without seconds and how many rows a table has that grows."""
+    return {re.sub(r"(?:[\d.]+|…) s\b|[\d,]+ rows  ", "#", line) for line in said.splitlines()}
+
+
+def without(table: str, make: Commands) -> None:
+    """Take a table's entry out of the file."""
+    entries = make.file.read_text(encoding="utf-8").split("\n\n")
+    kept = [entry for entry in entries if f'source = "{table}"' not in entry]
+    assert len(kept) == len(entries) - 1
+    make.file.write_text("\n\n".join(kept), encoding="utf-8")

@@ -1,0 +1,73 @@
+"""Columns whose type in the lake isn't the one that the source's would get: compared as far as the values allow it."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pyarrow
+import pytest
+
+import capture
+from capture import canonical
+from capture.carried import Carried
+from local.comparison import lake_types
+from local.comparison.lake_types import called_in_lake, fitted
+from local.comparison.rows import ComparedColumn
+
+INTEGER = Carried(wire="int", avro="int", lake="int", spelling=canonical.INTEGER)
+DECIMAL = Carried(wire="text", avro="string", lake="decimal(10,2)", spelling=canonical.DECIMAL)
+TEXT = Carried(wire="text", avro="string", lake="string", spelling=canonical.TEXT)
+
+
+def column(kind: Carried, hash_digits: int = 0) -> ComparedColumn:
+    return ComparedColumn(name="c", lake_name="c", spelled=kind, hash_digits=hash_digits)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "compared"),
+    [
+        (INTEGER, pyarrow.int32(), True),
+        (INTEGER, pyarrow.int64(), True),
+        (INTEGER, pyarrow.float64(), True),
+        (INTEGER, pyarrow.string(), False),
+        (DECIMAL, pyarrow.decimal128(12, 4), True),
+        (DECIMAL, pyarrow.string(), True),
+        (DECIMAL, pyarrow.float64(), False),
+        (TEXT, pyarrow.large_string(), True),
+        (TEXT, pyarrow.int32(), False),
+    ],
+)
+def test_a_column_is_compared_where_its_values_can_be(kind: Carried, stored: pyarrow.DataType, compared: bool) -> None:
+    assert (fitted(column(kind), kind, stored) is not None) is compared
+
+
+def test_a_hash_is_text_whatever_it_is_of() -> None:
+    assert fitted(column(TEXT, hash_digits=64), TEXT, pyarrow.string()) is not None
+    assert fitted(column(TEXT, hash_digits=64), TEXT, pyarrow.int32()) is None
+
+
+@pytest.mark.parametrize("value", [7.0, -3.0, 0.0, 9_007_199_254_740_991.0, 7.5])
+def test_a_whole_number_that_the_lake_has_as_a_double_is_spelled_as_the_source_does(value: float) -> None:
+    made = fitted(column(INTEGER), INTEGER, pyarrow.float64())
+    assert made is not None
+    with duckdb.connect() as connection:
+        [(text,)] = connection.execute(f"SELECT {made.lake_sql} FROM (SELECT ?::DOUBLE AS c)", [value]).fetchall()
+    assert text == made.spelled.lake_text(value) == (str(int(value)) if value != 7.5 else "7.5")
+
+
+def test_a_decimal_that_the_lake_has_as_text_is_that_text() -> None:
+    made = fitted(column(DECIMAL), DECIMAL, pyarrow.string())
+    assert made is not None
+    assert made.spelled.lake_text("5.50") == "5.50"
+
+
+def test_a_column_that_came_with_events_has_the_lakes_name_or_an_older_ones() -> None:
+    assert called_in_lake("Mixed Case", {"mixed_case"}) == "mixed_case"
+    assert called_in_lake("orderId", {"orderId"}) == "orderId"
+
+
+def test_every_lake_type_that_a_column_can_have_is_known() -> None:
+    modules = Path(capture.__file__).parent.glob("*types.py")
+    named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
+    assert {"string", "decimal", "binary"} <= named
+    assert named <= set(lake_types._STORED)

@@ -1,0 +1,182 @@
+"""Ordinary tables of a deployed pipeline, read again; PostgreSQL behind TLS is the source, moto answers for AWS."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from rich.console import Console
+
+from db.errors import LoadError
+from db.source_objects import SourceObjects, WantedTable
+from db.source_preparing import prepare
+from local.resnapshot.run import Wanted
+from local.services.postgres import ConnectionParameters
+from operate import kafka, log_tables, reader
+from operate.errors import OperateError
+from operate.log_tables import chosen, resnapshot_tables
+from operate.source_login import login
+from settings.environment import Environment
+from settings.load import load
+from tests.conftest import execute
+from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
+from tests.operate.test_stored_offsets import SHOP, Log
+from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
+from tests.stacks.handlers.clients import CREDENTIALS
+from tests.stacks.handlers.test_pipeline_preparation import ask
+from tests.stacks.settings import copied
+from tests.tls import Authority, encrypted
+
+REGION, BEYOND = "ap-southeast-2", 2**62
+ROLE, PASSWORD = "cdc_connector", "a-Password1"
+SIGNALS = "SELECT type || ' ' || data FROM cdc_crm.signal"
+
+
+def crm(folder: Path, *, port: int, certificate: str, database: str) -> Environment:
+    """dev with a pipeline of two tables on a server of one's own, in moto's account."""
+    environments, pipelines = copied(folder), copied_pipelines(folder)
+    write_pipeline(pipelines, "crm", ["people", "notes"])
+    file = environments / "dev.toml"
+    file.write_text(file.read_text().replace("111111111111", MOTOS_ACCOUNT))
+    arn = f"arn:aws:secretsmanager:{REGION}:{MOTOS_ACCOUNT}:secret:crm-AbCdEf"
+    lines = ["[pipelines.database]", 'host = "localhost"', f"port = {port}", f'name = "{database}"']
+    lines += [f'secret = "{arn}"', 'cidrs = ["10.1.2.3/32"]', f'certificate = """{certificate}"""']
+    add_to(environments, "crm", *lines)
+    return load("dev", environments, pipelines)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
+    without_credentials(monkeypatch, tmp_path)
+    for name in ("aws_access_key_id", "aws_secret_access_key"):
+        monkeypatch.setenv(name.upper(), CREDENTIALS[name])
+    with mock_aws():
+        yield boto3.Session(region_name=REGION)
+
+
+def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
+    _, pipeline = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb").pipelines
+    assert [entry.name for entry in chosen(pipeline, ["crm_notes"])] == ["public.notes"]
+    assert [entry.name for entry in chosen(pipeline, [])] == ["public.people", "public.notes"]
+    with pytest.raises(OperateError, match=r"'nope' isn't a table of pipeline crm: public\.people, public\.notes"):
+        chosen(pipeline, ["nope"])
+
+
+def test_skipping_is_for_the_outbox(tmp_path: Path) -> None:
+    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
+    with pytest.raises(OperateError, match="SKIP is for the outbox"):
+        resnapshot_tables(environment, environment.pipelines[1], [], Wanted(skip=True), Console(), print)
+
+
+class Server:
+    """A database with two captured tables, as its DBA has prepared it; `environment` captures it."""
+
+    def __init__(self, environment: Environment, database: ConnectionParameters) -> None:
+        self.environment = environment
+        self.database = database
+        self.pipeline = environment.pipelines[1]
+
+
+@pytest.fixture
+def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -> Iterator[Server]:
+    execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text); CREATE TABLE notes (id int PRIMARY KEY)")
+    wanted = tuple(WantedTable(schema="public", name=name, key=("id",)) for name in ("people", "notes"))
+    objects = SourceObjects(publication="cdc_crm", slot="cdc_crm", schema="cdc_crm", role=ROLE, tables=wanted)
+    prepare(database, objects, password=PASSWORD)
+    authority = Authority("The authority of somebody's server")
+    with encrypted(int(database["port"]), authority.server("localhost", tmp_path)) as port:
+        environment = crm(tmp_path, port=port, certificate=authority.root, database=str(database["dbname"]))
+        secret = json.dumps({"username": ROLE, "password": PASSWORD})
+        arn = aws.client("secretsmanager").create_secret(Name="crm", SecretString=secret)["ARN"]
+        pipeline = environment.pipelines[1]
+        assert pipeline.database is not None
+        # moto chooses the ARN's last characters.
+        found = pipeline.database.model_copy(update={"secret": arn})
+        pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
+        yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
+    # Not the role: other databases of the server have it, too.
+    execute(database, f"DROP OWNED BY {ROLE}")
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """The comparison's arguments; what it does is tests/local/comparison's."""
+    calls: list[Any] = []
+
+    def compare(_console: Console, _source: object, tables: object, _limits: object, **others: object) -> bool:
+        calls.append((tables, others))
+        return True
+
+    monkeypatch.setattr(log_tables, "reconcile_tables", compare)
+    monkeypatch.setattr(log_tables, "BUILD", tmp_path / "build")
+    return calls
+
+
+@pytest.fixture
+def deployed(aws: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Log:
+    """The stacks' outputs, and a broker whose offsets topic a test fills."""
+    deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
+    deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
+    deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
+    name = "/dev-cdc-lake/source/crm/generation"
+    aws.client("ssm").put_parameter(Name=name, Value="0a1b2c3d", Type="String")
+    log = Log(1)
+    topic = "__cdc_lake_offsets_dev-cdc-lake-crm-source-0a1b2c3d"
+    monkeypatch.setattr(log, "partitions", lambda: {topic: [0]})
+    monkeypatch.setattr(reader, "connect", lambda _cluster: contextlib.nullcontext(log))
+    log.add(0, SHOP, {"lsn": BEYOND})
+    return log
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed")
+def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server: Server, compared: list[Any]) -> None:
+    said: list[str] = []
+    wanted = Wanted(where="id > 7", timeout_s=5)
+    equal = resnapshot_tables(server.environment, server.pipeline, ["public.people"], wanted, Console(), said.append)
+    assert equal
+    kind, _, data = str(ask(server.database, SIGNALS)).partition(" ")
+    assert kind == "execute-snapshot"
+    asked = json.loads(data)
+    assert asked["data-collections"] == ['"public"."people"']
+    assert asked["additional-conditions"][0]["filter"] == "id > 7"
+    [(tables, others)] = compared
+    assert [table.lake.base_uri for table in tables] == ["s3://dev-lake/crm_people"]
+    assert others["report"].name == "reconcile.json"
+    assert said == ["asked for a snapshot of public.people"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed", "compared")
+def test_a_condition_that_is_none_is_one_line_and_nothing_is_asked(server: Server) -> None:
+    with pytest.raises(Exception, match=r"WHERE isn't a condition on public\.people") as caught:
+        resnapshot_tables(
+            server.environment, server.pipeline, ["public.people"], Wanted(where="nope = 1"), Console(), print
+        )
+    assert "\n" not in str(caught.value)
+    assert ask(server.database, SIGNALS) is None
+
+
+@pytest.mark.integration
+def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server, aws: boto3.Session) -> None:
+    from db.connecting import connect
+
+    assert server.pipeline.database is not None
+    other = server.pipeline.database.model_copy(update={"certificate": Authority("Another").root})
+    pipeline = server.pipeline.model_copy(update={"database": other})
+    with login(server.environment, aws, pipeline) as parameters:
+        assert parameters["user"] == ROLE
+        with pytest.raises(LoadError, match="certificate verify failed"):
+            connect(parameters)
+
+
+def test_a_pipelines_cluster_has_its_tables_topics(aws: boto3.Session, tmp_path: Path) -> None:
+    environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
+    deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
+    cluster = kafka.of_environment(environment, "crm", "crm_notes")
+    assert aws.region_name == cluster.region
+    assert cluster.topics == {"public.notes": "crm.public.notes"}

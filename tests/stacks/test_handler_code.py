@@ -1,0 +1,55 @@
+"""Whether a deployment calls the handlers that prepare a database again: when what they run there changes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stacks.handler_code import ROOT, sql_hash
+
+OUTBOX, PIPELINE = "source_preparation", "pipeline_preparation"
+# What only looks at a database changes nothing there.
+LOOKS = {"db/source_drift.py"}
+WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db").glob("source_*.py")} - LOOKS)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("original")
+    for folder in ("contract", "db", "stacks/handlers"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
+    """The same with one more line in one file."""
+    root = tmp_path / "changed"
+    shutil.copytree(original, root)
+    (root / file).write_text((root / file).read_text() + f"\n{line}\n")
+    return root
+
+
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/sql_text.py", "db/connecting.py"])
+def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
+    original: Path, tmp_path: Path, file: str
+) -> None:
+    assert sql_hash(PIPELINE, changed(original, tmp_path, file, "CHANGED = 1")) != sql_hash(PIPELINE, original)
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("db/sql/07_replication.sql", "SELECT 1;"),
+        ("db/outbox.py", "CHANGED = 1"),
+        ("db/migrating.py", "CHANGED = 1"),
+        ("contract/source.py", 'SLOT = "another"'),
+    ],
+)
+def test_another_outbox_prepares_the_source_again(original: Path, tmp_path: Path, file: str, line: str) -> None:
+    assert sql_hash(OUTBOX, changed(original, tmp_path, file, line)) != sql_hash(OUTBOX, original)
+
+
+@pytest.mark.parametrize("file", ["db/source_plan.py", "db/signals.py", "contract/metrics.py", *LOOKS])
+def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path, tmp_path: Path, file: str) -> None:
+    line = "# Changed." if file == "db/source_plan.py" else "CHANGED = 1"
+    assert sql_hash(PIPELINE, changed(original, tmp_path, file, line)) == sql_hash(PIPELINE, original)
