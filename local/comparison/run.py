@@ -147,7 +147,20 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
     table = describe(wanted, asked.database, salt=asked.salt)
-    found = yield from comparing(
+    found = yield from _of_table(asked, wanted, table)
+    if found.absent:
+        # What was on its way, or was read again, may have brought columns and types to the lake.
+        now = describe(wanted, asked.database, salt=asked.salt)
+        if _absent(now) != _absent(table):
+            before, found = found, (yield from _of_table(asked, wanted, now))
+            found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
+    if asked.repairs and not table.key and not found.equal:
+        return replace(found, notes=(*found.notes, NO_KEY))
+    return found
+
+
+def _of_table(asked: _Asked, wanted: Compared, table: ComparedTable) -> Comparing:
+    return comparing(
         asked.parameters,
         table,
         asked.limits,
@@ -155,9 +168,10 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
         repair=asked.repairs(wanted, table) if asked.repairs and table.key else None,
         arrivals=asked.arrivals(wanted) if asked.arrivals else None,
     )
-    if asked.repairs and not table.key and not found.equal:
-        return replace(found, notes=(*found.notes, NO_KEY))
-    return found
+
+
+def _absent(table: ComparedTable) -> set[str]:
+    return {column.name for column in table.missing}
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:

@@ -125,6 +125,38 @@ def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: Connec
 
 
 @pytest.mark.integration
+def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionParameters, tmp_path: Path) -> None:
+    """A column that only the lake's newest commit has, and one whose type it has changed."""
+    execute(database, "CREATE TABLE t (id int PRIMARY KEY, note text, qty text, added int)")
+    execute(database, "INSERT INTO t VALUES (1, 'new', 'one', 7), (2, 'b', '2', NULL), (3, 'c', 'three', 9)")
+    ids = pyarrow.array([1, 2, 3], pyarrow.int32())
+    lake = ArrowLake(
+        now=[
+            pyarrow.table(
+                {"id": ids, "note": ["old", "b", "c"], "qty": pyarrow.array([None, 2, None], pyarrow.int32())}
+            )
+        ]
+    )
+    before_the_second = {"qty": ["one", "2", None], "added": pyarrow.array([7, None, 9], pyarrow.int32())}
+    after_it = {**before_the_second, "qty": ["one", "2", "three"]}
+    repaired: list[list[str]] = []
+
+    def repairs(_wanted: Any, compared: Any) -> Any:
+        def repair(_suspects: Any, _lake: Any) -> int:
+            columns = after_it if repaired else before_the_second
+            lake.now[:] = [pyarrow.table({"id": ids, "note": ["new", "b", "c"], **columns})]
+            repaired.append([column.name for column in compared.columns])
+            return 1
+
+        return repair
+
+    [found] = compare_tables(database, [entry("public.t", lake, tmp_path)], AT_ONCE, repairs=repairs)
+    assert found.equal, found
+    assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
+    assert (found.repaired, found.columns, found.notes) == (2, 4, ())
+
+
+@pytest.mark.integration
 def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionParameters, tmp_path: Path) -> None:
     """Seen with Debezium 3.7.0's MaskStrings: a varchar(10)'s hash has ten digits, and a number stays one."""
     columns = "id int, short varchar(10), padded char(6), free text, number int"
