@@ -31,6 +31,7 @@ POLL_S = 0.05
 READY_TIMEOUT_S = 120
 DESCENDANTS_GRACE_S = 5
 KILL_TIMEOUT_S = 10
+MARKS_TIMEOUT_S = 5
 ROTATE_BYTES = 5_000_000
 TAIL_LINES = 8
 TAIL_BYTES = 16_384
@@ -124,6 +125,7 @@ class Processes:
             raise PlatformError(f"{name} can't be started: {error}") from error
         _children[child.pid] = child
         self._handles[name] = psutil.Process(child.pid)
+        _wait_for_marks(self._handles[name])
 
     def wait_until(self, name: str, ready: Callable[[], bool], *, timeout_s: float) -> None:
         """Wait until `ready` says yes.
@@ -248,6 +250,17 @@ def _reap() -> None:
     for pid, child in list(_children.items()):
         if child.poll() is not None:
             _children.pop(pid, None)
+
+
+def _wait_for_marks(process: psutil.Process) -> None:
+    """Wait until the environment of what was just started shows, or nobody would find it.
+
+    A program runs a moment before its environment can be read: until then it is empty, as it is once it has ended.
+    """
+    deadline = time.monotonic() + MARKS_TIMEOUT_S
+    with contextlib.suppress(psutil.Error, OSError):
+        while not process.environ() and _runs(process) and time.monotonic() < deadline:
+            time.sleep(0.001)
 
 
 def _runs(process: psutil.Process) -> bool:
