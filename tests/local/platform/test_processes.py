@@ -139,7 +139,7 @@ def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -
     main.stdout.readline()
     ways = Ways(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT))
     # Long enough for the second one to end it on a busy machine: then it would be killed.
-    Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=2)
+    Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=1)
     assert main.wait() == -signal.SIGQUIT
     main.stdout.close()
 
