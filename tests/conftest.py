@@ -22,7 +22,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import HOST
 from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
 
-# A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need them to count.
+# A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need them both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
