@@ -19,6 +19,7 @@ RESERVED_PREFIXES = ("_hoodie_", "__debezium")
 # Debezium hashes these, and leaves columns of other types in clear (db/source_queries.py).
 _TEXT_TYPES = ("text", "varchar", "bpchar")
 SHA256_DIGITS = 64
+GENERATED = "generated, and PostgreSQL doesn't publish those before 18: compute it in the lake"
 LARGE_TABLE_ROWS = 10_000_000
 _LENGTH = re.compile(r"\([0-9,-]+\)")
 
@@ -94,7 +95,7 @@ def _left_out(table: Table, key: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         if isinstance(kind, LeftOut):
             yield column.name, f"{column.type_text}: {kind.reason}"
         elif column.generated:
-            yield column.name, "generated, and PostgreSQL doesn't publish those before 18: compute it in the lake"
+            yield column.name, GENERATED
         elif column.name in ADDED_FIELDS or name in ADDED_FIELDS or name.startswith(RESERVED_PREFIXES):
             yield column.name, "its name is one of those that capturing adds: rename it to have it"
         elif taken.setdefault(name, column.name) != column.name:

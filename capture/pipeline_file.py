@@ -1,7 +1,7 @@
 """A pipeline's file and its Avro schemas, as they are in the folder: read, compared with the database, added to.
 
-What is there is never rewritten: entries are added at the end of the file, fields to schemas that lack them. Each file
-is replaced in one step, the schemas before the file that names them.
+What is there is never rewritten: entries are added at the end of the file, columns to an entry's `leave_out`, fields to
+schemas that lack them. Each file is replaced in one step, the schemas before the file that names them.
 """
 
 import json
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from capture.catalogue import Database, Table, TableName
-from capture.entry import Entry
-from capture.pipeline_text import entry_text, pipeline_text
+from capture.entry import GENERATED, Entry
+from capture.pipeline_text import entry_text, pipeline_text, with_left_out
 from capture.schemas import avro_schema
 from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
@@ -24,6 +24,8 @@ from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
+# PostgreSQL 18 can publish generated columns.
+_PUBLISHES_GENERATED = 180_000
 
 
 def check_name(name: str) -> str:
@@ -50,11 +52,13 @@ def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
 class Changes:
     """What a database has that a pipeline's files haven't, and the other way round.
 
-    `entries`: tables to add; `gone`: tables of the file that the database hasn't. `schemas`: whole schemas to write, by
-    their file's name below the folder of pipelines. `said`: what only the user can decide, a line each.
+    `entries`: tables to add. `left_out`: columns of the file's tables that can't be captured and aren't left out yet,
+    with why. `schemas`: whole schemas to write, by their file's name below the folder of pipelines. `said`: what only
+    the user can decide, a line each.
     """
 
     entries: tuple[Entry, ...] = ()
+    left_out: Mapping[TableName, Mapping[str, str]] = field(default_factory=dict)
     schemas: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     said: tuple[str, ...] = ()
 
@@ -73,12 +77,16 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
     """Compare a file with the database; `entries` are proposals for tables that the file hasn't."""
     known = tables_of(pipeline)
     there = {table.name: table for table in database.tables}
+    left_out: dict[TableName, dict[str, str]] = {}
     schemas: dict[str, dict[str, Any]] = {}
     said: list[str] = []
     for name, settings in known.items():
         if name not in there:
             said.append(f"{name} is in the file, but not in the database, or in a schema that SCHEMA leaves out")
             continue
+        if generated := _generated(database, settings, there[name]):
+            left_out[name] = dict.fromkeys(generated, GENERATED)
+            settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *generated)})
         wanted = schema_of(pipeline.name, settings, there[name])
         changed, lines = _compare_schema(wanted, folder / pipeline.schema_file(settings))
         said += [f"{name}: {line}" for line in lines]
@@ -86,9 +94,18 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
             schemas[pipeline.schema_file(settings)] = changed
     return Changes(
         entries=entries,
+        left_out=left_out,
         schemas=schemas,
         said=tuple(said),
     )
+
+
+def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
+    """Name columns whose values aren't sent, and by which Debezium can't read the table again (db/signals.py)."""
+    if settings.how != "log" or database.server.version >= _PUBLISHES_GENERATED:
+        return []
+    decided = {*settings.key, *settings.hash, *settings.leave_out}
+    return [column.name for column in table.columns if column.generated and column.name not in decided]
 
 
 def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> dict[str, Any]:
@@ -160,15 +177,32 @@ def write_new(
 
 def add(name: str, changes: Changes, folder: Path = PIPELINES) -> None:
     """Add what the files lack. Raises LoadError."""
+    path = folder / f"{name}.toml"
+    before = path.read_text(encoding="utf-8")
+    text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
         _write(folder / file, _json(schema))
     for entry in changes.entries:
         _write(folder / name / f"{entry.lake_table}.avsc", _json(_schema_of_entry(name, entry)))
     if changes.entries:
-        path = folder / f"{name}.toml"
-        text = path.read_text(encoding="utf-8")
         text += "" if text.endswith("\n") else "\n"
-        _write(path, text + "".join(f"\n{entry_text(entry)}" for entry in changes.entries))
+        text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
+    if text != before:
+        _write(path, text)
+
+
+def _with_left_out(name: str, text: str, changes: Changes, folder: Path) -> str:
+    known = read(name, folder)
+    tables = list(tables_of(known)) if known else []
+    for table, columns in changes.left_out.items():
+        made = with_left_out(text, tables.index(table), columns)
+        if made is None:
+            raise LoadError(
+                f"pipelines/{name}.toml: put {', '.join(columns)} into leave_out of {table} yourself, the file isn't"
+                " written as `make pipeline` would; nothing was changed"
+            )
+        text = made
+    return text
 
 
 def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 import json
 import math
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 
 from capture.catalogue import Table
 from capture.entry import Entry
@@ -14,6 +16,9 @@ DEFAULT_BUCKETS = 2
 MOST_BUCKETS = 256
 # So many rows in a bucket's file are still rewritten in seconds.
 ROWS_PER_BUCKET = 500_000
+_TABLE = re.compile(r"^[ \t]*\[\[[ \t]*tables[ \t]*\]\][^\n]*\n", re.MULTILINE)
+_KEY = re.compile(r"^[ \t]*key[ \t]*=[ \t]*\[[^\]\n]*\][^\n]*\n", re.MULTILINE)
+_LEAVE_OUT = re.compile(r"^[ \t]*leave_out[ \t]*=[ \t]*\[", re.MULTILINE)
 
 _HEADER = """\
 # What is captured of the database {database}. Made by `make pipeline NAME={name}`, and yours to edit: every key is
@@ -46,8 +51,7 @@ def entry_text(entry: Entry) -> str:
         lines.append(f"lake_table = {_string(entry.lake_table)}\n")
     lines += _buckets(entry.table.rows)
     if entry.leave_out:
-        columns = [f"    {_string(name)},  # {_one_line(reason)}\n" for name, reason in entry.leave_out.items()]
-        lines.append("leave_out = [\n" + "".join(columns) + "]\n")
+        lines.append("leave_out = [\n" + _left_out(entry.leave_out) + "]\n")
     if entry.may_hash:
         cut = f"; cut to the column's length: {', '.join(entry.cut_hashes)}" if entry.cut_hashes else ""
         reason = f"if it is personal data: travels as SHA-256{cut}"
@@ -59,6 +63,37 @@ def entry_text(entry: Entry) -> str:
         else:
             lines.append(_comment(f"leave_out = {_list(entry.may_leave_out)}  # {reason}"))
     return "".join(lines)
+
+
+def with_left_out(text: str, number: int, columns: Mapping[str, str]) -> str | None:
+    """Return a file's text in which the table of that number, from 0, leaves out these columns, too, each with why.
+
+    All else stays as it is. None where the file is written so unlike ours that it can't be told where they belong.
+    """
+    wanted = tomllib.loads(text)
+    table = wanted["tables"][number]
+    table["leave_out"] = [*columns, *table.get("leave_out", ())]
+    headers = [*_TABLE.finditer(text), None]
+    header = headers[number] if number < len(headers) else None
+    if header is None:
+        return None
+    after = headers[number + 1]
+    end = after.start() if after else len(text)
+    if found := _LEAVE_OUT.search(text, header.end(), end):
+        rest = text[found.end() :]
+        made = f"{text[: found.end()]}\n{_left_out(columns)}{rest.removeprefix(chr(10))}"
+    else:
+        key = _KEY.search(text, header.end(), end)
+        at = key.end() if key else header.end()
+        made = f"{text[:at]}leave_out = [\n{_left_out(columns)}]\n{text[at:]}"
+    try:
+        return made if tomllib.loads(made) == wanted else None
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _left_out(columns: Mapping[str, str]) -> str:
+    return "".join(f"    {_string(name)},  # {_one_line(reason)}\n" for name, reason in columns.items())
 
 
 def _names(entry: Entry) -> list[str]:

@@ -97,14 +97,18 @@ def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]
     for table in changes.tables[:SHOWN]:
         yield f"  {table} is {verb} pipelines/{name}.toml"
     yield from _more(len(changes.tables) - SHOWN, "more tables")
+    for table, columns in changes.left_out.items():
+        for column, reason in columns.items():
+            yield f"  {table}: {column} {'is now' if update else 'should be'} in leave_out: {reason}"
     for file in list(changes.schemas)[:SHOWN]:
         yield f"  pipelines/{file} {'has now' if update else 'lacks'} what the database has"
     yield from _more(len(changes.schemas) - SHOWN, "more schemas")
     for line in changes.said:
         yield f"  {line}"
-    if not (changes.tables or changes.schemas or changes.said):
+    to_add = changes.tables or changes.schemas or changes.left_out
+    if not to_add and not changes.said:
         yield "  as the database has it"
-    elif not update and (changes.tables or changes.schemas):
+    elif not update and to_add:
         yield f"  UPDATE=1 adds it, and leaves what you have written as it is: make pipeline NAME={name} DSN=… UPDATE=1"
 
 

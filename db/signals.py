@@ -100,7 +100,8 @@ def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[
     if generated := [column for column, is_generated in found if is_generated]:
         raise LoadError(
             f"{name} can't be read by a snapshot: {_some(generated)} is generated, and PostgreSQL doesn't send it: put"
-            " it into leave_out of the pipeline's file, then `make prepare` and `make up` (on AWS a deployment)"
+            " it into leave_out of the pipeline's file (`make pipeline … UPDATE=1` does), then `make prepare` and"
+            " `make up` (on AWS a deployment)"
         )
     if found:
         raise LoadError(

@@ -204,6 +204,35 @@ def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) ->
     load_pipeline("mine", changed.path)
 
 
+def test_a_column_that_is_generated_since_is_left_out_by_an_update(changed: Folder) -> None:
+    changed.run("pipeline", TABLES="everything,no_key")
+    execute(
+        changed.database, "ALTER TABLE no_key ADD COLUMN twice INT GENERATED ALWAYS AS (1 + 1) STORED, ADD plain INT"
+    )
+    before = changed.text()
+    said = changed.run("pipeline", TABLES="everything").stdout
+    assert "public.no_key: twice should be in leave_out: generated" in said
+    assert "UPDATE=1 adds it" in said
+    assert changed.text() == before
+    said = changed.run("pipeline", "--update", TABLES="everything").stdout
+    assert "public.no_key: twice is now in leave_out: generated" in said
+    assert changed.tables()["public.no_key"]["leave_out"] == ["twice"]
+    assert "plain" in changed.fields("no_key")
+    assert "twice" not in changed.fields("no_key")
+    assert "as the database has it" in changed.run("pipeline", TABLES="everything").stdout
+
+
+def test_a_file_that_isnt_written_as_ours_is_changed_by_its_user(changed: Folder) -> None:
+    changed.run("pipeline", TABLES="no_key")
+    execute(changed.database, "ALTER TABLE no_key ADD COLUMN twice INT GENERATED ALWAYS AS (1 + 1) STORED")
+    edited = changed.text().replace("[[tables]]", '[["tables"]]')
+    (changed.path / "mine.toml").write_text(edited)
+    done = changed.run("pipeline", "--update", TABLES="no_key")
+    assert done.exit_code == 1
+    assert "put twice into leave_out of public.no_key yourself" in done.stderr
+    assert changed.text() == edited
+
+
 def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder) -> None:
     changed.run("pipeline", TABLES="identity_full")
     execute(changed.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
