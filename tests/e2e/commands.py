@@ -34,6 +34,10 @@ class Commands:
         """The pipeline's file."""
         return self._folder / "pipelines" / f"{self._name}.toml"
 
+    def schema(self, lake_table: str) -> Path:
+        """The Avro schema of one of its tables."""
+        return self.file.with_suffix("") / f"{lake_table}.avsc"
+
     def pipeline(self, *options: str) -> str:
         """`make pipeline NAME=… DSN=…`."""
         return self._run("capture", "pipeline", "--name", self._name, "--dsn", self._dsn, *options)
