@@ -11,7 +11,8 @@ from spark_jobs import schema
 from spark_jobs.claim import Claim
 from spark_jobs.claim_store import claim_store
 from spark_jobs.file_memory import remembering
-from spark_jobs.glue_sync import GlueSync, sync_to_glue
+from spark_jobs.glue_sync import GlueSync
+from spark_jobs.glue_tool import sync_to_glue
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
 from spark_jobs.listeners import Listeners

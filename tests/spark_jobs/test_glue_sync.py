@@ -1,14 +1,10 @@
-"""When the catalogue is synced, and what Hudi's tool writes into Glue (moto)."""
+"""When the catalogue is synced."""
 
 import threading
 
-import pytest
-from pyspark.sql import SparkSession
-
-from spark_jobs.glue_sync import GlueSync, sync_to_glue
+from spark_jobs.glue_sync import GlueSync
 from spark_jobs.table import Commit
 from spark_jobs.table_settings import SyncSettings
-from tests.spark_jobs.conftest import Lake, event, glue_table
 
 SETTINGS = SyncSettings(
     database="datalake",
@@ -120,27 +116,3 @@ def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
     glue.glue_sync.finish()
     assert glue.syncs == 4
     assert [line.partition(",")[0] for line in glue.log[-2:]] == ["catalogue sync failed"] * 2
-
-
-@pytest.mark.integration
-def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
-    lake.conf = "cdc_events_partitioned.properties"
-    lake.arguments = ("--enable-sync",)
-    decided = lake.settings()
-    assert decided.sync is not None
-    assert sync_to_glue(spark, decided.sync, decided.table) is False  # nothing there yet: no error
-    lake.run(event(1, 10, "c", customer_id="A"))
-    assert sync_to_glue(spark, decided.sync, decided.table)
-    lake.run(event(2, 20, "c", customer_id="B", note="new"))
-    assert sync_to_glue(spark, decided.sync, decided.table)
-    table = glue_table(empty_glue)
-    types = {column["Name"]: column["Type"] for column in table["StorageDescriptor"]["Columns"]}
-    assert (types["order_date"], types["order_items"], types["note"], types["__lsn"]) == (
-        "date",
-        "string",
-        "string",
-        "bigint",
-    )
-    assert [key["Name"] for key in table["PartitionKeys"]] == ["customer_id", "order_id"]
-    assert table["partitions"] == [("A", "1"), ("B", "2")]
-    assert table["Parameters"]["athena_enable_native_hudi_connector_implementation"] == "true"

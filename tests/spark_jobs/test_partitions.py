@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.glue_sync import sync_to_glue
+from spark_jobs.glue_tool import sync_to_glue
 from spark_jobs.partitions import DEFAULT, values_of
 from tests.spark_jobs.conftest import Event, Lake, event, glue_table
 
