@@ -23,11 +23,13 @@ PROGRAMS = [
 HISTORIES = "tests/spark_jobs/test_histories.py"
 NOT_IN_SPARK = [*PROGRAMS, HISTORIES]
 FAULTS = "tests/e2e/test_suffering.py"
+# Where all tests of a marker are: to look through the others for them would take as long as several tests.
+FOLDERS = {"synth": ["tests/contract", "tests/operate", "tests/stacks"], "e2e": ["tests/e2e"]}
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
     "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e"]],
-    "synth": [["pytest", "-q", "-m", "synth"]],
+    "synth": [["pytest", "-q", "-m", "synth", *FOLDERS["synth"]]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     # In one Spark session, and as programs of their own.
     "spark": [
@@ -35,7 +37,7 @@ PARTS: dict[str, list[list[str]]] = {
     ],
     "histories": [["pytest", "-q", "-m", "integration", HISTORIES]],
     "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
-    "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}"]],
+    "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
     # On a platform of their own: they wait for stopped services most of their time.
     "faults": [["pytest", "-q", "-m", "e2e", FAULTS]],
 }
@@ -96,7 +98,11 @@ def _run(part: str) -> Result:
 
 def _run_command(argv: list[str]) -> tuple[int, str, float]:
     """Return exit code, output, and the seconds of CPU that the process and what it has waited for took."""
-    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    # The parts start hundreds of Pythons, which would each compile all modules anew.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with subprocess.Popen(
+        argv, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         assert process.stdout is not None
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)

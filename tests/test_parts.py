@@ -1,0 +1,18 @@
+"""The parts of `python -m tests` miss no test."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.__main__ import FOLDERS, ROOT
+
+TESTS = Path(__file__).parent
+
+
+@pytest.mark.parametrize("marker", FOLDERS)
+def test_a_markers_tests_are_in_the_folders_that_its_part_looks_into(marker: str) -> None:
+    word = f"pytest.mark.{marker}"
+    marked = [path for path in TESTS.rglob("*.py") if word in path.read_text(encoding="utf-8")]
+    folders = [ROOT / folder for folder in FOLDERS[marker]]
+    assert marked
+    assert [path for path in marked if not any(path.is_relative_to(folder) for folder in folders)] == []
