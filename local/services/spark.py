@@ -5,11 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyspark
-
 from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags
+from local.setup.spark_home import spark_home
 from spark_jobs.archive import build_archive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,9 +52,9 @@ def spark_submit(
     settings = _settings(work_folder, log_settings, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     (configuration / "spark-defaults.conf").write_text("".join(lines))
-    spark_home = Path(pyspark.__file__).parent
-    command = [str(spark_home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(program), *arguments]
-    return command, _environment(configuration, spark_home, s3_endpoint, glue_endpoint)
+    home = spark_home()
+    command = [str(home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(program), *arguments]
+    return command, _environment(configuration, home, s3_endpoint, glue_endpoint)
 
 
 def spark_flags() -> list[str]:
@@ -105,13 +104,11 @@ def s3a_settings(endpoint: str) -> dict[str, str]:
     }
 
 
-def _environment(
-    configuration: Path, spark_home: Path, s3_endpoint: str | None, glue_endpoint: str | None
-) -> dict[str, str]:
+def _environment(configuration: Path, home: Path, s3_endpoint: str | None, glue_endpoint: str | None) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "PYTHONPATH"))}
     environment = kept | {
         "JAVA_HOME": str(java_home()),
-        "SPARK_HOME": str(spark_home),
+        "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(configuration.absolute()),
         "SPARK_LOCAL_IP": "127.0.0.1",
         # No proxy of the caller's environment between the job and a server on loopback.

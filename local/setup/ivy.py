@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
 from contract.errors import UserError
 from local.setup.java import java_binary, trust_store_flags
+from local.setup.spark_home import spark_home
 
 MAVEN_NAMESPACE = "http://ant.apache.org/ivy/maven"
 FLAT = "[artifact]-[revision](-[classifier]).[ext]"
@@ -75,7 +74,7 @@ def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path
 
 
 def _ivy_jar() -> Path:
-    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
+    (jar,) = (spark_home() / "jars").glob("ivy-*.jar")
     return jar
 
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
+from local.setup.spark_home import spark_home
 from plugins import is_truncate, salted_connector
 from plugins.worker_classes import PACKAGE, compiled
 
@@ -46,7 +46,7 @@ def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
 @contextmanager
 def _jvm() -> Iterator[Any]:
     """Start a JVM with the compiler, Kafka Connect and Debezium."""
-    spark, kafka = Path(pyspark.__file__).parent / "jars", jar_folder("kafka")
+    spark, kafka = spark_home() / "jars", jar_folder("kafka")
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(release) as archive:

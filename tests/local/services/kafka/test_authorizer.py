@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -25,6 +24,7 @@ from local.services.kafka.users import ADMIN, KafkaUsers
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.ports import choose
+from local.setup.spark_home import spark_home
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.first_offsets import set_first_offsets
@@ -98,7 +98,7 @@ def started(processes: Processes, kafka: Kafka) -> None:
 @pytest.fixture(scope="module")
 def java() -> Iterator[Any]:
     """A JVM with Kafka's own clients, which Connect's sinks use."""
-    [py4j] = (Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar")
+    [py4j] = (spark_home() / "jars").glob("py4j-*.jar")
     port = launch_gateway(
         jarpath=str(py4j), classpath=f"{jar_folder('kafka')}/*", java_path=str(java_binary()), die_on_exit=True
     )
