@@ -22,6 +22,7 @@ from operate import kafka, outputs, reader
 from operate.errors import OperateError
 from operate.lake import lake_table
 from operate.msk_connector import MskConnector
+from operate.reader import Reader
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
 from plugins import msk_login
@@ -54,42 +55,54 @@ def resnapshot_tables(
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)
     with outputs.one_line(environment):
-        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
         cluster, captured = kafka.of_environment(environment, pipeline.name), pipeline.as_deployed
-        compared = [
-            Compared(
-                entry=entry,
-                schema_file=PIPELINES / captured.schema_file(entry),
-                lake=lake_table(environment, session, pipeline, entry),
-            )
-            for entry in entries
-        ]
-        settings = source_settings(environment, pipeline)
         with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
-            connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=0)
-            topic = offset_topic(settings.name, generation(environment, pipeline, session))
-            stored = StoredOffsets(messages, topic, connector)
+            stored = _stored_offsets(environment, pipeline, session, messages)
             settle = settlement(source, captured, entries, where=wanted.where)
             read_tables_again(
                 source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
             )
             client = {"bootstrap.servers": cluster.bootstrap_servers, **msk_login.settings(environment.region)}
             writer = EventWriter(client)
-            repairing = repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say)
-            limits = Limits(timeout_s=wanted.timeout_s)
             equal = reconcile_tables(
                 console,
                 source,
-                compared,
-                limits,
+                _compared(environment, pipeline, session, entries),
+                Limits(timeout_s=wanted.timeout_s),
                 pipeline=pipeline.name,
                 report=_report(environment, pipeline),
                 salt=salt(environment, pipeline, session),
-                repairs=repairing,
+                repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
             )
             if equal:
                 settle(writer)
             return equal
+
+
+def _compared(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    session: boto3.Session,
+    entries: Sequence[CapturedTableSettings],
+) -> list[Compared]:
+    return [
+        Compared(
+            entry=entry,
+            schema_file=PIPELINES / pipeline.as_deployed.schema_file(entry),
+            lake=lake_table(environment, session, pipeline, entry),
+        )
+        for entry in entries
+    ]
+
+
+def _stored_offsets(
+    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, messages: Reader
+) -> StoredOffsets:
+    """Return what the pipeline's connector has stored of how far it is."""
+    settings = source_settings(environment, pipeline)
+    arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
+    connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=0)
+    return StoredOffsets(messages, offset_topic(settings.name, generation(environment, pipeline, session)), connector)
 
 
 def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:

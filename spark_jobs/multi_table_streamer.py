@@ -7,44 +7,33 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from spark_jobs import libraries, multi_table_options, session
+from spark_jobs import multi_table_options, session
 from spark_jobs.backoff import Backoff, retry_outages
-from spark_jobs.errors import said
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.many_tables import ManyTables
 from spark_jobs.multi_table_options import MultiTableOptions
+from spark_jobs.program import exit_code, log
 from spark_jobs.signals import stop_on_signals
 from spark_jobs.stop_file import StopFile
-from spark_jobs.streamer import log
 from spark_jobs.table_list import TableList
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the application; return the exit code: 0, or 1 after one line on standard error."""
-    shipped = libraries.use_shipped(libraries.__loader__)
-    try:
-        given = multi_table_options.parse(arguments)
-        if given.names_target_table:
-            log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
-        stop = threading.Event()
-        spark = session.start(
-            given.shared.spark_app_name or "multi-table-streamer", given.shared.spark_master, fair=True
-        )
-        stop_on_signals(spark, stop)
-        listed = _listed(given, spark, stop)
-        return 0 if listed is None else _run(given, spark, listed, stop)
-    except Py4JNetworkError:
-        log("error: Spark's JVM is gone")
-        return 1
-    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
-        log(f"error: {said(error)}")
-        return 1
-    finally:
-        if shipped:
-            shipped.cleanup()
+    return exit_code(lambda: _stream(arguments))
+
+
+def _stream(arguments: Sequence[str]) -> int:
+    given = multi_table_options.parse(arguments)
+    if given.names_target_table:
+        log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
+    stop = threading.Event()
+    spark = session.start(given.shared.spark_app_name or "multi-table-streamer", given.shared.spark_master, fair=True)
+    stop_on_signals(spark, stop)
+    listed = _listed(given, spark, stop)
+    return 0 if listed is None else _run(given, spark, listed, stop)
 
 
 def _run(given: MultiTableOptions, spark: SparkSession, listed: TableList, stop: threading.Event) -> int:

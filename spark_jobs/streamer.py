@@ -7,14 +7,13 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from spark_jobs import libraries, options, properties, schema, session, settings, table_job
+from spark_jobs import options, properties, schema, session, settings, table_job
 from spark_jobs.backoff import Backoff, retry_outages
-from spark_jobs.errors import said
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
+from spark_jobs.program import exit_code, log
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.signals import stop_on_signals
@@ -22,24 +21,17 @@ from spark_jobs.signals import stop_on_signals
 
 def main(arguments: Sequence[str]) -> int:
     """Run the job; return the exit code: 0, or 1 after one line on standard error."""
-    shipped = libraries.use_shipped(libraries.__loader__)
-    try:
-        given = options.parse(arguments)
-        stop = threading.Event()
-        spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
-        stop_on_signals(spark, stop)
-        prepared = _prepared(given, spark, stop)
-        if prepared is not None:
-            run(spark, *prepared, stop)
-    except Py4JNetworkError:
-        log("error: Spark's JVM is gone")
-        return 1
-    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
-        log(f"error: {said(error)}")
-        return 1
-    finally:
-        if shipped:
-            shipped.cleanup()
+    return exit_code(lambda: _stream(arguments))
+
+
+def _stream(arguments: Sequence[str]) -> int:
+    given = options.parse(arguments)
+    stop = threading.Event()
+    spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
+    stop_on_signals(spark, stop)
+    prepared = _prepared(given, spark, stop)
+    if prepared is not None:
+        run(spark, *prepared, stop)
     return 0
 
 
@@ -69,12 +61,6 @@ def _prepared(
         return read()
     backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
     return retry_outages(read, backoff=backoff, stop=stop)
-
-
-def log(message: str) -> None:
-    """Write a line for whoever watches; commits alone go to standard output."""
-    sys.stderr.write(f"{message}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":

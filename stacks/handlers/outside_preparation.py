@@ -27,7 +27,7 @@ from db.source_preparing import plan, prepare
 from stacks.handlers import framework, outside_record, preparation
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.outside_record import OutsideRecord
-from stacks.handlers.pipeline_preparation import objects
+from stacks.handlers.pipeline_preparation import OBJECTS, objects
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -40,13 +40,7 @@ _REQUEST = {
     "connectorSecretArn": str,
     "ownerSecretArn": str,
     "record": str,
-    "database": str,
-    "pipeline": str,
-    "schema": str,
-    "publication": str,
-    "slot": str,
-    "role": str,
-    "tables": list,
+    **OBJECTS,
 }
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)

@@ -21,10 +21,8 @@ from db.source_preparing import prepare
 from stacks.handlers import framework, preparation, source_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
-_REQUEST = {
-    "clusterIdentifier": str,
-    "masterSecret": str,
-    "connectorSecret": str,
+# What says which objects are wanted of a database, whoever made it.
+OBJECTS = {
     "database": str,
     "pipeline": str,
     "schema": str,
@@ -33,6 +31,7 @@ _REQUEST = {
     "role": str,
     "tables": list,
 }
+_REQUEST = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": str, **OBJECTS}
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 

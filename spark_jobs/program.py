@@ -1,0 +1,31 @@
+"""What the job's programs share: where their lines go, and the exit code and one line of whatever ends them."""
+
+import sys
+from collections.abc import Callable
+
+from py4j.protocol import Py4JNetworkError
+
+from spark_jobs import libraries
+from spark_jobs.errors import said
+
+
+def log(message: str) -> None:
+    """Write a line for whoever watches; commits alone go to standard output."""
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
+
+
+def exit_code(run: Callable[[], int]) -> int:
+    """Run a program with the libraries that its archive ships; return its exit code, 1 after one line of an error."""
+    shipped = libraries.use_shipped(libraries.__loader__)
+    try:
+        return run()
+    except Py4JNetworkError:
+        log("error: Spark's JVM is gone")
+        return 1
+    except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
+        log(f"error: {said(error)}")
+        return 1
+    finally:
+        if shipped:
+            shipped.cleanup()
