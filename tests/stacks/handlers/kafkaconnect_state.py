@@ -1,0 +1,80 @@
+"""What MSK Connect has, as its operations share it: resources by ARN, and their time."""
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+ACCOUNT = "123456789012"
+
+
+class RefusalError(Exception):
+    """One of the service's errors."""
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(message or code)
+        self.code = code
+
+
+class State:
+    """Resources by ARN, and when anything happens to them.
+
+    `list_lag` is for how long lists don't show what was made, and show what is gone, in seconds; `ticks_needed` how
+    many ticks anything takes, and `creation_ticks` how many more a connector's creation does.
+    """
+
+    def __init__(self) -> None:
+        self.connectors: dict[str, dict[str, Any]] = {}
+        self.plugins: dict[str, dict[str, Any]] = {}
+        self.worker_configurations: dict[str, dict[str, Any]] = {}
+        self.operations: dict[str, dict[str, Any]] = {}
+        self.tags: dict[str, dict[str, str]] = {}
+        self.list_lag = 0.0
+        self.ticks_needed = 1
+        self.creation_ticks = 0
+        self._waited: dict[str, int] = {}
+        self.born: dict[str, float] = {}
+        self._gone: dict[str, tuple[float, dict[str, Any]]] = {}
+        # A test's own time, when it looks at when something was done.
+        self.clock: Callable[[], float] | None = None
+        self._numbers = itertools.count(1)
+        self._time = datetime(2026, 11, 21, tzinfo=UTC)
+
+    def _is_due(self, arn: str) -> bool:
+        self._waited[arn] = self._waited.get(arn, 0) + 1
+        creating = self.connectors.get(arn, {}).get("connectorState") == "CREATING"
+        if self._waited[arn] < (self.creation_ticks if creating else 0) + self.ticks_needed:
+            return False
+        del self._waited[arn]
+        return True
+
+    def _remove(self, kind: dict[str, dict[str, Any]], arn: str) -> None:
+        self._gone[arn] = (self._seconds(), kind.pop(arn))
+        del self.tags[arn]
+
+    def _seconds(self) -> float:
+        return self.clock() if self.clock is not None else 0.0
+
+    def _listed(self, kind: dict[str, dict[str, Any]], what: str) -> list[dict[str, Any]]:
+        """What a list shows: late, in both directions."""
+        known_since = self._seconds() - self.list_lag
+        there = [each for arn, each in kind.items() if self.born.get(arn, 0.0) <= known_since]
+        gone = [each for arn, (at, each) in self._gone.items() if f":{what}/" in arn and at > known_since]
+        return there + gone
+
+    def _get(self, kind: dict[str, Any], arn: str) -> Any:
+        if arn not in kind:
+            raise RefusalError("NotFoundException", "Resource not found.")
+        return kind[arn]
+
+    def _arn(self, kind: str, name: str) -> str:
+        unique = f"00000000-0000-0000-0000-{next(self._numbers):012d}-4"
+        arn = f"arn:aws:kafkaconnect:ap-southeast-2:{ACCOUNT}:{kind}/{name}/{unique}"
+        self.born[arn] = self._seconds()
+        return arn
+
+    def _now(self) -> str:
+        if self.clock is not None:
+            return datetime.fromtimestamp(self.clock(), tz=UTC).isoformat()
+        self._time += timedelta(seconds=1)
+        return self._time.isoformat()
