@@ -46,6 +46,13 @@ def execute(parameters: Mapping[str, Any], statement: str | sql.Composable) -> N
             cursor.execute(statement)
 
 
+def ask(parameters: Mapping[str, Any], query: str) -> Any:
+    """Return the first value that a query finds, None when it finds nothing."""
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        return (cursor.fetchone() or (None,))[0]
+
+
 @contextlib.contextmanager
 def fresh_database(postgres: Postgres, *, template: str = "template1") -> Iterator[ConnectionParameters]:
     """Create a database from a template; drop it, its connections and its replication slots at the end."""

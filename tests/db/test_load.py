@@ -19,7 +19,7 @@ from db.errors import LoadError
 from db.loading import LoadOptions, load
 from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import execute, free_port, fresh_database
+from tests.conftest import ask, execute, free_port, fresh_database
 from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
 from tests.db.pgoutput import Slot
 
@@ -37,13 +37,6 @@ STATE = """
         UNION ALL SELECT 'granted ' || datacl::text FROM pg_database WHERE datname = current_database()
     ) AS state(line)
 """
-
-
-def ask(parameters: ConnectionParameters, query: str) -> Any:
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        row = cursor.fetchone()
-        return row[0] if row else None
 
 
 def load_cli(parameters: ConnectionParameters, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -22,12 +22,11 @@ from operate.log_tables import chosen, resnapshot_tables
 from operate.source_login import login
 from settings.environment import Environment
 from settings.load import load
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
 from tests.operate.test_stored_offsets import SHOP, Log
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.handlers.clients import CREDENTIALS
-from tests.stacks.handlers.test_pipeline_preparation import ask
 from tests.stacks.settings import copied
 from tests.tls import Authority, encrypted
 

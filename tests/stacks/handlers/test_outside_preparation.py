@@ -16,10 +16,9 @@ from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import prepare
 from local.services.postgres import ConnectionParameters
 from stacks.handlers import outside_preparation
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, Resource, failing
-from tests.stacks.handlers.test_pipeline_preparation import ask
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration

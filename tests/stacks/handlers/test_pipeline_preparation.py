@@ -12,7 +12,7 @@ from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
 from stacks.handlers import pipeline_preparation, preparation
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, Resource, failing
 
@@ -51,12 +51,6 @@ def _has_role(database: ConnectionParameters) -> bool:
 @pytest.fixture
 def source(cluster: str, clock: Clock) -> Resource:  # noqa: ARG001  without it there is no source
     return Resource(handler=pipeline_preparation, clock=clock, tick=lambda: None, logical_id="ShopPreparedSource")
-
-
-def ask(database: ConnectionParameters, query: str) -> Any:
-    with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return (cursor.fetchone() or (None,))[0]
 
 
 def table(name: str, *key: str) -> dict[str, Any]:
