@@ -23,7 +23,8 @@ class CapturedTable:
     `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
     `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
     the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
-    (docs/decisions/0075).
+    (docs/decisions/0075). Where every event is a row (`append_only`), what is read a second time is there twice
+    (docs/decisions/0073).
     """
 
     schema: str
@@ -33,6 +34,7 @@ class CapturedTable:
     hashed: tuple[str, ...] = ()
     stops_at_truncate: bool = False
     tells_of_truncate: bool = False
+    append_only: bool = False
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):

@@ -117,6 +117,7 @@ class CapturedTableSettings(Section):
             # The outbox refuses a TRUNCATE itself, and where every event is a row that one is, too.
             stops_at_truncate=self.how == "log" and self.truncate == "stop" and not self.append_only,
             tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
+            append_only=self.append_only,
         )
 
 

@@ -76,7 +76,10 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
         values = source.key_values(texts) if texts else []
     if values is None:
         columns = ", ".join(table.key)
-        raise PlatformError(f"rows can't be named by {columns}, so they can't be repaired one by one: re-snapshot it")
+        raise PlatformError(
+            f"rows can't be named by {columns}, so they can't be repaired one by one: `make resnapshot TABLE=…` reads"
+            " all that the source has"
+        )
     return values
 
 

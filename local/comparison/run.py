@@ -30,7 +30,8 @@ from local.look.lake import LakeError
 
 # As many tables wait at a time: each keeps what differs in a DuckDB of its own.
 WAITING_TABLES = 8
-NO_KEY = "it has no key, so its rows can't be repaired one by one: re-snapshot it whole"
+APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/tables.md)"
+NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 OnProgress = Callable[[Progress], None]
 # Makes what repairs a table.

@@ -18,7 +18,7 @@ from db.signals import Reading
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.repair import LogRepair, repair_of
-from local.comparison.run import Repairs
+from local.comparison.run import APPEND_ONLY, Repairs
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.resnapshot.deletes import settled_event
@@ -66,12 +66,18 @@ def read_tables_again(
 ) -> None:
     """Have the tables' rows, or those that `where` names in each, read again while changes go on.
 
-    `parameters` are of somebody who may insert into the signal table. Returns when all rows are in their topics.
-    Raises PlatformError.
+    `parameters` are of somebody who may insert into the signal table. Returns when all rows are in their topics. Says
+    which tables are passed over, since their rows would be there twice. Raises PlatformError, and where all are such.
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
-    readings = [Reading(table=(entry.schema_name, entry.table_name), where=where) for entry in entries]
+    passed_over = ", ".join(entry.name for entry in entries if entry.append_only)
+    keyed = [entry for entry in entries if not entry.append_only]
+    if not keyed:
+        raise PlatformError(f"{passed_over} can't be read again: {APPEND_ONLY}")
+    if passed_over:
+        say(f"not read again: {passed_over}, {APPEND_ONLY}")
+    readings = [Reading(table=(entry.schema_name, entry.table_name), where=where) for entry in keyed]
     with _cursor(parameters) as cursor:
         read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
 

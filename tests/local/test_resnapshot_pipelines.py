@@ -72,6 +72,26 @@ def test_the_outbox_isnt_read_again_but_written_anew() -> None:
         read_tables_again({}, orders, orders.tables, reader, where=None, timeout_s=1, say=print)
 
 
+@pytest.mark.parametrize("where", [None, "day > 7"])
+def test_a_table_whose_rows_would_be_there_twice_is_passed_over(
+    tmp_path: Path, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, where: str | None
+) -> None:
+    (tmp_path / "shop.toml").write_text(f'{TEXT}\n[[tables]]\nsource = "public.log"\nhow = "log"\nappend_only = true\n')
+    (tmp_path / "shop" / "log.avsc").write_text((tmp_path / "shop" / "order_items.avsc").read_text())
+    pipeline = load_pipeline("shop", tmp_path)
+    asked: list[Any] = []
+    monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
+    monkeypatch.setattr(pipelines, "read_again", lambda _cursor, _signals, readings, *_, **__: asked.extend(readings))
+    reader: LocalConnector = None  # type: ignore[assignment]
+    said: list[str] = []
+    read_tables_again({}, pipeline, pipeline.tables, reader, where=where, timeout_s=1, say=said.append)
+    assert [(reading.shown, reading.where) for reading in asked] == [("public.OrderItems", where)]
+    assert [line.partition(", ")[0] for line in said] == ["not read again: public.log"]
+    with pytest.raises(PlatformError, match=r"public\.log can't be read again: every event is a row there"):
+        read_tables_again({}, pipeline, [pipeline.table("public.log")], reader, where=where, timeout_s=1, say=print)
+    assert len(asked) == 1
+
+
 class Written:
     """Keeps what is written."""
 

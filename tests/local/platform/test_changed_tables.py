@@ -15,6 +15,7 @@ from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
 
+EVENTS = CapturedTable(schema="public", table="events", append_only=True)
 A, B, ODD = (CapturedTable(schema="public", table=name) for name in ("a", "b", "Order Items"))
 SOURCE = SourceSettings(
     database_hostname="db",
@@ -104,7 +105,10 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
     assert change.read == []
 
 
-def test_a_table_that_no_signal_can_name_is_captured_and_said(change: Change) -> None:
-    said = change.bring(source_connector(SOURCE), A, B, ODD)
-    assert said == "added, but their rows can't be read (docs/tables.md): public.Order Items"
+@pytest.mark.parametrize("table", [ODD, EVENTS])
+def test_a_table_that_cant_be_read_so_is_captured_and_said(table: CapturedTable, change: Change) -> None:
+    """No signal can name it, or its rows would be there twice."""
+    said = change.bring(source_connector(SOURCE), A, B, table)
+    assert said == f"added, but their rows can't be read (docs/tables.md): {table.name}"
     assert change.read == []
+    assert table.pattern in change.worker.running["table.include.list"]
