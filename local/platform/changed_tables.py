@@ -105,7 +105,7 @@ class ChangedTables:
 
 
 def _readable(table: CapturedTable) -> bool:
-    # Of rows that come as changes while they are read, one of both is taken by the key (docs/decisions/0073).
+    # Where every event is a row, one without a position can't be (docs/decisions/0073).
     return not table.append_only and all(map(READABLE.match, (table.schema, table.table)))
 
 

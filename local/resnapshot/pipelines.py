@@ -67,7 +67,7 @@ def read_tables_again(
     """Have the tables' rows, or those that `where` names in each, read again while changes go on.
 
     `parameters` are of somebody who may insert into the signal table. Returns when all rows are in their topics. Says
-    which tables are passed over, since their rows would be there twice. Raises PlatformError, and where all are such.
+    which tables are passed over, since no snapshot of them can arrive. Raises PlatformError, and where all are such.
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")

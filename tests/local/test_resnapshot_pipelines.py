@@ -73,7 +73,7 @@ def test_the_outbox_isnt_read_again_but_written_anew() -> None:
 
 
 @pytest.mark.parametrize("where", [None, "day > 7"])
-def test_a_table_whose_rows_would_be_there_twice_is_passed_over(
+def test_an_append_only_table_is_passed_over(
     tmp_path: Path, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, where: str | None
 ) -> None:
     (tmp_path / "shop.toml").write_text(f'{TEXT}\n[[tables]]\nsource = "public.log"\nhow = "log"\nappend_only = true\n')

@@ -107,7 +107,7 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
 
 @pytest.mark.parametrize("table", [ODD, EVENTS])
 def test_a_table_that_cant_be_read_so_is_captured_and_said(table: CapturedTable, change: Change) -> None:
-    """No signal can name it, or its rows would be there twice."""
+    """No signal can name it, or every event is a row there."""
     said = change.bring(source_connector(SOURCE), A, B, table)
     assert said == f"added, but their rows can't be read (docs/tables.md): {table.name}"
     assert change.read == []
