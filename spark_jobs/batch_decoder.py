@@ -55,6 +55,8 @@ class BatchDecoder:
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
         self._log = log
         self._check_fields()
+        # Made for the first batch: an idle table needs none, and a stored one's columns may differ from the declared.
+        self._decoder: Decoder | None = None
         self._use(self._declared, encoded=encoded)
 
     @property
@@ -151,6 +153,8 @@ class BatchDecoder:
         """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
         # In one task: nothing that follows needs a shuffle then.
         lines = batch.lines().coalesce(1) if batch.is_small else batch.lines()
+        if self._decoder is None:
+            self._decoder = self._new_decoder(growing=self._room() > 0)
         decoded = self._decoded(lines, self._decoder)
         unknown = decoded.summary.unknown
         if not unknown:
@@ -193,7 +197,7 @@ class BatchDecoder:
     def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
         self._columns = columns
         self._encoded = encoded
-        self._decoder = self._new_decoder(growing=self._room() > 0)
+        self._decoder = None
 
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table

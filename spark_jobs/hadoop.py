@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,26 @@ class Hadoop:
     def __init__(self, spark: SparkSession) -> None:
         self.jvm: Any = spark._jvm
         self.configuration: Any = spark._jsc.hadoopConfiguration()
+
+    def forget_sources(self) -> None:
+        """Forget which file or program each setting is from, which no part of Hadoop, Spark or Hudi asks for.
+
+        Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed on its own when a
+        task is written, and again when it is read. Hadoop fills it anew whenever it loads another of its files.
+        """
+        if self._sources is not None:
+            self._sources.keySet().clear()
+
+    @cached_property
+    def _sources(self) -> Any:
+        """The configuration's own map of sources; None where Hadoop has another field for it than we know."""
+        kind = self.jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration")
+        try:
+            field = kind.getDeclaredField("updatingResource")
+        except Py4JJavaError:
+            return None
+        field.setAccessible(True)
+        return field.get(self.configuration)
 
     def qualified(self, path: str) -> str:
         """Return a path with scheme, authority and all its folders, however it was written.

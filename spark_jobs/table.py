@@ -92,6 +92,7 @@ class HudiTable(Timeline):
         Raises JobError when Hudi reports success but no commit with this progress is there.
         """
         options = {**self.write_options(operation), **metadata}
+        self._hadoop.forget_sources()
         rows.write.format("hudi").options(**options).mode("append").save(self._path)
         newest = None
         for instant, details in self.instants(self.meta_client().getActiveTimeline()):

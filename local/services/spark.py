@@ -111,6 +111,8 @@ def _environment(configuration: Path, home: Path, s3_endpoint: str | None, glue_
         "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(configuration.absolute()),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # For the JVM before the job's, which does no more than to print the job's command line.
+        "SPARK_LAUNCHER_OPTS": " ".join(jvm_flags()),
         # No proxy of the caller's environment between the job and a server on loopback.
         "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
         "PYSPARK_PYTHON": sys.executable,

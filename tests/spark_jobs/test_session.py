@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import session
+from spark_jobs.hadoop import Hadoop
 from spark_jobs.session import Compiling
 
 pytestmark = pytest.mark.integration
@@ -18,9 +19,28 @@ def plan(spark: SparkSession) -> str:
 
 
 def test_a_class_that_is_used_often_is_looked_up_once(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    for name in ("functions", "PythonUtils", "org"):
-        assert getattr(jvm, name) is getattr(jvm, name), name
+    for name in session._USED_OFTEN:
+        above: Any = spark._jvm
+        for part in name.split("."):
+            assert part in vars(above), name
+            above = getattr(above, part)
+
+
+def test_tasks_carry_settings_without_where_each_is_from(spark: SparkSession) -> None:
+    hadoop = Hadoop(spark)
+    configuration = hadoop.jvm.org.apache.hadoop.conf.Configuration(hadoop.configuration)
+    key = "fs.s3a.bucket.any.endpoint"
+    configuration.set(key, "of one bucket")
+    before = configuration.getValByRegex(".")
+    assert len(before) > 100
+    assert configuration.getPropertySources(key) is not None
+    hadoop.configuration = configuration
+    hadoop.forget_sources()
+    assert configuration.getValByRegex(".").equals(before)
+    assert [configuration.getPropertySources(name) for name in (key, "io.file.buffer.size")] == [None, None]
+    # S3A names the source of a bucket's own setting as it takes it over.
+    of_bucket = hadoop.jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(configuration, "any")
+    assert of_bucket.get("fs.s3a.endpoint") == "of one bucket"
 
 
 def test_a_session_of_one_table_has_the_fixed_settings_and_compiles_by_itself(spark: SparkSession) -> None:
