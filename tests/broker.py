@@ -1,7 +1,8 @@
-"""A Kafka broker of the local platform for a test, by itself."""
+"""A Kafka broker of the local platform by itself, for the tests that need no other service."""
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from local.platform.processes import Processes
@@ -13,8 +14,16 @@ START_S = 60
 STOP_S = 10
 
 
+@dataclass(frozen=True)
+class RunningBroker:
+    """A broker, and the processes that it is one of."""
+
+    kafka: Kafka
+    processes: Processes
+
+
 @contextlib.contextmanager
-def running_broker(folder: Path, *roles: str) -> Iterator[Kafka]:
+def running_broker(folder: Path, *roles: str) -> Iterator[RunningBroker]:
     """Run a broker whose files are in `folder`; `roles` may log in besides the administrator."""
     (folder / "kafka").mkdir()
     ports = choose(["kafka", "controller"], earlier={})
@@ -28,6 +37,6 @@ def running_broker(folder: Path, *roles: str) -> Iterator[Kafka]:
     try:
         processes.start("kafka", broker.prepare())
         processes.wait_until("kafka", broker.ready, timeout_s=START_S)
-        yield broker
+        yield RunningBroker(broker, processes)
     finally:
         processes.stop("kafka", grace_s=STOP_S)

@@ -17,9 +17,11 @@ import pytest
 from botocore.loaders import create_loader
 from psycopg2 import sql
 
+from local.services.kafka.roles import TOPICS
 from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import HOST
+from tests.broker import RunningBroker, running_broker
 from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
 
 # A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need them both.
@@ -126,6 +128,16 @@ def postgres(postgres_folder: Path) -> Iterator[Postgres]:
         own = server.connection_parameters()
         execute(own, sql.SQL("ALTER ROLE postgres PASSWORD {}").format(sql.Literal(own["password"])))
         yield server
+
+
+@pytest.fixture(scope="session")
+def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """A broker for the whole session: a test has topics and groups of its own, and sets its own rights.
+
+    Besides the administrator who makes topics may log in.
+    """
+    with running_broker(tmp_path_factory.mktemp("broker"), TOPICS) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")

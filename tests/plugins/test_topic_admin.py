@@ -1,7 +1,7 @@
 """Topics on a real broker: made, brought to the plan, widened; nothing of what they hold is lost."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from local.setup.ports import choose
 from plugins import topic_admin
 from plugins.topic_admin import TopicError, Unready, bring
 from plugins.topics import PlannedTopic
-from tests.broker import running_broker
+from tests.broker import RunningBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -24,10 +24,9 @@ OF_THE_TOPIC = 1
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with running_broker(tmp_path_factory.mktemp("topics")) as broker:
-        yield broker
+@pytest.fixture
+def kafka(shared_broker: RunningBroker) -> Kafka:
+    return shared_broker.kafka
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
 from settings.connectors import ROOT_CERTIFICATE
+from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database
 from tests.local.sink.harness import wait_until
 from tests.tls import Authority, encrypted
@@ -57,13 +58,14 @@ def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
 
 
 @pytest.fixture(scope="module")
-def services(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Kafka, Connect, Path]]:
-    folder = tmp_path_factory.mktemp("worker")
-    ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+def services(
+    authority: Authority, shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Kafka, Connect, Path]]:
+    folder, kafka = tmp_path_factory.mktemp("worker"), shared_broker.kafka
+    [port] = choose(["connect"], earlier={}).values()
     connect = Connect(
         folder / "connect",
-        port=ports["connect"],
+        port=port,
         bootstrap_servers=kafka.bootstrap_servers,
         lenses=None,
         login=kafka.users.java_login(ADMIN),
@@ -71,13 +73,10 @@ def services(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> 
     _install(authority.root, folder / "connect" / "plugins" / "source")
     processes = Processes(folder / "processes", folder / "logs")
     try:
-        for service in (kafka, connect):
-            processes.start(service.name, service.prepare())
-            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        processes.run(connect, timeout_s=START_S)
         yield kafka, connect, folder / "logs"
     finally:
-        for service in (connect, kafka):
-            processes.stop(service.name, grace_s=20)
+        processes.stop(connect.name, grace_s=20)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from local.sink.store import LandingStore, s3_client
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
 from plugins.sink_connector import sink_connector
+from tests.broker import RunningBroker
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "landing"
@@ -38,12 +39,16 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """The running broker and S3 endpoint."""
+    """The running broker, which others use, too, and S3 endpoint."""
 
     processes: Processes
-    kafka: Kafka
+    broker: RunningBroker
     s3: S3
     folder: Path
+
+    @property
+    def kafka(self) -> Kafka:
+        return self.broker.kafka
 
     @property
     def admin(self) -> AdminClient:

@@ -166,7 +166,7 @@ def test_s3_away_for_longer_than_the_group_waits_is_waited_for(
 def test_a_broker_that_hangs_is_waited_for(services: Services) -> None:
     pipeline = Pipeline(services)
     produced = pipeline.produce(50)
-    broker = services.processes.main("kafka")
+    broker = services.broker.processes.main("kafka")
     assert broker is not None
     with pipeline.running():
         pipeline.wait_committed(50)

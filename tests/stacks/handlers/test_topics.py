@@ -6,7 +6,7 @@ tests/operate/test_reader.py has it signed.
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from local.look.topic import Topic
 from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import TOPICS as ROLE
 from local.services.kafka.roles import role_acls
 from local.setup.ports import choose
 from plugins import topic_admin
@@ -25,18 +26,16 @@ from plugins.kafka_access import topics_access
 from plugins.msk_login import Login
 from plugins.topics import HOUR_MS, PlannedTopic
 from stacks.handlers import topics
-from tests.broker import running_broker
+from tests.broker import RunningBroker
 from tests.stacks.handlers.deployment import Clock, DeploymentError, Resource, failing
 from tests.stacks.handlers.journal_store import MemoryStore
 
 REQUEST_S = 10
-ROLE = "topics"
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with running_broker(tmp_path_factory.mktemp("handler"), ROLE) as broker:
-        yield broker
+@pytest.fixture
+def kafka(shared_broker: RunningBroker) -> Kafka:
+    return shared_broker.kafka
 
 
 def administrator(kafka: Kafka) -> dict[str, Any]:
