@@ -68,7 +68,7 @@ def main(
         passing_postgres(Path(folder)) as server,
     ):
         prepare(server)
-        measured = _measure(server, rounds, clients=clients, seconds=seconds, durable=durable)
+        measured = _measure(server, rounds, clients=clients, length=("--time", str(seconds)), durable=durable)
     commits = "commits wait for the disk" if durable else "commits don't wait for the disk"
     _print(measured, f"{clients} clients, median of {rounds} runs of {seconds} s, {commits}")
 
@@ -104,11 +104,14 @@ def _measure(server: Postgres, rounds: int, **settings: Any) -> list[Measurement
 
 
 def run_pgbench(
-    server: Postgres, variant: str, workload: str, *, clients: int, seconds: int, durable: bool = False
+    server: Postgres, variant: str, workload: str, *, clients: int, length: tuple[str, str], durable: bool = False
 ) -> float:
-    """Run pgbench and return its transactions per second; every transaction must have succeeded."""
+    """Run pgbench and return its transactions per second; every transaction must have succeeded.
+
+    `length` is pgbench's option: seconds by `--time`, or each client's `--transactions`.
+    """
     target = server.connection_parameters(variant)
-    load_options = ["--client", str(clients), "--jobs", str(min(clients, 2)), "--time", str(seconds), "--no-vacuum"]
+    load_options = ["--client", str(clients), "--jobs", str(min(clients, 2)), *length, "--no-vacuum"]
     load_options += ["--protocol", "prepared"]  # as drivers do; else parsing the same text again would weigh in
     done = subprocess.run(
         [server.program("pgbench"), *load_options, "--file", FOLDER / f"{workload}.sql"],
