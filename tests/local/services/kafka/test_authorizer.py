@@ -169,6 +169,21 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_r
     assert first_record(java, broker, pipeline, auto_create=True) == "first"
 
 
+def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Broker) -> None:
+    """As one has whose folder `kafka-storage format` made."""
+    settings = java.java.util.HashMap()
+    for name, value in broker.kafka.users.java_login(ADMIN).items():
+        settings.put(name, value)
+    settings.put("bootstrap.servers", broker.kafka.bootstrap_servers)
+    admin = java.org.apache.kafka.clients.admin.Admin.create(settings)
+    try:
+        features = admin.describeFeatures().featureMetadata().get()
+        level = features.finalizedFeatures().get("metadata.version").maxVersionLevel()
+        assert level == features.supportedFeatures().get("metadata.version").maxVersion()
+    finally:
+        admin.close()
+
+
 def test_each_role_does_its_part_and_no_more(broker: Broker) -> None:
     pipeline, since = new_pipeline(), datetime.now(UTC)
     broker.kafka.bring_acls(pipeline.acls)
