@@ -119,6 +119,7 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     with Writer(platform.endpoints.source, transactions=300, rate=15, first_order=800_000) as writer:
         writer.wait_for(20)
         said = mend(platform)
+        writer.hurry()
         writer.wait_for(300)
     assert writer.error is None
     assert_equal(platform)

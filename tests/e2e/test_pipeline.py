@@ -25,6 +25,7 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> 
             kill(platform, victim)
             assert writer.made < 600, "the writer must still be at work when things break"
             platform.up()
+        writer.hurry()
     assert writer.error is None
     assert writer.made == 600
     comparison = reconcile(source, platform.lake, timeout_s=RECONCILE_TIMEOUT_S)

@@ -57,6 +57,10 @@ class Writer:
         if self.error:
             raise self.error
 
+    def hurry(self) -> None:
+        """Make what is left without pauses, once no more is to happen meanwhile: each commit of the job costs CPU."""
+        self._pause_s = 0.0
+
     def _run(self) -> None:
         failing_since: float | None = None
         while self.made < self._transactions:
