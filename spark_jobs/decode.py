@@ -7,8 +7,8 @@ the first JSON value of a line. Every null that it gives is therefore compared w
 import json
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, reduce
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -17,15 +17,16 @@ from pyspark.sql import types as T
 
 from contract import events
 from spark_jobs import values
+from spark_jobs.planned_once import PlannedOnce
 from spark_jobs.schema import Column, Encoding
 from spark_jobs.snapshot_rows import is_snapshot_row
 from spark_jobs.truncates import is_mark
-from spark_jobs.values import wire
 
 # What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
 # No field that becomes a column can be called so.
 CORRUPT = "corrupt line"
+_AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
 _STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
@@ -33,6 +34,8 @@ _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
 _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 # A number that Spark would change as it copies a value into a text: from_json reads fractions as doubles.
 _INEXACT_IN_TEXT = r"(?=[\d.]{17})\d+\.\d+|\d[eE][-+]?\d{3}"
+# What a number looks like that is none any more as a double, or as a float.
+_TINY = r"[eE]-\d{2}|0{30}"
 _TWO_TO_53 = float(2**53)
 
 
@@ -66,9 +69,9 @@ class Decoder:
         needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | _is_large(sent)
         given = F.filter(F.coalesce("_others", _no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
-        placeholders = {column.name: values.is_placeholder(column) for column in sent}
-        takes_specials = len(sent) < len(columns)
-        reasons = [_broken(), _wrong_types(sent), _bad_values(sent, takes_specials), _changed_numbers(sent, unknown)]
+        kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
+        bad_values = _bad_values(kinds, takes_specials=len(sent) < len(columns))
+        reasons = [_broken(), _wrong_types(sent), bad_values, _changed_numbers(sent, unknown)]
         is_row = ~is_mark() if has_marks else F.lit(True)
         reasons += [_missing(required, not_of_snapshots, is_row), _bad_operation(known, operations)]
         if unplaceable:
@@ -79,21 +82,25 @@ class Decoder:
             *map(F.col, LINE_COLUMNS),
             values.is_one_json_value(F.col("line")).alias("_whole"),
             F.from_json("line", parsed, _STRICT).alias("_wire"),
-            F.array_except(F.json_object_keys("line"), F.array(*(F.lit(column.source) for column in sent))).alias(
-                "_others"
-            ),
+            F.array_except(F.json_object_keys("line"), values.texts(column.source for column in sent)).alias("_others"),
         ]
         self._with_text = [
             F.col("*"),
             F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text"),
         ]
-        self._converted = [F.col("*"), given.alias("_given"), F.struct(*_stored(columns)).alias("row")]
+        self._converted = [
+            F.col("*"),
+            given.alias("_given"),
+            values.specials(columns).alias("_specials"),
+            *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
+        ]
+        self._with_row = [F.col("*"), _row(columns, kinds).alias("row")]
         self._judged = [
             *map(F.col, LINE_COLUMNS),
             (F.trim("line") == "").alias("blank"),
             F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
             F.array_sort(unknown).alias("_new"),
-            _names_where(placeholders).alias("placeholders"),
+            _placeholders(sent).alias("placeholders"),
             _is_delete(known).alias("deleted"),
             F.col("row"),
         ]
@@ -101,6 +108,7 @@ class Decoder:
         unknown_of_fitting = F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(_no_names()).alias("unknown")
         others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
         self._output = [*map(F.col, others), unknown_of_fitting, kept]
+        self._planned = PlannedOnce(self._decoded)
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
@@ -110,8 +118,11 @@ class Decoder:
         of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where
         it may go to quarantine or has unknown fields.
         """
+        return self._planned(lines)
+
+    def _decoded(self, lines: DataFrame) -> DataFrame:
         converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
-        return converted.select(self._judged).select(self._output)
+        return converted.select(self._with_row).select(self._judged).select(self._output)
 
 
 def _corrupt_field() -> T.StructField:
@@ -122,21 +133,21 @@ def _no_names() -> Expression:
     return F.array().cast("array<string>")
 
 
-def _stored(columns: Sequence[Column]) -> list[Expression]:
-    special = values.specials(columns)
-    return [special.alias(c.name) if c.encoding is Encoding.SPECIALS else values.stored(c) for c in columns]
+def _stored(kind: Sequence[Column]) -> Expression:
+    """Return an array of the stored values of columns of one kind."""
+    return F.transform(values.sent(kind), lambda value: values.stored(value, kind[0]))
+
+
+def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expression:
+    """Return the struct of the stored columns."""
+    found = {c.name: "_specials" if c.encoding is Encoding.SPECIALS else values.sent_path(c) for c in columns}
+    for number, kind in enumerate(kinds):
+        found |= {column.name: f"_stored_{number}[{place}]" for place, column in enumerate(kind)}
+    return F.expr(f"struct({', '.join(f'{sql} AS {values.quoted(name)}' for name, sql in found.items())})")
 
 
 def _is_text(column: Column) -> bool:
     return isinstance(column.wire, T.StringType)
-
-
-def _any(conditions: Sequence[Expression]) -> Expression:
-    """Combine conditions by OR as a flat tree: Spark goes down a deep one by recursion, and can't 1,600 levels."""
-    if len(conditions) < 2:
-        return conditions[0] if conditions else F.lit(False)
-    middle = len(conditions) // 2
-    return _any(conditions[:middle]) | _any(conditions[middle:])
 
 
 def _key(column: Column) -> str:
@@ -144,21 +155,36 @@ def _key(column: Column) -> str:
     return re.escape(json.dumps(column.source, ensure_ascii=False))
 
 
-def _names_where(conditions: Mapping[str, Expression | None]) -> Expression:
-    """Return an array of the names whose condition holds; one without a condition never does."""
-    named = [F.when(condition, F.lit(name)) for name, condition in conditions.items() if condition is not None]
-    return F.array_compact(F.array(*named)) if named else _no_names()
+def _placeholders(columns: Sequence[Column]) -> Expression:
+    """Return an array of the names of columns that came as a TOAST placeholder."""
+    found = []
+    for alike in values.grouped(columns, lambda column: (column.encoding, column.wire)):
+        holds = partial(values.is_placeholder, column=alike[0])
+        if values.has_placeholder(alike[0]):
+            found.append(_where(alike, [column.name for column in alike], holds))
+    return _in_order(found, [column.name for column in columns])
 
 
-def _listed(prefix: str, conditions: dict[str, Expression]) -> Expression:
-    """Return `prefix` and the names whose condition holds; null when none does.
+def _where(columns: Sequence[Column], labels: Sequence[str], holds: Callable[[Expression], Expression]) -> Expression:
+    """Return the labels of those columns, all of them alike, for whose value on the wire a condition holds."""
+    known = values.texts(labels)
+    return F.array_compact(F.transform(values.sent(columns), lambda value, place: F.when(holds(value), known[place])))
 
-    Each condition stands in it once: what is written twice is analysed twice, in each batch.
+
+def _in_order(found: Sequence[Expression], labels: Sequence[str]) -> Expression:
+    """Return what was found of `labels`, in their order."""
+    if len(found) < 2:
+        return found[0] if found else _no_names()
+    return F.array_intersect(values.texts(labels), F.concat(*found))
+
+
+def _listed(prefix: str, found: Expression) -> Expression:
+    """Return `prefix` and the names in an array; null when it has none.
+
+    The array stands in it once: what is written twice is analysed twice, in each batch.
     """
-    if not conditions:
-        return F.lit(None).cast("string")
-    names = F.concat_ws(", ", *(F.when(condition, F.lit(name)) for name, condition in conditions.items()))
-    return F.concat(F.lit(prefix), F.filter(F.array(names), lambda text: text != "")[0])
+    listed = F.filter(F.array(F.concat_ws(", ", found)), lambda text: text != "")[0]
+    return F.concat(F.lit(prefix), listed)
 
 
 def _broken() -> Expression:
@@ -177,14 +203,15 @@ def _broken() -> Expression:
 
 def _wrong_types(columns: Sequence[Column]) -> Expression:
     """Name the fields whose value has another JSON type than their column, or doesn't fit into it."""
-    wrong = {
-        f"{column.source} (not {column.wire.simpleString()})": wire(column).isNull()
-        & F.col("_text")[column.source].isNotNull()
-        for column in columns
-        if not _is_text(column)
-    }
+    typed = [column for column in columns if not _is_text(column)]
+    said = {column.source: f"{column.source} (not {column.wire.simpleString()})" for column in typed}
+    given = F.map_keys(F.map_filter("_text", lambda _, text: text.isNotNull()))
+    # Only for lines that have a `_text`; to ask each column would take longer to plan.
+    taken = F.coalesce(F.json_object_keys(F.to_json("_wire", {"ignoreNullFields": "true"})), _no_names())
+    wrong = F.array_except(F.array_intersect(values.texts(said), given), taken)
+    saying = F.from_json(F.lit(json.dumps(said)), "map<string,string>")
     corrupt = F.when(F.col(f"_wire.`{CORRUPT}`").isNotNull(), F.lit("type: a value doesn't fit its field"))
-    return F.coalesce(_listed("type: ", wrong), corrupt, _not_text(columns))
+    return F.coalesce(_listed("type: ", F.transform(wrong, lambda name: saying[name])), corrupt, _not_text(columns))
 
 
 def _not_text(columns: Sequence[Column]) -> Expression:
@@ -199,68 +226,105 @@ def _not_text(columns: Sequence[Column]) -> Expression:
         return F.lit(None).cast("string")
     # Looking through the whole line costs as much as parsing it, and few texts look like one of those values. A quote
     # inside of a text is escaped in JSON, so the pattern meets field names only.
-    looks_so = _any([wire(column).rlike(_LITERAL) for column in texts])
+    looks_so = F.exists(values.sent(texts), lambda text: text.rlike(_LITERAL))
     pattern = rf'"({"|".join(_key(column)[1:-1] for column in texts)})"\s*:\s*[^"n\s]'
     found = F.when(F.coalesce(looks_so, F.lit(False)), F.regexp_extract("line", pattern, 1))
     return F.when(found != "", F.concat(F.lit("type: "), found, F.lit(" (not string)")))
 
 
-def _fractional(columns: Sequence[Column]) -> list[Column]:
-    return [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
+def _fractional(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
+    fractional = [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
+    return values.grouped(fractional, lambda column: column.wire)
 
 
 def _is_large(columns: Sequence[Column]) -> Expression:
     """Tell lines with a double beyond which not every whole number is one."""
-    large = [F.abs(wire(column)) >= _TWO_TO_53 for column in _fractional(columns)]
-    return _any([F.coalesce(one, F.lit(False)) for one in large])
+    large = [
+        F.exists(values.sent(alike), lambda number: F.coalesce(F.abs(number) >= _TWO_TO_53, F.lit(False)))
+        for alike in _fractional(columns)
+    ]
+    return reduce(operator.or_, large, F.lit(False))
 
 
 def _changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
     """Name the fields whose number would become another one: too large or too small for a double, or too long."""
-    changed = {f"{c.name} (no {c.wire.simpleString()} is that number)": _is_changed(c) for c in _fractional(columns)}
-    # A number, object or array in a column of text, or of decimals, goes there as Spark writes it.
-    copied = {}
-    inexact = F.col("line").rlike(_INEXACT_IN_TEXT)
-    for column in columns:
-        if column.encoding in (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL):
-            value = wire(column)
-            bare = F.col("line").rlike(rf"{_key(column)}\s*:\s*[-\d\[{{]")
-            copied[f"{column.name} (a number in it would change)"] = value.rlike(_LITERAL) & bare
+    fractional = _fractional(columns)
+    said = {c.name: f"{c.name} (no {c.wire.simpleString()} is that number)" for alike in fractional for c in alike}
+    changed = [_where_changed(alike, [said[column.name] for column in alike]) for alike in fractional]
     infinite = F.exists(unknown, lambda name: F.col("_text")[name].rlike('^"?-?Infinity"?$'))
     beyond = F.when(
         infinite & F.col("line").rlike(r"\d[eE]\+?\d{3}"), F.lit("value: a new field's number is too large")
     )
+    in_order = [said[column.name] for column in columns if column.name in said]
     # One look at the line, as few have such a number, decides whether to look closer.
-    return F.coalesce(_listed("value: ", changed), F.when(inexact, _listed("value: ", copied)), beyond)
+    copied = F.when(F.col("line").rlike(_INEXACT_IN_TEXT), _changed_in_text(columns))
+    return F.coalesce(_listed("value: ", _in_order(changed, in_order)), copied, beyond)
 
 
-def _is_changed(column: Column) -> Expression:
-    value, key = wire(column), _key(column)
-    # PostgreSQL's own infinity comes in quotes.
-    infinite = (F.abs(value) == float("inf")) & ~F.col("line").rlike(rf'{key}\s*:\s*"')
-    vanished = (value == 0) & F.col("line").rlike(rf"{key}\s*:\s*-?[0.]*[1-9]")
-    text = F.col("_text")[column.source]
-    whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
-    return infinite | vanished | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False))
+def _changed_in_text(columns: Sequence[Column]) -> Expression:
+    """Name the columns of text, or of decimals, that a number, object or array came for: it is as Spark writes it."""
+    open_to_all = (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL)
+    copied = [column for column in columns if column.encoding in open_to_all]
+    if not copied:
+        return F.lit(None).cast("string")
+    keys = values.texts(map(_key, copied))
+    said = values.texts(f"{column.name} (a number in it would change)" for column in copied)
+
+    def changed(value: Expression, place: Expression) -> Expression:
+        bare = F.rlike(F.col("line"), F.concat(keys[place], F.lit(r"\s*:\s*[-\d\[{]")))
+        return F.when(value.rlike(_LITERAL) & bare, said[place])
+
+    return _listed("value: ", F.array_compact(F.transform(values.sent(copied), changed)))
 
 
-def _bad_values(columns: Sequence[Column], takes_specials: bool) -> Expression:
-    converted = {
-        f"{column.source} (not {column.encoding.value})": _is_unconverted(column, takes_specials)
-        for column in columns
-        if column.encoding not in (Encoding.PLAIN, Encoding.ANYTHING)
-    }
-    return _listed("value: ", converted)
+def _where_changed(columns: Sequence[Column], labels: Sequence[str]) -> Expression:
+    keys, names, said = values.texts(map(_key, columns)), values.texts(c.source for c in columns), values.texts(labels)
+    line = F.col("line")
+
+    def changed(value: Expression, place: Expression) -> Expression:
+        # PostgreSQL's own infinity comes in quotes.
+        quoted = F.rlike(line, F.concat(keys[place], F.lit(r'\s*:\s*"')))
+        vanished = F.rlike(line, F.concat(keys[place], F.lit(r"\s*:\s*-?[0.]*[1-9]")))
+        text = F.col("_text")[names[place]]
+        whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
+        return F.when(
+            ((F.abs(value) == float("inf")) & ~quoted)
+            | ((value == 0) & line.rlike(_TINY) & vanished)
+            | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False)),
+            said[place],
+        )
+
+    return F.array_compact(F.transform(values.sent(columns), changed))
 
 
-def _is_unconverted(column: Column, takes_specials: bool) -> Expression:
-    missing = wire(column).isNotNull() & F.col(f"row.{column.name}").isNull()
-    placeholder = values.is_placeholder(column)
-    if placeholder is not None:
-        missing &= ~placeholder
-    if column.encoding is Encoding.DECIMAL and takes_specials:
-        missing &= ~values.is_special(column)
-    return missing
+def _bad_values(kinds: Sequence[Sequence[Column]], *, takes_specials: bool) -> Expression:
+    """Name the fields whose value can't become their column's; `kinds` as the row's values are converted."""
+    found, labels = list[Expression](), dict[str, str]()
+    for number, kind in enumerate(kinds):
+        if kind[0].encoding is Encoding.ANYTHING:
+            continue
+        said = [f"{column.source} (not {column.encoding.value})" for column in kind]
+        labels |= {column.name: label for column, label in zip(kind, said, strict=True)}
+        found.append(_unconverted(kind, f"_stored_{number}", said, takes_specials=takes_specials))
+    return _listed("value: ", _in_order(found, list(labels.values())))
+
+
+def _unconverted(kind: Sequence[Column], stored: str, labels: Sequence[str], *, takes_specials: bool) -> Expression:
+    of = kind[0]
+
+    def lost(one: Expression) -> Expression:
+        value = one["sent"]
+        missing = value.isNotNull() & one["stored"].isNull()
+        if values.has_placeholder(of):
+            missing &= ~values.is_placeholder(value, of)
+        if of.encoding is Encoding.DECIMAL and takes_specials:
+            missing &= ~values.is_special(value)
+        return missing
+
+    pairs = F.arrays_zip(
+        values.sent(kind).alias("sent"), F.col(stored).alias("stored"), values.texts(labels).alias("l")
+    )
+    return F.filter(pairs, lost)["l"]
 
 
 def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expression) -> Expression:
@@ -268,7 +332,9 @@ def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expr
     if not_of_snapshots in empty:
         empty[not_of_snapshots] &= ~is_snapshot_row()
     empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}
-    return _listed("missing: ", empty)
+    return _listed(
+        "missing: ", F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
+    )
 
 
 def _bad_operation(known: Sequence[str], operations: Sequence[str]) -> Expression:

@@ -8,7 +8,8 @@ import base64
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from pyspark.sql import Column as Expression
@@ -43,24 +44,53 @@ _CODES = list(events.PLACEHOLDER.encode())
 _IN_BASE64 = base64.b64encode(events.PLACEHOLDER.encode()).decode()
 
 
-def wire(column: Column) -> Expression:
-    """Return what the event carries of a column."""
-    return F.col(f"_wire.`{column.source.replace('`', '``')}`")
+def sent(columns: Sequence[Column]) -> Expression:
+    """Return an array of what the event carries of columns that it carries alike.
+
+    What is asked of each is asked by one expression over the array: one per column would take longer to plan than most
+    batches take to decode.
+    """
+    return F.expr(f"array({', '.join(map(sent_path, columns))})")
 
 
-def stored(column: Column) -> Expression:
-    """Convert one field from the wire to its stored type; null when it can't be."""
+def sent_path(column: Column) -> str:
+    """Return SQL for what the event carries of a column."""
+    return f"_wire.{quoted(column.source)}"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def texts(values: Iterable[str]) -> Expression:
+    """Return an array of texts."""
+    return F.from_json(F.lit(json.dumps(list(values))), "array<string>")
+
+
+def grouped(columns: Iterable[Column], by: Callable[[Column], Hashable]) -> list[tuple[Column, ...]]:
+    """Return the columns that are alike in something, group by group."""
+    groups: dict[Hashable, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(by(column), []).append(column)
+    return [tuple(alike) for alike in groups.values()]
+
+
+def by_kind(columns: Iterable[Column]) -> list[tuple[Column, ...]]:
+    """Return the columns for which `stored` does the same, kind by kind."""
+    return grouped(columns, lambda column: replace(column, name="", given_source=None))
+
+
+def stored(value: Expression, column: Column) -> Expression:
+    """Convert a value from the wire to the stored type of its column; null when it can't be."""
     convert = _CONVERSIONS.get(column.encoding)
-    value = wire(column)
     if column.encoding is Encoding.DECIMAL:
-        value = to_decimal(value, cast(T.DecimalType, column.stored))
-    elif column.encoding is Encoding.BITS:
-        value = _to_bits(value, column.length)
-    elif column.encoding is Encoding.ARRAY:
-        value = _to_json_array(value, column)
-    elif convert is not None:
-        value = convert(value)
-    return value.alias(column.name)
+        return to_decimal(value, cast(T.DecimalType, column.stored))
+    if column.encoding is Encoding.BITS:
+        return _to_bits(value, column.length)
+    if column.encoding is Encoding.ARRAY:
+        return _to_json_array(value, column)
+    return convert(value) if convert else value
 
 
 def specials(columns: Sequence[Column]) -> Expression:
@@ -68,23 +98,28 @@ def specials(columns: Sequence[Column]) -> Expression:
     decimals = [column for column in columns if column.encoding is Encoding.DECIMAL]
     if not decimals:
         return F.lit(None).cast("string")
-    pairs = [part for column in decimals for part in (F.lit(column.name), _named(wire(column)))]
-    found = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
+    names = F.transform(sent(decimals), _named)
+    found = F.map_filter(
+        F.map_from_arrays(texts(column.name for column in decimals), names), lambda _, value: value.isNotNull()
+    )
     return F.when(F.size(found) > 0, F.to_json(found))
 
 
-def is_special(column: Column) -> Expression:
+def is_special(value: Expression) -> Expression:
     """Tell whether a decimal's text says that it is no number."""
-    return F.coalesce(wire(column).isin(*NOT_NUMBERS), F.lit(False))
+    return F.coalesce(value.isin(*NOT_NUMBERS), F.lit(False))
 
 
-def is_placeholder(column: Column) -> Expression | None:
-    """Tell whether a column came as a TOAST placeholder, which each encoding has its own of; None where none has."""
-    value = wire(column)
+def has_placeholder(column: Column) -> bool:
+    """Tell whether columns of its encoding can come as a TOAST placeholder."""
+    is_text = isinstance(column.wire, T.StringType) and column.encoding is not Encoding.BITS
+    return is_text or column.encoding is Encoding.ARRAY
+
+
+def is_placeholder(value: Expression, column: Column) -> Expression:
+    """Tell whether a value is a TOAST placeholder, which each encoding has its own of."""
     if column.encoding is Encoding.ARRAY:
         return _is_array_placeholder(value, column)
-    if not isinstance(column.wire, T.StringType) or column.encoding is Encoding.BITS:
-        return None
     expected = {
         Encoding.BYTES: _IN_BASE64,
         Encoding.TEXT_AS_BYTES: _IN_BASE64,

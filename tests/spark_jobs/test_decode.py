@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from contract import events
 from contract.events import PLACEHOLDER
-from spark_jobs.decode import LINE_COLUMNS, Decoder, _any
+from spark_jobs.decode import LINE_COLUMNS, Decoder
 from spark_jobs.schema import Column, parse
 from spark_jobs.session import Compiling
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
@@ -264,13 +264,6 @@ def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
     assert rows[0]["row"]["extra"] == '{"a":[1]}'
     assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
     assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
-
-
-def test_as_many_conditions_as_a_table_may_have_columns_are_no_burden(spark: SparkSession) -> None:
-    frame = spark.range(1)
-    assert frame.filter(_any([F.col("id") > number for number in range(1600)])).count() == 0
-    assert frame.filter(_any([F.col("id") > number - 1 for number in range(1600)])).count() == 1
-    assert frame.filter(_any([])).count() == 0
 
 
 ODD: list[dict[str, Any]] = [
