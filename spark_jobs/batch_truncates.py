@@ -58,7 +58,9 @@ class BatchTruncates:
 
         As a rule all events are newer than what is known, and nothing is looked at.
         """
-        events, applied = self._rows(events).drop(_BEHIND), self.after.applied
+        events, applied = self._rows(events), self.after.applied
+        if self.summary.truncated is not None:
+            events = events.drop(_BEHIND)
         if applied is None or (self.summary.truncated is None and not _reaches(self.summary.lowest, applied)):
             return events
         return events.filter(F.col(f"row.{LSN}") > F.lit(applied))

@@ -32,10 +32,12 @@ def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: s
 
 
 def keep_newest(events: DataFrame, *, ordering: str) -> DataFrame:
-    """Keep, per KEY, the event with the highest ordering value; of equal ones the later in the source."""
+    """Keep, per KEY, the event with the highest ordering value; of equal ones the later in the source.
+
+    The result has `_rank`, 1, too: to take a column away from 1,600 costs as much as to add one.
+    """
     newest_first = Window.partitionBy(KEY).orderBy(*(F.desc(column) for column in _order(ordering)))
-    ranked = events.withColumn("_rank", F.row_number().over(newest_first))
-    return ranked.filter(F.col("_rank") == 1).drop("_rank")
+    return events.withColumn("_rank", F.row_number().over(newest_first)).filter("_rank = 1")
 
 
 def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str) -> DataFrame:

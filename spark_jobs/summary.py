@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from contract.events import SETTLED, SOURCE_TIME_MS, TRUNCATE
+from contract.events import LSN, OPERATION, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from spark_jobs import truncates
 from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
 from spark_jobs.snapshot_rows import is_snapshot_row
+
+_COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown", "placeholders")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,11 @@ def summarise(
     mark = truncates.is_mark() if has_marks else F.lit(False)
     newest = truncates.newest_of if has_marks else lambda _operation: F.lit(None)
     source_time = F.max(f"row.{SOURCE_TIME_MS}") if has_source_time else F.lit(None)
-    counted = events.groupBy("origin", "block").agg(
+    of_row = [ordering, *([SOURCE_TIME_MS] if has_source_time else [])]
+    of_row += ([OPERATION] if has_snapshot_rows or has_marks else []) + ([LSN] if has_marks else [])
+    # Without the row's other columns, each of which would be planned, too.
+    narrow = events.select(*_COUNTED, F.struct(*(F.col(f"row.{name}") for name in dict.fromkeys(of_row))).alias("row"))
+    counted = narrow.groupBy("origin", "block").agg(
         F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),
         F.count_if(F.col("deleted") & F.col("reason").isNull()).alias("deletes"),
