@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.table_names import lake_name
-from spark_jobs.decode import CORRUPT
 from spark_jobs.schema import inferred_type
+from spark_jobs.unfit_values import CORRUPT
 
 # Hudi's own columns.
 _RESERVED = "_hoodie_"

@@ -17,7 +17,7 @@ _DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     # Each table has queries of its own, and what 20 tables compile doesn't fit into Spark's 100.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # An event's row is a struct in memory, and nothing is read less by telling which of its fields are needed. With 1,600
+    # An event's row is a struct in memory, and nothing is read less by telling which fields are needed. With 1,600
     # of them that takes a third of the planning.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }

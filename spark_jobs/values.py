@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -25,6 +25,7 @@ from contract.times import (
     WIRE_INFINITE_MICROS,
     WIRE_INFINITE_TEXTS,
 )
+from spark_jobs import wire
 from spark_jobs.schema import Column, Encoding
 
 _TIMESTAMP = r"^[+-]?\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
@@ -44,41 +45,9 @@ _CODES = list(events.PLACEHOLDER.encode())
 _IN_BASE64 = base64.b64encode(events.PLACEHOLDER.encode()).decode()
 
 
-def sent(columns: Sequence[Column]) -> Expression:
-    """Return an array of what the event carries of columns that it carries alike.
-
-    What is asked of each is asked by one expression over the array: one per column would take longer to plan than most
-    batches take to decode.
-    """
-    return F.expr(f"array({', '.join(map(sent_path, columns))})")
-
-
-def sent_path(column: Column) -> str:
-    """Return SQL for what the event carries of a column."""
-    return f"_wire.{quoted(column.source)}"
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL has it, whatever is in it."""
-    return f"`{name.replace('`', '``')}`"
-
-
-def texts(values: Iterable[str]) -> Expression:
-    """Return an array of texts."""
-    return F.from_json(F.lit(json.dumps(list(values))), "array<string>")
-
-
-def grouped(columns: Iterable[Column], by: Callable[[Column], Hashable]) -> list[tuple[Column, ...]]:
-    """Return the columns that are alike in something, group by group."""
-    groups: dict[Hashable, list[Column]] = {}
-    for column in columns:
-        groups.setdefault(by(column), []).append(column)
-    return [tuple(alike) for alike in groups.values()]
-
-
 def by_kind(columns: Iterable[Column]) -> list[tuple[Column, ...]]:
     """Return the columns for which `stored` does the same, kind by kind."""
-    return grouped(columns, lambda column: replace(column, name="", given_source=None))
+    return wire.grouped(columns, lambda column: replace(column, name="", given_source=None))
 
 
 def stored(value: Expression, column: Column) -> Expression:
@@ -98,9 +67,9 @@ def specials(columns: Sequence[Column]) -> Expression:
     decimals = [column for column in columns if column.encoding is Encoding.DECIMAL]
     if not decimals:
         return F.lit(None).cast("string")
-    names = F.transform(sent(decimals), _named)
+    names = F.transform(wire.sent(decimals), _named)
     found = F.map_filter(
-        F.map_from_arrays(texts(column.name for column in decimals), names), lambda _, value: value.isNotNull()
+        F.map_from_arrays(wire.texts(column.name for column in decimals), names), lambda _, value: value.isNotNull()
     )
     return F.when(F.size(found) > 0, F.to_json(found))
 
