@@ -1,5 +1,6 @@
 """One batch: read, decode, set aside what doesn't fit, keep the newest per key, write, with progress in the commit."""
 
+import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,6 +32,8 @@ from spark_jobs.table import Commit, HudiTable
 from spark_jobs.transform import SqlTransformer
 
 Log = Callable[[str], None]
+# From so many columns on the plans of a batch are too large to wait until Python frees them.
+WIDE = 200
 
 
 class Ingest:
@@ -130,6 +133,9 @@ class Ingest:
                 return self._commit(batch, decoded, started)
             finally:
                 decoded.cached.release()
+                if len(self._decoder.columns) > WIDE:
+                    # py4j ties Java's plans into cycles, and Python seldom looks for those: 60 MB a batch by 1,600.
+                    gc.collect()
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport:
         summary = decoded.summary
