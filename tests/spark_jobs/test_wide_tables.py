@@ -49,9 +49,7 @@ KINDS = [
     ("float4", "0", 0.0),
 ]
 NAMES = [f"column {number:04}" for number in range(1, MOST_COLUMNS)]
-WIDE = CapturedTableSettings.model_validate(
-    {"source": "public.wide", "how": "log", "key": ["id"], "truncate": "stop"}
-)
+WIDE = CapturedTableSettings.model_validate({"source": "public.wide", "how": "log", "key": ["id"], "truncate": "stop"})
 
 
 def values(place: int) -> dict[str, int]:

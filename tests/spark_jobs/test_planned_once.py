@@ -1,0 +1,36 @@
+"""A query's plan is made for the first frame, and answers about each frame's own rows."""
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.planned_once import PlannedOnce
+from spark_jobs.session import Compiling
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_plan_is_made_once_for_the_same_columns_compiled_and_interpreted(spark: SparkSession) -> None:
+    planned = []
+
+    def doubled(frame: DataFrame) -> DataFrame:
+        planned.append(frame.columns)
+        return frame.select("*", (F.col("id") * 2).alias("two")).filter("two > 2").select("two", "name")
+
+    ask = PlannedOnce(doubled)
+
+    def answer(first: int) -> list[tuple[int, str]]:
+        frame = spark.range(first, first + 3).select("id", F.concat(F.lit("n"), "id").alias("name")).coalesce(1)
+        return [(row["two"], row["name"]) for row in ask(frame.select("*", F.lit("x").alias("more"))).collect()]
+
+    expected = {0: [(4, "n2")], 10: [(20, "n10"), (22, "n11"), (24, "n12")]}
+    assert {first: answer(first) for first in expected} == expected
+    assert len(planned) == 1
+    with Compiling(spark).unless(small=True):
+        assert {first: answer(first) for first in expected} == expected
+    assert len(planned) == 2
+    assert answer(10) == expected[10]
+    assert [row["two"] for row in ask(spark.range(2, 3).withColumn("name", F.lit(None).cast("string"))).collect()] == [
+        4
+    ]
+    assert planned == [["id", "name", "more"], ["id", "name", "more"], ["id", "name"]]
