@@ -22,17 +22,31 @@ class PlannedOnce:
     def __call__(self, frame: DataFrame) -> DataFrame:
         """Return what the query makes of a frame."""
         spark = frame.sparkSession
-        rows, columns = frame._jdf.queryExecution().executedPlan().execute(), frame._jdf.schema()
+        below, columns = frame._jdf.queryExecution().executedPlan(), frame._jdf.schema()
+        rows = below.execute()
         kind = (columns.json(), *(spark.conf.get(key) for key in _COMPILED))
         if kind not in self._plans:
-            made = self._query(_frame(spark, rows, columns))._jdf
-            self._plans[kind] = made.queryExecution().executedPlan(), made.schema()
-        plan, columns = self._plans[kind]
-        return _frame(spark, _above(spark, plan, rows).execute(), columns)
+            made = self._query(DataFrame(_of_rows(spark, rows, columns), spark))._jdf
+            plan = made.queryExecution().executedPlan()
+            answer = _of_rows(spark, plan.execute(), made.schema()).queryExecution().logical()
+            self._plans[kind] = plan, answer
+        plan, answer = self._plans[kind]
+        # What is in one task needs no shuffle later on.
+        is_one_task = below.outputPartitioning().toString() == "SinglePartition"
+        parts = below.outputPartitioning() if is_one_task else answer.outputPartitioning()
+        return _answered(spark, answer, _above(spark, plan, rows).execute(), parts)
 
 
-def _frame(spark: SparkSession, rows: Any, columns: Any) -> DataFrame:
-    return DataFrame(spark._jsparkSession.internalCreateDataFrame(rows, columns, False), spark)
+def _of_rows(spark: SparkSession, rows: Any, columns: Any) -> Any:
+    return spark._jsparkSession.internalCreateDataFrame(rows, columns, False)
+
+
+def _answered(spark: SparkSession, like: Any, rows: Any, parts: Any) -> DataFrame:
+    """Return rows as a frame, partitioned by `parts`; all else is `like` another one's logical plan."""
+    jvm: Any = spark._jvm
+    none, session = jvm.scala.Option.empty(), spark._jsparkSession
+    plan = like.copy(like.output(), rows, parts, like.outputOrdering(), False, session, none, none)
+    return DataFrame(jvm.org.apache.spark.sql.Dataset.ofRows(session, plan), spark)
 
 
 def _above(spark: SparkSession, plan: Any, rows: Any) -> Any:

@@ -34,3 +34,16 @@ def test_a_plan_is_made_once_for_the_same_columns_compiled_and_interpreted(spark
         4
     ]
     assert planned == [["id", "name", "more"], ["id", "name", "more"], ["id", "name"]]
+
+
+def test_what_is_in_one_task_is_grouped_without_a_shuffle(spark: SparkSession) -> None:
+    ask = PlannedOnce(lambda frame: frame.select("id", (F.col("id") % 2).alias("odd")))
+
+    def plan(frame: DataFrame) -> str:
+        grouped = ask(frame).groupBy("odd").count()
+        assert {row["odd"]: row["count"] for row in grouped.collect()} == {0: 5, 1: 5}
+        return str(grouped._jdf.queryExecution().executedPlan().toString())
+
+    for _ in range(2):
+        assert "Exchange" in plan(spark.range(10).repartition(2))
+        assert "Exchange" not in plan(spark.range(10).coalesce(1))
