@@ -53,8 +53,10 @@ _USED_OFTEN = (
     "org.apache.spark.sql.Dataset",
     "org.apache.spark.sql.catalyst.expressions.LambdaFunction",
     "org.apache.spark.sql.catalyst.expressions.UnresolvedNamedLambdaVariable",
+    "org.apache.spark.sql.execution.RDDScanExec",
     "org.apache.spark.sql.expressions.Window",
     "org.apache.spark.storage.StorageLevel",
+    "scala.Option",
 )
 
 
