@@ -22,6 +22,9 @@ class PlannedOnce:
     def __call__(self, frame: DataFrame) -> DataFrame:
         """Return what the query makes of a frame."""
         spark = frame.sparkSession
+        jvm: Any = spark._jvm
+        # Each step of a plan is one of the session that is active in its thread as it is made.
+        jvm.SparkSession.setActiveSession(spark._jsparkSession)
         below, columns = frame._jdf.queryExecution().executedPlan(), frame._jdf.schema()
         rows = below.execute()
         kind = (columns.json(), *(spark.conf.get(key) for key in _COMPILED))

@@ -1,5 +1,7 @@
 """A query's plan is made for the first frame, and answers about each frame's own rows."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -47,3 +49,15 @@ def test_what_is_in_one_task_is_grouped_without_a_shuffle(spark: SparkSession) -
     for _ in range(2):
         assert "Exchange" in plan(spark.range(10).repartition(2))
         assert "Exchange" not in plan(spark.range(10).coalesce(1))
+
+
+def test_a_plan_is_of_its_frames_session_whichever_thread_asks(spark: SparkSession) -> None:
+    own = spark.newSession()
+    ask = PlannedOnce(lambda frame: frame.select((F.col("id") * 2).alias("two")))
+
+    def answer() -> list[int]:
+        return [row["two"] for row in ask(own.range(1, 3)).collect()]
+
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(answer).result() == [2, 4]
