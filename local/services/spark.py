@@ -36,12 +36,14 @@ def spark_submit(
     glue_endpoint: str | None = None,
     driver_memory: str = "1g",
     program: Path = JOB,
+    java_options: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
     """Return command line and environment that run the job, or another `program` of it, with `arguments`.
 
     Writes Spark's settings into `work_folder`, its place for scratch files too; Spark's own log (warnings)
     goes to `log_file`, the job's lines to its standard output and error. Both endpoints are URLs on loopback;
-    without one the job uses AWS's own. Raises JarsError or JavaNotFoundError when something is missing.
+    without one the job uses AWS's own. `java_options` come beside our own. Raises JarsError or JavaNotFoundError when
+    something is missing.
     """
     build_archive(ARCHIVE)
     configuration = work_folder / "conf"
@@ -49,12 +51,15 @@ def spark_submit(
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_settings = configuration / "log4j2.properties"
     log_settings.write_text(_LOG4J.format(log_file=log_file.absolute()))
-    settings = _settings(work_folder, log_settings, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
+    flags = [*java_options, f"-Dlog4j2.configurationFile={log_settings.absolute()}"]
+    settings = _settings(work_folder, flags, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
-    (configuration / "spark-defaults.conf").write_text("".join(lines))
+    properties = configuration.absolute() / "spark.properties"
+    properties.write_text("".join(lines))
     home = spark_home()
-    command = [str(home / "bin" / "spark-submit"), "--py-files", str(ARCHIVE), str(program), *arguments]
-    return command, _environment(configuration, home, s3_endpoint, glue_endpoint)
+    # Not by SPARK_CONF_DIR, which would be on the class path: an archive of classes can't be of one with folders.
+    command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]
+    return [*command, str(program), *arguments], _environment(home, s3_endpoint, glue_endpoint)
 
 
 def spark_flags() -> list[str]:
@@ -64,13 +69,9 @@ def spark_flags() -> list[str]:
     return [*jvm_flags(), "-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"]
 
 
-def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict[str, str]:
+def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> dict[str, str]:
     scratch = work_folder.absolute() / "scratch"
-    options = [
-        *spark_flags(),
-        f"-Dlog4j2.configurationFile={log_settings.absolute()}",
-        f"-Dderby.system.home={scratch}",
-    ]
+    options = [*spark_flags(), *flags, f"-Dderby.system.home={scratch}"]
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": driver_memory,
@@ -82,6 +83,8 @@ def _settings(work_folder: Path, log_settings: Path, driver_memory: str) -> dict
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
+        # Each query's plan is printed for the UI all the same, by default with each step's details.
+        "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
     }
 
@@ -104,12 +107,11 @@ def s3a_settings(endpoint: str) -> dict[str, str]:
     }
 
 
-def _environment(configuration: Path, home: Path, s3_endpoint: str | None, glue_endpoint: str | None) -> dict[str, str]:
+def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "PYTHONPATH"))}
     environment = kept | {
         "JAVA_HOME": str(java_home()),
         "SPARK_HOME": str(home),
-        "SPARK_CONF_DIR": str(configuration.absolute()),
         "SPARK_LOCAL_IP": "127.0.0.1",
         # For the JVM before the job's, which does no more than to print the job's command line.
         "SPARK_LAUNCHER_OPTS": " ".join(jvm_flags()),

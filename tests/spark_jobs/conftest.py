@@ -24,6 +24,7 @@ from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_ingest
+from tests.spark_jobs import class_archive
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -88,7 +89,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
     """A session on two cores, set up as the job sets up its own."""
     scratch = tmp_path_factory.mktemp("spark")
     # Room for what a batch leaves behind: in the heap that Java begins with it collects every other batch.
-    flags = " ".join([*spark_flags(), "-Xms1g", "-Xmn512m", f"-Dderby.system.home={scratch}"])
+    heap = ["-Xms1g", "-Xmn512m"]
+    flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, f"-Dderby.system.home={scratch}"])
     submit = {
         "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
         "spark.driver.extraJavaOptions": flags,
@@ -98,6 +100,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
+        "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
     }
     quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())

@@ -13,7 +13,9 @@ from local.look.lake import Lake as TableReader
 from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs import keys, submit
 from tests.spark_jobs.conftest import CONF, SCHEMA, as_lines, event
-from tests.spark_jobs.test_streamer import Job
+from tests.spark_jobs.test_streamer import Job, java_options
+
+__all__ = ["java_options"]
 
 TABLES = ("first", "second", "third")
 
@@ -21,9 +23,10 @@ TABLES = ("first", "second", "third")
 class Tables:
     """Some tables' landing folders, settings and lake, and the application that keeps them."""
 
-    def __init__(self, folder: Path, glue_endpoint: str) -> None:
+    def __init__(self, folder: Path, glue_endpoint: str, java_options: Sequence[str]) -> None:
         self.folder = folder
         self.glue_endpoint = glue_endpoint
+        self.java_options = java_options
         self.offsets = dict.fromkeys(TABLES, 0)
         self.jobs: list[Job] = []
         (folder / "conf").mkdir()
@@ -62,8 +65,10 @@ class Tables:
         )
         unwanted = {"--enable-sync"} | (set() if continuous else {"--continuous"})
         arguments = [argument for argument in arguments if argument not in unwanted]
-        self.jobs.append(Job(self.folder, arguments, self.glue_endpoint, program=MULTI_TABLE_JOB))
-        return self.jobs[-1]
+        program = MULTI_TABLE_JOB
+        job = Job(self.folder, arguments, self.glue_endpoint, program=program, java_options=self.java_options)
+        self.jobs.append(job)
+        return job
 
     def rows(self, name: str) -> list[int]:
         found: pyarrow.Table = TableReader(base_uri=str(self.folder / "lake" / name)).rows(["order_id"])
@@ -71,8 +76,8 @@ class Tables:
 
 
 @pytest.fixture
-def tables(tmp_path: Path, glue_endpoint: str) -> Iterator[Tables]:
-    tables = Tables(tmp_path, glue_endpoint)
+def tables(tmp_path: Path, glue_endpoint: str, java_options: list[str]) -> Iterator[Tables]:
+    tables = Tables(tmp_path, glue_endpoint, java_options)
     yield tables
     for job in tables.jobs:
         job.end()

@@ -18,6 +18,7 @@ from local.services.s3 import S3
 from local.setup.ports import choose
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.outages import is_outage
+from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.test_streamer import Job
 
@@ -160,7 +161,8 @@ def test_a_job_waits_for_s3_at_its_start_and_at_work(tmp_path: Path, storage: St
         # Not one attempt may be counted, and none be long in coming.
         *("--continuous", "--max-retry-count", "0", "--retry-interval-seconds", "1"),
     ]
-    job = Job(tmp_path, arguments, glue_endpoint, s3_endpoint=storage.s3.endpoint)
+    endpoint, java_options = storage.s3.endpoint, class_archive.flags()
+    job = Job(tmp_path, arguments, glue_endpoint, s3_endpoint=endpoint, java_options=java_options)
     try:
         job.wait_for(lambda: "attempt 1 failed" in job.output.read_text(), "failed attempt at the start")
         time.sleep(3)

@@ -12,9 +12,9 @@ from py4j.protocol import Py4JNetworkError
 from spark_jobs import keys
 from spark_jobs.stop_file import StopFile
 from tests.spark_jobs.conftest import aws_environment, event
-from tests.spark_jobs.test_streamer import Place, place
+from tests.spark_jobs.test_streamer import Place, java_options, place
 
-__all__ = ["place"]
+__all__ = ["java_options", "place"]
 
 
 class Watched:

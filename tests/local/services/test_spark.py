@@ -4,7 +4,7 @@ from local.services.spark import _environment
 
 
 def test_the_job_asks_the_servers_on_loopback_and_no_other() -> None:
-    environment = _environment(Path("conf"), Path("spark"), "http://127.0.0.1:1", "http://127.0.0.1:2")
+    environment = _environment(Path("spark"), "http://127.0.0.1:1", "http://127.0.0.1:2")
     wanted = {
         "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1",
         "AWS_ENDPOINT_URL_GLUE": "http://127.0.0.1:2",
