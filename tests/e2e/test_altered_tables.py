@@ -208,6 +208,9 @@ def test_the_ways_out_lead_to_an_equal_lake(
 ) -> None:
     retype(make.schema("items"), amount="long", qty="string")
     take_out(make.file, "public.moved", "public.dropped")
+    # Nothing without a key can be read again.
+    execute(source, "ALTER TABLE bare ADD COLUMN nr bigserial PRIMARY KEY")
+    give_key(make.file, "public.bare", "nr")
     # No decimal of the lake can be widened, so the number goes; it is the event by which the column becomes text, too.
     execute(source, "UPDATE items SET price = 5.25 WHERE id = 5")
     said = make.pipeline(*TABLES, "--update")
@@ -216,6 +219,7 @@ def test_the_ways_out_lead_to_an_equal_lake(
     make.prepare()
     assert "added and read: public.renamed" in make.up()
     before = writer()
+    assert equal_tables(make.resnapshot("--table", "public.bare", "--timeout", "240")) == {"public.bare": 3}
     said = make.reconcile("--repair", "--timeout", "240")
     assert set(equal_tables(said)) == {f"public.{table}" for table in LEFT}, said
     assert writer() > before
@@ -237,3 +241,12 @@ def take_out(file: Path, *tables: str) -> None:
     kept = [entry for entry in entries if not any(f'source = "{table}"' in entry for table in tables)]
     assert len(kept) == len(entries) - len(tables)
     file.write_text("\n\n".join(kept), encoding="utf-8")
+
+
+def give_key(file: Path, table: str, column: str) -> None:
+    """Have an append-only table's rows told apart by a column, in another table of the lake."""
+    text = file.read_text(encoding="utf-8")
+    entry = f'source = "{table}"\nhow = "log"\nkey = []\nappend_only = true\n'
+    assert entry in text
+    keyed = f'source = "{table}"\nhow = "log"\nkey = ["{column}"]\nlake_table = "by_{column}"\n'
+    file.write_text(text.replace(entry, keyed), encoding="utf-8")
