@@ -5,6 +5,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.inner_side import quicker
+
 
 @dataclass(frozen=True)
 class Cached:
@@ -25,8 +27,10 @@ def cached(planned: DataFrame) -> Cached:
     of all columns again, only to find in the end that its rows are cached.
     """
     planned.persist()
+    return Cached(quicker("caching", lambda: _one_node(planned), lambda: planned), planned)
+
+
+def _one_node(planned: DataFrame) -> DataFrame:
     spark: Any = planned.sparkSession
     relation = planned._jdf.queryExecution().withCachedData()
-    return Cached(
-        DataFrame(spark._jvm.org.apache.spark.sql.Dataset.ofRows(spark._jsparkSession, relation), spark), planned
-    )
+    return DataFrame(spark._jvm.org.apache.spark.sql.Dataset.ofRows(spark._jsparkSession, relation), spark)

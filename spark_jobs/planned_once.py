@@ -5,6 +5,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.inner_side import quicker
+
 # What decides about a plan, besides query and columns: whether it is compiled (session.py).
 _COMPILED = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
 
@@ -21,6 +23,9 @@ class PlannedOnce:
 
     def __call__(self, frame: DataFrame) -> DataFrame:
         """Return what the query makes of a frame."""
+        return quicker("planning", lambda: self._planned(frame), lambda: self._query(frame))
+
+    def _planned(self, frame: DataFrame) -> DataFrame:
         spark = frame.sparkSession
         jvm: Any = spark._jvm
         # Each step of a plan is one of the session that is active in its thread as it is made.
