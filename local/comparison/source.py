@@ -7,93 +7,26 @@ in steps of some thousand pages, and what it sends comes through a cursor.
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or goes through mogrify
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture.canonical import SOURCE_SETTINGS
+from local.comparison.looked_at import EVERYTHING, HALF, Chosen, Row, Sum, Sums
+from local.comparison.pages import PAGES, Step, parts, steps
 from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
 from local.comparison.table import ComparedTable, quoted, source_sha256
 
 # Rows that a policy hides are an error, no difference.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
-# The first server version whose TID range scans read just the pages that are asked for.
-TID_RANGES = 140000
-# Pages of 8 kB that one statement reads: progress shows, and a role's statement_timeout isn't met.
-PAGES = 8192
 FETCHED_ROWS = 5_000
 LOOKED_UP_KEYS = 5_000
 # Stands for the keys in a query; no name in it has a NUL.
 _ARRAYS = "\0"
-HALF = 1 << 64
-
-
-class Row(NamedTuple):
-    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text.
-
-    `version`: another one after each change of the source's row, even where the row is then what it was before.
-    """
-
-    key: str
-    id: str
-    value: str
-    version: str = ""
-
-
 # A row as PostgreSQL sends it: its key's text, its hash or text, and its version.
 _Read = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Rows of a chunk, and the sums of both halves of their hashes modulo 2^64."""
-
-    rows: int = 0
-    high: int = 0
-    low: int = 0
-
-    def __add__(self, other: "Sum") -> "Sum":
-        return Sum(self.rows + other.rows, (self.high + other.high) % HALF, (self.low + other.low) % HALF)
-
-
-Sums = dict[int, Sum]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
-
-    `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
-    """
-
-    bits: int = 0
-    chunks: Collection[int] | None = None
-    keys: Sequence[str] | None = None
-    suspected: bool = False
-
-
-EVERYTHING = Chosen()
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What holds rows. `by_pages`: it may be read by itself, page by page."""
-
-    oid: int
-    relation: str
-    pages: int
-    by_pages: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A part of the table that one statement reads."""
-
-    source: str
-    condition: str = ""
 
 
 class SourceLook:
@@ -136,7 +69,7 @@ class SourceLook:
         with self._connection.cursor() as cursor:
             cursor.execute(
                 "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)",
-                [[part.oid for part in self._parts()]],
+                [[part.oid for part in parts(self._connection, self._table)]],
             )
             (rows,) = cursor.fetchone() or (0,)
         return int(rows)
@@ -146,7 +79,7 @@ class SourceLook:
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for step in self._steps():
+        for step in steps(self._connection, self._table, self._pages):
             rows = 0
             for number, sum_ in self._sums_of(bits, step):
                 total[number] = total.get(number, Sum()) + sum_
@@ -154,7 +87,7 @@ class SourceLook:
             on_rows(rows)
         return total
 
-    def _sums_of(self, bits: int, step: "_Step") -> Iterator[tuple[int, Sum]]:
+    def _sums_of(self, bits: int, step: Step) -> Iterator[tuple[int, Sum]]:
         # OFFSET 0 keeps PostgreSQL from computing a hash anew for each of its halves.
         hashes = (
             f"SELECT {source_sha256('h.key')} AS key, {source_sha256('h.row')} AS row FROM"
@@ -281,35 +214,6 @@ class SourceLook:
             )
             while batch := cursor.fetchmany(FETCHED_ROWS):
                 yield batch
-
-    def _steps(self) -> Iterator[_Step]:
-        """Divide the table by its pages; one step for all where the server would read all for each."""
-        parts = self._parts()
-        if self._connection.server_version < TID_RANGES or not all(part.by_pages for part in parts):
-            yield _Step(self._table.source_from)
-            return
-        for part in parts:
-            for first in range(0, max(part.pages, 1), self._pages):
-                pages = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + self._pages},0)'::tid"
-                yield _Step(f"ONLY {part.relation} AS t", f"WHERE {pages}")
-
-    def _parts(self) -> list[_Part]:
-        """Return what holds the rows: the table, or its partitions."""
-        tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if self._table.partitioned else ""
-        with self._connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
-                " / current_setting('block_size')::bigint,"
-                # A role that may read the whole needn't be allowed to read a part by its name.
-                " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
-                " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-                f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",
-                [self._table.relation],
-            )
-            return [
-                _Part(oid, f"{quoted(schema)}.{quoted(name)}", int(pages), by_pages)
-                for oid, schema, name, pages, by_pages in cursor
-            ]
 
 
 @contextlib.contextmanager
