@@ -32,16 +32,17 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
     "settings": ({"contract", "plugins"} | SUBMISSION, {"pydantic"}),
+    "analytics": ({"contract"}, {"sqlglot"}),
     "capture": ({"contract", "db", "plugins", "settings"}, {"psycopg2", "typer", "rich"}),
-    "stacks": ({"contract", "plugins", "settings"} | SUBMISSION, None),
+    "stacks": ({"analytics", "contract", "plugins", "settings"} | SUBMISSION, None),
     "stacks/handlers": (
         {"contract", "db", "plugins"},
         {"boto3", "botocore", "psycopg2", "confluent_kafka"},
     ),
-    "local": ({"capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
+    "local": ({"analytics", "capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
     # In the place of a connector: tied to nothing that the platform has.
     "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),
-    "operate": ({"capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
+    "operate": ({"analytics", "capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
 }
 

@@ -11,6 +11,7 @@ FAMILIES = (
     *("stop_file", "tags"),
 )
 CODE = [
+    "analytics",
     "app.py",
     "capture",
     "cdk.json",

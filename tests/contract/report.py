@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import db.outbox
+from analytics.queries import Queried, named_queries
 from capture import types
 from capture.catalogue import ColumnType
 from db import dump, preparing, replication, rewriting, source_publication, sql_text
@@ -50,6 +51,12 @@ print(
             "demo": [change.statements for change in CHANGES],
             "reconcile": reconcile.OUTBOX,
             "quarantine": quarantine.prefix(TABLES[0].lake_name),
+            "named queries": [
+                (query.name, query.sql)
+                for query in named_queries(
+                    tables.GLUE_DATABASE, [Queried(table=table.lake_name, outbox=True) for table in TABLES]
+                )
+            ],
             "recorded": [case.statements for case in record_events.TRANSACTION_CASES],
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [

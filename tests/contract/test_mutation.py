@@ -49,6 +49,7 @@ CARRIED = {
     "demo": (source.SCHEMA,),
     "reconcile": OUTBOX,
     "quarantine": (lake.QUARANTINE_FOLDER, source.OUTBOX_TABLE),
+    "named queries": (lake.DATABASE, source.OUTBOX_TABLE),
     "recorded": OUTBOX,
     "schema": (*OUTBOX, *FIELDS, events.DELETED),
     "job's defaults": (events.LSN, lake.QUARANTINE_FOLDER),

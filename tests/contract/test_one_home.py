@@ -25,7 +25,7 @@ MODULES = (
     *(avro_names, capture_objects, events, lake, metrics, source, source_tags, special_values),
     *(stop_file, tags),
 )
-FOLDERS = ("bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
+FOLDERS = ("analytics", "bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
 # Everyday words, which mean something else elsewhere.
 WORDS = {"r", "c", "u", "d", "t", "s", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
 WORDS |= {"Events", "Commits", "Deletes", "Upserts", "heartbeat", "signal", "id", "type", "data"}
