@@ -1,0 +1,128 @@
+"""The dashboard of the order items: its data set and its charts, once, in the shape of QuickSight's API.
+
+The stack hands it to CloudFormation (stacks/analytics/), a page on one machine can draw the same charts from it. It is
+plain data: analytics/definition_check.py says what is wrong with it, which QuickSight does when it is deployed.
+Source: Amazon QuickSight API reference, AnalysisDefinition and DashboardVersionDefinition, which have the same shape.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Definition = dict[str, Any]
+
+# What the definition calls the data set; each environment says which one that is.
+DATA_SET = "order_items"
+# The data set's columns by their names in analytics/sql/order_items.sql, with QuickSight's types (InputColumn).
+COLUMNS: Mapping[str, str] = {
+    "customer_id": "STRING",
+    "order_id": "INTEGER",
+    "discount": "DECIMAL",
+    "quantity": "DECIMAL",
+    "unit_price": "DECIMAL",
+}
+# A calculated field of the definition, not of the data set: LogicalTableMap, where it used to be, is deprecated.
+REVENUE = "revenue"
+REVENUE_EXPRESSION = "{quantity} * {unit_price} * (1 - {discount})"
+
+SHEET = "order-items"
+REVENUE_BY_CUSTOMER = "revenue-by-customer"
+CUSTOMERS = "customers"
+# QuickSight's grid has 36 columns.
+GRID_COLUMNS = 36
+_ROWS = 12
+_PIE_SLICES = 20
+
+
+def definition(data_set_arn: str) -> Definition:
+    """Return the definition of analysis and dashboard for the data set with this ARN."""
+    visuals = [_revenue_by_customer(), _customers()]
+    return {
+        "DataSetIdentifierDeclarations": [{"Identifier": DATA_SET, "DataSetArn": data_set_arn}],
+        "CalculatedFields": [{"DataSetIdentifier": DATA_SET, "Name": REVENUE, "Expression": REVENUE_EXPRESSION}],
+        "Sheets": [
+            {
+                "SheetId": SHEET,
+                "Name": "Order items",
+                "ContentType": "INTERACTIVE",
+                "Visuals": visuals,
+                "Layouts": [_side_by_side([REVENUE_BY_CUSTOMER, CUSTOMERS])],
+            }
+        ],
+    }
+
+
+def _revenue_by_customer() -> Definition:
+    """A pie: each customer's share of the revenue, the largest first."""
+    value = _measure("pie-revenue", REVENUE, "SUM")
+    wells = {"Category": [_dimension("pie-customer", "customer_id")], "Values": [value]}
+    return {
+        "PieChartVisual": {
+            "VisualId": REVENUE_BY_CUSTOMER,
+            "Title": _title("Revenue by customer"),
+            "VisualContentAltText": "Each customer's share of the revenue",
+            "ChartConfiguration": {
+                "FieldWells": {"PieChartAggregatedFieldWells": wells},
+                "SortConfiguration": {
+                    "CategorySort": [{"FieldSort": {"FieldId": "pie-revenue", "Direction": "DESC"}}],
+                    "CategoryItemsLimit": {"ItemsLimit": _PIE_SLICES, "OtherCategories": "INCLUDE"},
+                },
+            },
+        }
+    }
+
+
+def _customers() -> Definition:
+    """A scatter plot: a customer is a point at her average quantity and revenue of an item, as large as her orders."""
+    wells = {
+        "XAxis": [_measure("scatter-quantity", "quantity", "AVERAGE")],
+        "YAxis": [_measure("scatter-revenue", REVENUE, "AVERAGE")],
+        "Category": [_dimension("scatter-customer", "customer_id")],
+        # An order has several items: it counts once.
+        "Size": [_measure("scatter-orders", "order_id", "DISTINCT_COUNT")],
+    }
+    return {
+        "ScatterPlotVisual": {
+            "VisualId": CUSTOMERS,
+            "Title": _title("Average quantity and revenue by customer"),
+            "VisualContentAltText": "Each customer by average quantity and revenue of an item, as large as her orders",
+            "ChartConfiguration": {"FieldWells": {"ScatterPlotCategoricallyAggregatedFieldWells": wells}},
+        }
+    }
+
+
+def _column(name: str) -> Definition:
+    return {"DataSetIdentifier": DATA_SET, "ColumnName": name}
+
+
+def _dimension(field: str, column: str) -> Definition:
+    return {"CategoricalDimensionField": {"FieldId": field, "Column": _column(column)}}
+
+
+def _measure(field: str, column: str, aggregation: str) -> Definition:
+    return {
+        "NumericalMeasureField": {
+            "FieldId": field,
+            "Column": _column(column),
+            "AggregationFunction": {"SimpleNumericalAggregation": aggregation},
+        }
+    }
+
+
+def _title(text: str) -> Definition:
+    return {"Visibility": "VISIBLE", "FormatText": {"PlainText": text}}
+
+
+def _side_by_side(visuals: list[str]) -> Definition:
+    span = GRID_COLUMNS // len(visuals)
+    elements = [
+        {
+            "ElementId": visual,
+            "ElementType": "VISUAL",
+            "ColumnIndex": number * span,
+            "ColumnSpan": span,
+            "RowIndex": 0,
+            "RowSpan": _ROWS,
+        }
+        for number, visual in enumerate(visuals)
+    ]
+    return {"Configuration": {"GridLayout": {"Elements": elements}}}
