@@ -16,7 +16,7 @@ help: ## Print what there is
 demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut down
 	@$(BIN)/python -m local demo
 
-test: setup ## All tests: lint, types, unit, integration, end to end; says what each part took
+test: setup node_modules/.ready ## All tests: lint, types, unit, integration, end to end; says what each part took
 	@$(BIN)/python -m tests
 
 ##@ Explore
@@ -52,6 +52,9 @@ synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV
 
 review: wheels ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
 	@$(BIN)/python -m operate.stack_commands review --env "$(or $(ENV),dev)"
+
+diff: wheels node_modules/.ready ## What a deployment would change: in words, then as a diff (ENV=dev, DEPLOYED=1: against what is deployed)
+	@$(BIN)/python -m operate.stack_commands diff --env "$(or $(ENV),dev)" $(if $(DEPLOYED),--deployed)
 
 bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
 	@$(BIN)/python -m operate.stack_commands bootstrap --env "$(or $(ENV),dev)"
@@ -107,6 +110,9 @@ schema: setup ## Make the Avro schema of the change events from the outbox table
 
 bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 	@$(BIN)/python -m bench.outbox
+
+snapshots: wheels ## Write the templates that `make diff` and a test compare with, after a change of stacks or settings
+	@$(BIN)/python -m operate.stack_commands snapshots
 
 setting-changes: wheels ## What each setting's change does on AWS, written to docs/setting-changes.md
 	@$(BIN)/python -m operate.changes
@@ -167,4 +173,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: diff snapshots pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

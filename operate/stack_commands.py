@@ -1,4 +1,4 @@
-"""The commands that change or look at stacks: `python -m operate.stack_commands review|bootstrap|deploy|destroy|adopt`.
+"""The commands that change or look at stacks: `python -m operate.stack_commands --help`.
 
 Apart from operate/cli.py, since importing CDK takes longer than what those commands do.
 """
@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from contract.errors import one_line_errors
-from operate import deploy, review, synth
-from settings.load import load
+from operate import deploy, diff, review, synth
+from operate.diff import render, snapshots
+from settings.load import ENVIRONMENTS, load
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")
 OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
+Against = Annotated[bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")]
 
 
 @app.command("review")
@@ -25,6 +27,26 @@ def show_review(*, env: OnAws = "dev") -> None:
         typer.echo(review.report(environment, synthesis, findings), nl=False)
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command("diff")
+def show_changes(*, env: OnAws = "dev", deployed: Against = False) -> None:
+    """Print what a deployment would change, in words and as a diff; changes are no error."""
+    with one_line_errors("diff"):
+        environment = load(env)
+        synthesis = synth.synthesize(environment, synth.CDK_OUT / env)
+        found = diff.changes(environment, synthesis.templates, against_deployed=deployed)
+        typer.echo(render.text(found), nl=False)
+
+
+@app.command("snapshots")
+def write_snapshots() -> None:
+    """Write the templates of every environment to tests/snapshots, for `diff` and for whoever reviews a commit."""
+    with one_line_errors("snapshots"):
+        for name in sorted(path.stem for path in ENVIRONMENTS.glob("*.toml")):
+            environment = load(name)
+            snapshots.write(environment, synth.synthesize(environment, synth.CDK_OUT / name).templates)
+            typer.echo(f"wrote {snapshots.shown(environment)}")
 
 
 @app.command("bootstrap")

@@ -1,7 +1,7 @@
 """Two syntheses compared: what CloudFormation would do to each resource that is not the same."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ from stacks.gate.template import LATER, plain_text
 
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
+Judge = Callable[[str, Path, Any, Any], tuple[Effect, str]]
 # Attributes that change when the resource is changed in place, which nothing else of its consumer shows.
 CHANGING = {"AWS::MSK::Configuration": "LatestRevision.Revision"}
+NAME_TAKEN = "its name is taken by the one that it would replace"
 STATEFUL = frozenset({"AWS::Glue::Database", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
 
 
@@ -31,13 +33,16 @@ class Touched:
         return self.type in STATEFUL and self.effect in ("replaced", "gone")
 
 
-def touched(before: Templates, after: Templates) -> list[Touched]:
-    """Return everything that a deployment of `after` over `before` touches, by stack and name."""
+def touched(before: Templates, after: Templates, effect: Judge = effect_of) -> list[Touched]:
+    """Return everything that a deployment of `after` over `before` touches, by stack and name.
+
+    `effect` says what a changed property does, as effect_of. Raises what that raises.
+    """
     found: list[Touched] = []
     imported = {name for template in before.values() for name in _imports(template)}
     for stack in sorted({*before, *after}):
         old, new = before.get(stack, {"Resources": {}}), after.get(stack, {"Resources": {}})
-        resources = _Stack(stack, old, new).touched()
+        resources = _Stack(stack, old, new, effect).touched()
         found += resources
         found += _exports(stack, old, new, imported, {each.name for each in resources if each.effect == "replaced"})
     return found
@@ -46,8 +51,9 @@ def touched(before: Templates, after: Templates) -> list[Touched]:
 class _Stack:
     """One stack's resources, before and after."""
 
-    def __init__(self, stack: str, before: Template, after: Template) -> None:
+    def __init__(self, stack: str, before: Template, after: Template, effect: Judge) -> None:
         self._stack = stack
+        self._effect = effect
         self._before: Mapping[str, Any] = before["Resources"]
         self._after: Mapping[str, Any] = after["Resources"]
         self._found: dict[str, Touched] = {}
@@ -70,7 +76,7 @@ class _Stack:
             kept = "kept, without a stack" if before.get("DeletionPolicy", "Delete") != "Delete" else ""
             return self._say(name, before["Type"], "gone", kept)
         differences = list(self._differences(before.get("Properties", {}), after.get("Properties", {})))
-        effects = [effect_of(after["Type"], path, old, new) for path, old, new in differences]
+        effects = [self._effect(after["Type"], path, old, new) for path, old, new in differences]
         if why := too_many(after["Type"], [path for path, _, _ in differences]):
             effects.append(("refused", why))
         if any(before.get(policy) != after.get(policy) for policy in ("DeletionPolicy", "UpdateReplacePolicy")):
@@ -80,7 +86,7 @@ class _Stack:
         effect, why = max(effects, key=lambda found: EFFECTS.index(found[0]))
         if effect == "replaced" and (fixed := fixed_name(after["Type"], after.get("Properties", {}))):
             same = fixed_name(after["Type"], before.get("Properties", {})) == fixed
-            effect, why = ("refused", "its name is taken by the one that it would replace") if same else (effect, why)
+            effect, why = ("refused", NAME_TAKEN) if same else (effect, why)
         return self._say(name, after["Type"], effect, why)
 
     def _say(self, name: str, type_: str, effect: Effect, why: str) -> Touched:
@@ -103,8 +109,21 @@ class _Stack:
                 yield name
 
 
+def short_type(type_: str) -> str:
+    """Write a resource's type for people: `RDS DBCluster`, `Connector`."""
+    return type_.removeprefix("AWS::").removeprefix("Custom::").replace("::", " ")
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
+    """Every place where the properties of two resources differ, with both values; a request is opened."""
+    yield from _differences(_readable(before), _readable(after), ())
+
+
 def _readable(properties: Mapping[str, Any]) -> Any:
     """Open the JSON of a custom resource's request, so that its keys can be compared."""
+    match properties.get("Request"):
+        case {"json": opened}:  # operate/diff/normal_form.py has done so
+            return opened
     if set(properties) <= {"ServiceToken", "Request"} and "Request" in properties:
         return json.loads(plain_text(_named(properties["Request"])), strict=False)
     return properties

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from operate.changes.advice import ADVICE
-from operate.changes.compare import Templates, Touched, touched
+from operate.changes.compare import Templates, Touched, short_type, touched
 from operate.changes.update_rules import EFFECTS, FACTS
 from operate.changes.values import Change, changes
 from settings.environment import Environment
@@ -159,7 +159,7 @@ def _of_effect(effect: str, found: Sequence[Touched]) -> str:
     counted: dict[str, Counter[str]] = {}
     for each in found:
         if each.effect == effect:
-            kind = f"{_short(each.type)}{f' ({each.why})' if each.why else ''}"
+            kind = f"{short_type(each.type)}{f' ({each.why})' if each.why else ''}"
             counted.setdefault(each.stack, Counter())[kind] += 1
     parts = [f"{stack}: {', '.join(_counted(kinds))}" for stack, kinds in counted.items()]
     return f"**{effect}** {'; '.join(parts)}"
@@ -170,10 +170,6 @@ def _counted(kinds: Counter[str]) -> Iterator[str]:
         yield kind if count == 1 else f"{count} x {kind}"
 
 
-def _short(type_: str) -> str:
-    return type_.removeprefix("AWS::").removeprefix("Custom::").replace("::", " ")
-
-
 def _facts() -> Iterator[str]:
     yield "## What no schema says, and where it is from"
     yield "| resource and property | effect | source |"
@@ -181,4 +177,4 @@ def _facts() -> Iterator[str]:
     for type_, facts in FACTS.items():
         for fact in facts:
             why = f": {fact.why}" if fact.why else ""
-            yield f"| {_short(type_)} `{'.'.join(fact.path)}` | {fact.effect}{why} | {fact.source} |"
+            yield f"| {short_type(type_)} `{'.'.join(fact.path)}` | {fact.effect}{why} | {fact.source} |"

@@ -20,8 +20,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
         if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
     for path, text in (*strings(request_of(subject.resource) or {}), *_worker_settings(subject)):
-        known = text != LATER and not REFERENCE.fullmatch(text)
-        if is_secret(path[-1]) and known and not _names_a_secret(path[-1]):
+        if text != LATER and may_be_a_secret(path[-1], text):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
 
@@ -50,6 +49,11 @@ def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
         for line in (decoded(subject.get("PropertiesFileContent")) or "").splitlines():
             name, _, value = line.partition("=")
             yield ("PropertiesFileContent", name), value
+
+
+def may_be_a_secret(key: str, text: str) -> bool:
+    """Tell whether a text under this key may be a secret's value: it is no reference to one, no name of one."""
+    return is_secret(key) and not REFERENCE.fullmatch(text) and not _names_a_secret(key)
 
 
 def _names_a_secret(key: str) -> bool:

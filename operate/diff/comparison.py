@@ -1,0 +1,162 @@
+"""Two states of an environment's templates, compared: what changes, in words, and as lines of a diff."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from operate.changes.compare import NAME_TAKEN, Touched
+from operate.diff import resources
+from operate.diff.cloudformation import NOTHING, compared
+from operate.diff.network import network
+from operate.diff.normal_form import Template, Templates, text_of
+from operate.diff.requests import requests
+from operate.diff.resolved import resolved
+from operate.diff.rights import rights
+from operate.diff.weakened import weakened
+
+CONTEXT = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What changes of one kind: `title` for people, a line of text for each change, `grave` where a person decides."""
+
+    title: str
+    lines: tuple[str, ...]
+    grave: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What a deployment of an environment's templates changes, against `base`.
+
+    `sections` hold the words, the gravest first, and none that is empty; `resolved` says what no template shows, which
+    holds with and without changes; `diff` is a unified diff of the templates' normal forms.
+    """
+
+    environment: str
+    base: str
+    sections: tuple[Section, ...]
+    resolved: tuple[str, ...]
+    diff: str
+
+    @property
+    def any(self) -> bool:
+        """Whether anything changes."""
+        return bool(self.diff)
+
+    @property
+    def summary(self) -> str:
+        """Say in one line how many changes there are of each kind."""
+        counts = "; ".join(f"{section.title} {len(section.lines)}" for section in self.sections)
+        return counts or "no changes"
+
+
+def compare(environment: str, base: str, before: Templates, after: Templates) -> Changes:
+    """Compare templates in their normal forms, by stack. Raises OperateError when CDK's comparison isn't installed."""
+    found = compared(before, after)
+    touched = resources.compare(before, after, found)
+    wider, narrower = rights(found)
+    opened, closed = network(found)
+    both = [(stack, before.get(stack, NOTHING), after.get(stack, NOTHING)) for stack in sorted({*before, *after})]
+    weaker = [line for sides in both for line in weakened(*sides)]
+    words = _Words(touched, before, after)
+    sections = (
+        Section(title="Refused by CloudFormation", lines=words.refused(), grave=True),
+        Section(title="Data lost or left behind", lines=words.data_lost(), grave=True),
+        Section(title="Replaced", lines=words.replaced(), grave=True),
+        Section(title="Rights wider", lines=tuple(wider), grave=True),
+        Section(title="Network wider", lines=tuple(opened), grave=True),
+        Section(title="Protected less", lines=tuple(weaker), grave=True),
+        Section(title="Made anew", lines=words.with_reasons("made anew")),
+        Section(title="Connectors, jobs, topics", lines=tuple(line for sides in both for line in requests(*sides))),
+        Section(title="Rights narrower", lines=tuple(narrower)),
+        Section(title="Network narrower", lines=tuple(closed)),
+        Section(title="New", lines=words.named("new")),
+        Section(title="Gone", lines=words.gone()),
+        Section(title="Changed in place", lines=words.in_place()),
+        Section(title="Changed beside resources", lines=tuple(_beside(before, after, touched))),
+    )
+    return Changes(
+        environment=environment,
+        base=base,
+        sections=tuple(section for section in sections if section.lines),
+        resolved=tuple(resolved(after)),
+        diff="".join(_diff(before, after)),
+    )
+
+
+class _Words:
+    """The lines on resources, by what becomes of them."""
+
+    def __init__(self, touched: Sequence[Touched], before: Templates, after: Templates) -> None:
+        self._touched = touched
+        self._before = before
+        self._after = after
+
+    def _of(self, effect: str) -> list[Touched]:
+        return [each for each in self._touched if each.effect == effect]
+
+    def _sides(self, each: Touched) -> tuple[Touched, Template, Template]:
+        return each, self._before.get(each.stack, NOTHING), self._after.get(each.stack, NOTHING)
+
+    def named(self, effect: str) -> tuple[str, ...]:
+        return tuple(resources.said(each) for each in self._of(effect))
+
+    def with_reasons(self, effect: str) -> tuple[str, ...]:
+        return tuple(f"{resources.said(each)}{f': {each.why}' if each.why else ''}" for each in self._of(effect))
+
+    def refused(self) -> tuple[str, ...]:
+        return tuple(self._refused(each) for each in self._of("refused"))
+
+    def _refused(self, each: Touched) -> str:
+        if each.type == "export":
+            return f"{resources.said(each)}: {each.why}"
+        cause = resources.in_place(*self._sides(each))
+        would = resources.lost(*self._sides(replace(each, effect="replaced")))
+        loss = f". Under another name it would be replaced: {would}" if would and each.why == NAME_TAKEN else ""
+        return f"{resources.said(each)}: {cause}: {each.why}{loss}"
+
+    def data_lost(self) -> tuple[str, ...]:
+        """What is replaced or gone and holds what nobody can make again, kept by a policy or not."""
+        found = [each for each in (*self._of("replaced"), *self._of("gone")) if each.type in resources.PRECIOUS]
+        return tuple(f"{resources.said(each)} {each.effect}: {resources.lost(*self._sides(each))}" for each in found)
+
+    def replaced(self) -> tuple[str, ...]:
+        return tuple(self._with_loss(each) for each in self._of("replaced"))
+
+    def gone(self) -> tuple[str, ...]:
+        return tuple(self._with_loss(each) for each in self._of("gone"))
+
+    def _with_loss(self, each: Touched) -> str:
+        own = each.effect == "replaced" and not each.type.startswith("Custom::")
+        cause = resources.in_place(*self._sides(each)) if own else each.why
+        why = f": {cause}" if cause else ""
+        loss = resources.lost(*self._sides(each))
+        return f"{resources.said(each)}{why}{f'. {loss[0].upper()}{loss[1:]}' if loss else ''}"
+
+    def in_place(self) -> tuple[str, ...]:
+        return tuple(
+            f"{resources.said(each)}{f' ({each.why})' if each.why else ''}: {resources.in_place(*self._sides(each))}"
+            for each in self._of("in place")
+        )
+
+
+def _beside(before: Templates, after: Templates, touched: Sequence[Touched]) -> Iterator[str]:
+    """Stacks that differ without a resource that does: order, outputs, parameters."""
+    for stack in sorted(before.keys() & after.keys()):
+        old, new = before[stack], after[stack]
+        if old == new:
+            continue
+        parts = [name for name in sorted({*old, *new} - {"Resources"}) if old.get(name) != new.get(name)]
+        if parts:
+            yield f"{stack}: {', '.join(parts)}"
+        elif not any(each.stack == stack for each in touched):
+            yield f"{stack}: the order in which resources are made"
+
+
+def _diff(before: Templates, after: Templates) -> Iterator[str]:
+    for stack in sorted({*before, *after}):
+        if before.get(stack) != after.get(stack):
+            old, new = (text_of(side[stack]).splitlines(True) if stack in side else [] for side in (before, after))
+            yield from difflib.unified_diff(old, new, f"a/{stack}.json", f"b/{stack}.json", n=CONTEXT)

@@ -1,0 +1,111 @@
+"""Templates so that two of them can be compared and read: no hashes of assets, no secrets, texts opened.
+
+JSON that stands as text (a custom resource's request, a dashboard's body) becomes `{"json": …}`, a text of several
+lines `{"lines": […]}`, a file in base64 `{"file": […]}`; references in them are written as `<resource.attribute>`. All
+else stays what CloudFormation gets, so that whatever reads templates reads these.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from contract.secret_names import is_secret
+from stacks.gate.secrets import RESOLVED, may_be_a_secret
+from stacks.gate.template import as_list, decoded, written
+
+Template = Mapping[str, Any]
+Templates = Mapping[str, Template]
+WIDTH = 120
+ASSET = "<asset>"
+SECRET = "<secret>"  # noqa: S105  what stands in a secret's place
+# An asset's name is its content's hash and an ending; the sums that plugins/versions.toml pins have none.
+_ASSET = re.compile(r"\b[0-9a-f]{64}(?=\.[a-z]+\b)")
+# Settings by their names: what they say isn't secret.
+_NO_SECRETS = frozenset({"EncryptionKeyProviderType", "HttpTokens", "SecretStringTemplate", "ServiceToken"})
+_OPENED = ({"json"}, {"lines"}, {"file"})
+
+
+def normal_form(template: Template) -> dict[str, Any]:
+    """Return a template's normal form. That of a normal form is itself."""
+    found: dict[str, Any] = _normal("", json.loads(json.dumps(template)))
+    return found
+
+
+def text_of(template: Template) -> str:
+    """Write a normal form as a file has it: the same template gives the same text, and what fits stands in one line."""
+    return "\n".join(_lines(template, "", "")) + "\n"
+
+
+def _lines(value: Any, indent: str, name: str, end: str = "") -> Iterator[str]:
+    short = f"{indent}{name}{json.dumps(value, sort_keys=True, ensure_ascii=False)}{end}"
+    if not isinstance(value, dict | list) or (len(short) <= WIDTH and len(indent) > 1):
+        yield short
+        return
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    inner = [(f"{json.dumps(key)}: ", value[key]) for key in sorted(value)] if isinstance(value, dict) else []
+    inner = inner or [("", each) for each in value]
+    yield f"{indent}{name}{first}"
+    for number, (key, each) in enumerate(inner, start=1):
+        yield from _lines(each, f"{indent} ", key, "," if number < len(inner) else "")
+    yield f"{indent}{last}{end}"
+
+
+def _normal(key: str, value: Any) -> Any:
+    match value:
+        case {"Fn::Join": ["", _]} if (opened := _opened(_text(value))) is not None:
+            return _normal(key, opened)
+        case str() if (opened := _opened(value)) is not None and not _hidden(key, value):
+            return _normal(key, opened)
+        case str() | {"Fn::Base64": str()} if key == "PropertiesFileContent":
+            return {"file": [_line(line) for line in (decoded(value) or "").splitlines()]}
+        case str():
+            return SECRET if _hidden(key, value) else _ASSET.sub(ASSET, value)
+        case dict() if set(value) == {"file"}:
+            return value
+        case dict():
+            return {name: _normal(name if set(value) not in _OPENED else key, inner) for name, inner in value.items()}
+        case list():
+            return [_normal(key, inner) for inner in value]
+    return value
+
+
+def _text(value: Any) -> str:
+    """Write a text with functions in it: references as `<Resource.Attribute>`, others as `<Function arguments>`.
+
+    Nothing of that needs a quote, so that JSON around it stays JSON.
+    """
+    match value:
+        case str() | {"Ref": _} | {"Fn::GetAtt": _}:
+            return written(value)
+        case {"Fn::Join": [str(separator), [*parts]]}:
+            return separator.join(map(_text, parts))
+        case {"Fn::ImportValue": name}:
+            return f"<{_text(name)}>"
+        case dict() if len(value) == 1:
+            name, arguments = next(iter(value.items()))
+            return f"<{name.removeprefix('Fn::')} {', '.join(map(_text, as_list(arguments)))}>"
+    return str(value)
+
+
+def _opened(text: str) -> dict[str, Any] | None:
+    """Open a text that is JSON, or has several lines; None for any other."""
+    if text.startswith("{") and not RESOLVED.match(text):
+        try:
+            found = json.loads(text, strict=False)
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return {"json": found}
+    return {"lines": text.split("\n")} if "\n" in text else None
+
+
+def _hidden(key: str, text: str) -> bool:
+    reference = RESOLVED.search(text) or re.fullmatch(r"<[^<>]+>|\d*", text)
+    return is_secret(key) and key not in _NO_SECRETS and not reference and may_be_a_secret(key, text)
+
+
+def _line(line: str) -> str:
+    """Write a worker's setting, `name=value`."""
+    name, sign, value = line.partition("=")
+    return f"{name}={SECRET}" if sign and may_be_a_secret(name, value) else line

@@ -1,0 +1,132 @@
+"""What becomes of each resource: lost with its data, replaced, refused, new, gone, changed in place."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from operate.changes.compare import Touched, differences, short_type, touched
+from operate.changes.update_rules import Effect, Path, UnknownTypeError, effect_of
+from operate.diff.names import from_to, resource
+from operate.diff.normal_form import Template, Templates
+from operate.diff.weakened import POLICIES
+
+# What goes with a resource, unless a policy keeps it.
+LOST: Mapping[str, str] = {
+    "AWS::EC2::EIP": "its public address",
+    "AWS::EC2::Instance": "what is on its disk",
+    "AWS::EMR::Cluster": "its logs on disk and what runs; tables are in S3, the job goes on from its last commit",
+    "AWS::Glue::Database": "the catalogue's tables, until the job's next sync; files in S3 stay",
+    "AWS::KMS::Key": "whatever is encrypted with it, once its waiting time is over",
+    "AWS::Logs::LogGroup": "its events",
+    "AWS::MSK::Cluster": "every topic: events that haven't landed, and the connectors' offsets",
+    "AWS::RDS::DBCluster": "every row of the database, its backups and the connector's slot",
+    "AWS::S3::Bucket": "every object in it, with all versions",
+    "AWS::SecretsManager::Secret": "its value: whoever has it must get the new one",
+    "Custom::PreparedSource": "the connector's slot: changes until there is another are missed",
+}
+# Of what holds data this loses it for good; the rest comes back, or nobody asks for it.
+PRECIOUS = frozenset({"AWS::KMS::Key", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
+# What our handlers leave as it is when a request changes, whose keys are told one by one.
+STAYS: Mapping[str, str] = {
+    "Custom::Connector": "updated in place: its tasks start again, its offsets stay",
+    "Custom::PreparedSource": "the preparation runs again; data that is there stays",
+    "Custom::Topics": "topics and what they hold stay",
+}
+SHOWN = 3
+
+
+def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[str, Any]]) -> list[Touched]:
+    """Return what a deployment touches: by our own rules, and where they know no better, by CDK's comparison."""
+    found = [
+        _judged(each, compared.get(each.stack, {}).get("impacts", {})) for each in touched(before, after, known_effect)
+    ]
+    known = {(each.stack, each.name) for each in found}
+    found += [each for stack in compared for each in _carried(stack, after, compared[stack]["impacts"], known)]
+    come = {said(each) for each in found if each.effect == "new"}
+    return [_followed(each) if each.effect == "gone" and said(each) in come else each for each in found]
+
+
+def known_effect(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
+    """As effect_of; what an older or newer app has deployed may be of a type that nobody has written down."""
+    try:
+        return effect_of(type_, path, before, after)
+    except UnknownTypeError:
+        return "in place", _UNKNOWN
+
+
+_UNKNOWN = "nobody has written down what this change does"
+
+
+def _carried(
+    stack: str, after: Templates, impacts: Mapping[str, str], known: Collection[tuple[str, str]]
+) -> Iterator[Touched]:
+    """What is replaced since it refers to what is, and what the rules, which stop at what is refused, haven't seen."""
+    for name, impact in impacts.items():
+        if impact == "WILL_REPLACE" and (stack, name) not in known:
+            type_ = after[stack]["Resources"][name]["Type"]
+            yield Touched(stack=stack, type=type_, name=name, effect="replaced")
+
+
+def _judged(each: Touched, impacts: Mapping[str, str]) -> Touched:
+    impact = impacts.get(each.name)
+    if each.effect == "in place" and not each.type.startswith("Custom::") and each.why in ("", _UNKNOWN):
+        if impact == "WILL_REPLACE":
+            return replace(each, effect="replaced", why="so says AWS's specification")
+        if impact == "MAY_REPLACE":
+            return replace(each, why="may be replaced: that depends on more than the templates")
+    return each
+
+
+def _followed(each: Touched) -> Touched:
+    """Another one of the name: CDK has put its content's hash behind it."""
+    return replace(each, why=f"{each.why}, and another takes its place".removeprefix(", "))
+
+
+def said(each: Touched) -> str:
+    """Name a resource: stack, name and type."""
+    return f"{each.stack}/{resource(each.name)} ({short_type(each.type)})"
+
+
+def lost(each: Touched, before: Template, after: Template) -> str:
+    """Say what goes with a resource that is replaced or gone; empty when nothing does."""
+    what = LOST.get(each.type, "")
+    if each.effect not in ("replaced", "gone") or not what:
+        return ""
+    policy = _policy(each, before, after)
+    if policy == "Delete":
+        return f"lost: {what}"
+    if policy == "Snapshot":
+        return f"a snapshot is taken first; otherwise lost: {what}"
+    return f"the old one is kept, without a stack, and the new one begins without it: {what}"
+
+
+def _policy(each: Touched, before: Template, after: Template) -> str:
+    """Return what becomes of the old one: by the weaker of the templates' policies."""
+    kind = "DeletionPolicy" if each.effect == "gone" else "UpdateReplacePolicy"
+    sides = (before,) if each.effect == "gone" else (before, after)
+    found: list[str] = [
+        side["Resources"][each.name].get(kind, POLICIES[0]) for side in sides if each.name in side["Resources"]
+    ]
+    return min(found, key=POLICIES.index)
+
+
+def in_place(each: Touched, before: Template, after: Template) -> str:
+    """Say what changes in a resource that stays: the first properties with their values, then how many more."""
+    if each.type in STAYS:
+        return STAYS[each.type]
+    old, new = (side["Resources"].get(each.name, {}) for side in (before, after))
+    found = list(_changes(old, new))
+    parts = [*found[:SHOWN], *([f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
+    return "; ".join(parts) or "what it refers to changes"
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
+        if old.get(policy) != new.get(policy):
+            yield f"{policy} {from_to(old.get(policy), new.get(policy))}"
+    for path, before, after in differences(old.get("Properties", {}), new.get("Properties", {})):
+        yield f"{_written(path)} {from_to(before, after)}"
+
+
+def _written(path: Sequence[str]) -> str:
+    return ".".join(key for key in path if key not in ("*", "json"))

@@ -1,0 +1,80 @@
+"""Who may do more, or less, than before: CDK's comparison of statements, taken apart into single rights."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from operate.diff.names import readable
+from stacks.gate.rights import Grant, together
+
+Compared = Mapping[str, Mapping[str, Any]]
+ALL_BUT = "everything but "
+
+
+def rights(compared: Compared) -> tuple[list[str], list[str]]:
+    """Return what widens anybody's rights and what narrows them, a line for each who and on what."""
+    wider, narrower = [], []
+    for stack, found in compared.items():
+        allowed = _changed(found["statements"], "Allow")
+        denied = _changed(found["statements"], "Deny")
+        wider += [f"{stack}: {line}" for line in _lines(allowed[0], "may now")]
+        wider += [f"{stack}: {line}" for line in _lines(denied[1], "is no longer denied")]
+        wider += [f"{stack}: {_policy(each)}" for each in found["policies"]["added"]]
+        narrower += [f"{stack}: {line}" for line in _lines(allowed[1], "may no longer")]
+        narrower += [f"{stack}: {line}" for line in _lines(denied[0], "is now denied")]
+        narrower += [f"{stack}: {_policy(each)} no longer" for each in found["policies"]["removed"]]
+    return wider, narrower
+
+
+def _changed(statements: Mapping[str, Iterable[Mapping[str, Any]]], effect: str) -> tuple[set[Grant], set[Grant]]:
+    """Return the rights that come and those that go: without what the other side covers by a wider pattern."""
+    added, removed = (
+        {grant for each in statements[side] if each["effect"] == effect for grant in _grants(each)}
+        for side in ("added", "removed")
+    )
+    come, go = added - removed, removed - added
+    return _uncovered(come, removed), _uncovered(go, added)
+
+
+def _grants(statement: Mapping[str, Any]) -> Iterator[Grant]:
+    condition = json.dumps(statement["condition"], sort_keys=True) if statement["condition"] else ""
+    for principal in _targets(statement["principals"]):
+        for action in _targets(statement["actions"]):
+            for resource in _targets(statement["resources"]):
+                yield Grant(principal, action, resource, condition)
+
+
+def _targets(targets: Mapping[str, Any]) -> list[str]:
+    values = [each if isinstance(each, str) else json.dumps(each, sort_keys=True) for each in targets["values"]]
+    return [f"{ALL_BUT}{', '.join(values)}"] if targets["not"] else values or [""]
+
+
+def _uncovered(grants: set[Grant], others: set[Grant]) -> set[Grant]:
+    wide = [other for other in others if "*" in other.action or "*" in other.resource or not other.condition]
+    return {grant for grant in grants if not any(other != grant and _covers(other, grant) for other in wide)}
+
+
+def _covers(wide: Grant, grant: Grant) -> bool:
+    return (
+        wide.principal == grant.principal
+        and wide.condition in ("", grant.condition)
+        and fnmatchcase(grant.action.lower(), wide.action.lower())
+        and fnmatchcase(grant.resource, wide.resource)
+    )
+
+
+def _lines(grants: Iterable[Grant], verb: str) -> Iterator[str]:
+    """One line for what somebody may do alike: the actions together, then the resources."""
+    alike: dict[Grant, list[str]] = {}
+    for grant in together(sorted(grants)):
+        alike.setdefault(grant._replace(resource=""), []).append(readable(grant.resource))
+    for (who, what, _, condition), resources in sorted(alike.items()):
+        name = "everybody" if who in ("", "*", "AWS:*") else readable(who.removeprefix("AWS:"))
+        where = f" on {', '.join(resources)}" if any(resources) else ""
+        yield f"{name} {verb} {what}{where}{f' if {readable(condition)}' if condition else ''}"
+
+
+def _policy(attachment: Mapping[str, Any]) -> str:
+    who, what = (readable(str(attachment[name])) for name in ("identityArn", "managedPolicyArn"))
+    return f"{who} has the managed policy {what}"

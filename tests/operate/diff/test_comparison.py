@@ -1,0 +1,218 @@
+"""Each kind of change in real templates of both environments, in the right words; CDK's comparison is the real one."""
+
+import copy
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.diff import cloudformation, render
+from operate.diff.comparison import compare
+from operate.diff.normal_form import normal_form
+from operate.errors import OperateError
+from tests.operate.diff.conftest import Templates, lines
+
+pytestmark = pytest.mark.synth
+
+
+def test_the_same_templates_have_no_changes(templates: Templates) -> None:
+    found = templates.compared()
+    assert (found.any, found.sections, found.diff, found.summary) == (False, (), "", "no changes")
+    assert render.text(found).startswith(f"{templates.environment.name} against the snapshot: no changes\n")
+
+
+def test_another_hash_of_an_asset_is_no_change(templates: Templates) -> None:
+    text = json.dumps(templates.before)
+    one, other = (text.replace("<asset>.", f"{digit * 64}.") for digit in "ab")
+    assert one != other
+    before, after = ({key: normal_form(each) for key, each in json.loads(text).items()} for text in (one, other))
+    assert not compare("dev", "the snapshot", before, after).any
+
+
+def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(templates: Templates) -> None:
+    templates.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
+    templates.resource("database", "AWS::RDS::DBCluster")["UpdateReplacePolicy"] = "Delete"
+    found = templates.compared()
+    assert lines(found, "Data lost or left behind") == [
+        "database/Database (RDS DBCluster) replaced: lost: every row of the database, its backups and the connector's"
+        " slot"
+    ]
+    replaced = lines(found, "Replaced")
+    assert any(line.startswith("database/Database (RDS DBCluster)") and "→ another" in line for line in replaced)
+    assert any(line.startswith("database/DatabaseWriter (RDS DBInstance): ") for line in replaced)
+    assert found.sections[0].grave
+
+
+def test_what_is_kept_is_said_to_be_kept(of_prod: Templates) -> None:
+    for side in (of_prod.before, of_prod.after):
+        for each in side["database"]["Resources"].values():
+            if each["Type"] == "AWS::RDS::DBCluster":
+                each["UpdateReplacePolicy"] = "Retain"
+    of_prod.properties("database", "AWS::RDS::DBCluster")["DBClusterIdentifier"] = "another"
+    [line] = lines(of_prod.compared(), "Data lost or left behind")
+    assert "the old one is kept, without a stack, and the new one begins without it: every row" in line
+
+
+def test_a_replacement_under_the_same_name_is_refused_and_says_what_it_would_cost(of_prod: Templates) -> None:
+    of_prod.properties("database", "AWS::RDS::DBCluster")["DatabaseName"] = "another"
+    [line] = lines(of_prod.compared(), "Refused by CloudFormation")
+    assert "DatabaseName devdb → another: its name is taken by the one that it would replace" in line
+    assert "every row of the database" in line
+
+
+def test_a_bucket_that_goes_says_what_becomes_of_its_objects(templates: Templates) -> None:
+    template = templates.after["lake"]["Resources"]
+    name = next(key for key, each in template.items() if each["Type"] == "AWS::S3::Bucket" and key.startswith("Lake"))
+    kept = template.pop(name).get("DeletionPolicy", "Delete") != "Delete"
+    [line] = lines(templates.compared(), "Data lost or left behind")
+    assert line.startswith("lake/Lake (S3 Bucket) gone: ")
+    assert ("is kept, without a stack" in line) == kept
+    assert ("lost: every object in it" in line) != kept
+
+
+def test_a_port_that_opens_and_one_that_closes_are_told(templates: Templates) -> None:
+    rule = templates.properties("database", "AWS::EC2::SecurityGroupIngress")
+    opened = {"GroupId": rule["GroupId"], "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": "0.0.0.0/0"}
+    templates.after["database"]["Resources"]["Open"] = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": opened}
+    said = "database/<DatabaseAccess>: tcp 22 {}in from everybody (0.0.0.0/0)"
+    assert lines(templates.compared(), "Network wider") == [said.format("")]
+    templates.before, templates.after = templates.after, templates.before
+    found = templates.compared()
+    assert lines(found, "Network narrower") == [said.format("no longer ")]
+    assert lines(found, "Network wider") == []
+
+
+def test_a_range_that_grows_is_wider_alone_and_one_that_shrinks_narrower_alone(of_prod: Templates) -> None:
+    for side, source in ((of_prod.before, "203.0.113.0/25"), (of_prod.after, "203.0.113.0/24")):
+        for each in side["vpn"]["Resources"].values():
+            if each["Type"] == "AWS::EC2::SecurityGroup":
+                each["Properties"]["SecurityGroupIngress"] = [
+                    {"CidrIp": source, "IpProtocol": "udp", "FromPort": 500, "ToPort": 500}
+                ]
+    found = of_prod.compared()
+    assert [len(lines(found, title)) for title in ("Network wider", "Network narrower")] == [1, 0]
+    of_prod.before, of_prod.after = of_prod.after, of_prod.before
+    found = of_prod.compared()
+    assert [len(lines(found, title)) for title in ("Network wider", "Network narrower")] == [0, 1]
+
+
+def statement(templates: Templates) -> dict[str, Any]:
+    policy = templates.properties("processing", "AWS::IAM::Policy", "RolesNodes")["PolicyDocument"]
+    return next(each for each in policy["Statement"] if isinstance(each["Action"], list) and each["Effect"] == "Allow")
+
+
+def test_an_action_that_comes_and_one_that_goes_are_told(templates: Templates) -> None:
+    actions = statement(templates)["Action"]
+    gone = actions.pop()
+    actions.append("iam:PassRole")
+    found = templates.compared()
+    assert [line.partition(" on ")[0] for line in lines(found, "Rights wider")] == [
+        "processing: <RolesNodes> may now iam:PassRole"
+    ]
+    assert [line.partition(" on ")[0] for line in lines(found, "Rights narrower")] == [
+        f"processing: <RolesNodes> may no longer {gone}"
+    ]
+
+
+def test_a_wildcard_that_holds_what_was_there_is_wider_alone(of_prod: Templates) -> None:
+    found = statement(of_prod)
+    service = found["Action"][0].partition(":")[0]
+    found["Action"] = [each for each in found["Action"] if each.startswith(f"{service}:")]
+    of_prod.before = copy.deepcopy(of_prod.after)
+    statement(of_prod)["Action"] = f"{service}:*"
+    changes = of_prod.compared()
+    assert [f"may now {service}:*" in line for line in lines(changes, "Rights wider")] == [True]
+    assert lines(changes, "Rights narrower") == []
+
+
+def test_a_denial_that_goes_widens(templates: Templates) -> None:
+    policy = templates.properties("lake", "AWS::S3::BucketPolicy")["PolicyDocument"]
+    del policy["Statement"][0]
+    assert lines(templates.compared(), "Rights wider") == [
+        "lake: everybody is no longer denied s3:* on <Artefacts>, <Artefacts>/*"
+        ' if {"Bool": {"aws:SecureTransport": "false"}}'
+    ]
+
+
+def test_connectors_and_steps_are_told_as_what_our_handlers_do(templates: Templates) -> None:
+    templates.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["poll.interval.ms"] = "1"
+    templates.request("connectors", "Custom::Connector", "Sink")["kafkaConnectVersion"] = "4.0.x"
+    templates.request("processing", "Custom::EmrStep")["arguments"].append("--verbose")
+    templates.request("connectors", "Custom::Plugin", "SourcePlugin")["prefix"] = "other/"
+    found = templates.compared()
+    assert lines(found, "Made anew") == [
+        "connectors/SinkConnector (Connector): the connector, under its name: progress stays",
+        "processing/Stepcdcevents (EmrStep): the job ends after its commit, and starts again",
+    ]
+    assert "connectors/SourcePlugin (Plugin): its name is its content's" in lines(found, "Replaced")
+    assert "connectors/SourceConnector (Connector): updated in place: its tasks start again, its offsets stay" in lines(
+        found, "Changed in place"
+    )
+    assert len(lines(found, "Connectors, jobs, topics")) == 4
+
+
+def test_cdks_comparison_sees_nothing_in_a_request(of_prod: Templates) -> None:
+    """Why the comparison of requests is ours."""
+    of_prod.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["slot.name"] = "x"
+    impacts = cloudformation.compared(of_prod.before, of_prod.after)["connectors"]["impacts"]
+    assert set(impacts.values()) <= {"NO_CHANGE"}
+
+
+def test_a_new_stack_and_one_that_goes_are_told_with_their_resources(of_prod: Templates) -> None:
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {}}
+    of_prod.after["extra"] = {"Resources": {"Topic0123ABCD": topic}}
+    assert lines(of_prod.compared(), "New") == ["extra/Topic (SNS Topic)"]
+    of_prod.before, of_prod.after = of_prod.after, of_prod.before
+    assert lines(of_prod.compared(), "Gone") == ["extra/Topic (SNS Topic)"]
+
+
+def test_an_output_alone_is_told(of_prod: Templates) -> None:
+    of_prod.after["lake"]["Outputs"]["Another"] = {"Value": "x"}
+    assert lines(of_prod.compared(), "Changed beside resources") == ["lake: Outputs"]
+
+
+def test_a_custom_resource_that_nobody_knows_stops_nothing(of_prod: Templates) -> None:
+    for side, request in ((of_prod.before, "1"), (of_prod.after, "2")):
+        side["lake"]["Resources"]["Unknown"] = {"Type": "Custom::Unknown", "Properties": {"Size": request}}
+    found = of_prod.compared()
+    assert lines(found, "Connectors, jobs, topics") == ["lake/Unknown (Unknown): Size: 1 → 2"]
+    [line] = lines(found, "Changed in place")
+    assert "nobody has written down what this change does" in line
+
+
+def test_images_that_are_looked_up_at_the_deployment_are_said(templates: Templates) -> None:
+    found = templates.compared().resolved
+    assert [line for line in found if line.startswith("vpn/Bastion (EC2 Instance): its image is what /aws/service/")]
+    nat = [line for line in found if line.startswith("network/")]
+    assert len(nat) == (0 if templates.environment.production else 2)
+    assert all("a newer one replaces it" in line for line in found)
+
+
+def test_the_words_come_before_the_diff_and_secrets_in_neither(of_prod: Templates) -> None:
+    raw = json.dumps({"db.password": "hunter2", "x": "1"})
+    for side, text in ((of_prod.before, "{}"), (of_prod.after, raw)):
+        resource = {"Type": "Custom::Connector", "Properties": {"Request": text}}
+        side["lake"] = normal_form({"Resources": {"C": resource}})
+    text = render.text(of_prod.compared())
+    assert text.index("lake/C (Connector): x: new, 1") < text.index("--- a/lake.json")
+    assert "hunter2" not in text
+    assert "db.password: new, <secret>" in text
+
+
+def test_without_the_package_one_line_says_what_installs_it(
+    of_prod: Templates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cloudformation, "PACKAGE", tmp_path / "none")
+    of_prod.after["lake"]["Resources"].popitem()
+    with pytest.raises(OperateError, match="`make diff` and `make review` install it"):
+        of_prod.compared()
+
+
+def test_a_comparison_that_fails_is_one_line(of_prod: Templates, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "trace\nError: no such thing\n")
+    monkeypatch.setattr("operate.diff.cloudformation.subprocess.run", lambda *_args, **_kwargs: failed)
+    of_prod.after["lake"]["Resources"].popitem()
+    with pytest.raises(OperateError, match="CDK's comparison of templates failed: Error: no such thing"):
+        of_prod.compared()
