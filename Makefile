@@ -45,6 +45,11 @@ reconcile: setup ## Compare the source with the lake on the running platform (TA
 resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, PIPELINE=mine TABLE="public.a public.b", ENV=dev)
 	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(AT) $(if $(SKIP),--skip) $(foreach table,$(TABLE),--table '$(table)') $${WHERE:+--where "$$WHERE"}
 
+# A statement reaches the command as it is: a "$" in it, as in JSON's paths, is none of make's. FILE has one instead.
+query: override export SQL := $(value SQL)
+query: $(VENV)/.ready ## Ask the lake in Athena's SQL (SQL="SELECT …" or FILE=, FORMAT=csv|json|parquet OUT= AS_OF= SINCE= PIPELINE= TABLE=)
+	@$(BIN)/python -m local query $(AT) $(if $(TABLE),--table "$(TABLE)") $(if $(FILE),--file "$(FILE)") $(if $(FORMAT),--format "$(FORMAT)") $(if $(AS_OF),--as-of "$(AS_OF)") $(if $(SINCE),--since "$(SINCE)") $(if $(OUT),--out "$(OUT)")
+
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
 synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
@@ -173,4 +178,4 @@ node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: diff snapshots pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: diff snapshots query pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

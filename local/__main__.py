@@ -2,6 +2,7 @@
 
 import local.demo.command  # adds demo and reconcile to the commands
 import local.platform.supervisor  # adds supervise
+import local.query.command  # adds query
 import local.resnapshot.command  # noqa: F401  (adds resnapshot)
 from local.cli import app
 

@@ -60,8 +60,19 @@ class Lake:
 
         Raises LakeError when it can't be read, or no more: a cleaner may have removed what a long look still reads.
         """
+        yield from self._stream(HudiReadOptions(projection=columns).with_batch_size(batch_rows))
+
+    def stream_as_of(self, columns: list[str], batch_rows: int, instant: str) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows as `stream` does, those of an instant, `yyyyMMddHHmmssSSS`.
+
+        What the cleaner has removed of it is missing without a word: local/query/instants.py says what is whole.
+        """
+        options = HudiReadOptions(projection=columns).with_batch_size(batch_rows)
+        yield from self._stream(options.with_as_of_timestamp(instant))
+
+    def _stream(self, options: HudiReadOptions) -> Iterator[pyarrow.RecordBatch]:
         try:
-            yield from self._table().read_stream(HudiReadOptions(projection=columns).with_batch_size(batch_rows))
+            yield from self._table().read_stream(options)
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 

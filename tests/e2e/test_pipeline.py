@@ -1,6 +1,11 @@
 """The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
 
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +19,7 @@ from tests.e2e.writer import Writer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
 
+ROOT = Path(__file__).resolve().parents[2]
 RECONCILE_TIMEOUT_S = 120
 
 
@@ -53,6 +59,24 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
     mended = resnapshot_platform(platform, Wanted(where="order_id = 990000"), lambda _line: None)
     assert (mended.missing, mended.extra, mended.different) == ([], [], {})
+
+
+def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
+    """The command that `make query` runs, beside all services: nothing is stopped for it."""
+
+    def query(sql: str, *options: str, status: int = 0) -> str:
+        arguments = [sys.executable, "-m", "local", "query", "--folder", str(platform.state_dir), *options]
+        environment = {**os.environ, "SQL": sql}
+        done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
+
+    rows = platform.lake.rows(["order_id"]).num_rows
+    assert query("SELECT count(*) AS n FROM datalake.cdc_events", "--format", "csv") == f'"n"\n"{rows}"\n'
+    [item] = query("SELECT * FROM order_items WHERE order_id = 10250 ORDER BY 4", "--format", "json").splitlines()[:1]
+    assert json.loads(item).keys() == {"customer_id", "order_id", "discount", "quantity", "unit_price"}
+    assert "order_items" in query("")
+    assert "can't be read as of 19700101000000000" in query("SELECT * FROM cdc_events", "--as-of=1970-01-01", status=1)
 
 
 def wait_for_row(platform: Platform, order: int) -> None:

@@ -1,0 +1,194 @@
+"""Athena's SQL as DuckDB's: one statement that only asks, with what the two spell differently.
+
+sqlglot does the most of it. Ours is what it leaves: types are annotated first (without that 7/2 is 3.5), JSON functions
+that DuckDB hasn't, and JSON as text, which has no quotes in Athena. The engine that runs the result needs
+`integer_division`, for columns whose types nobody knows here (local/query/engine.py).
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from contract.errors import UserError
+
+# Athena's name of the catalogue that Glue's databases are in.
+CATALOGUE = "awsdatacatalog"
+_CHANGES = (exp.DDL, exp.DML, exp.Command, exp.Into)
+_NAMED = (exp.Alias, exp.Column, exp.Dot)
+_TOKEN = re.compile(r"<Token .*?text: (.*?), line.*?>")
+# Its warnings say what an error says better.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+class TranslationError(UserError):
+    """The SQL isn't one statement that asks; one line says what and where."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableName:
+    """A table as a statement names it, in lower case; `database` is None where it says none."""
+
+    database: str | None
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.table}" if self.database else self.table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A statement in DuckDB's SQL, the tables that it names, and the columns: None where it may want all of them."""
+
+    sql: str
+    tables: tuple[TableName, ...]
+    columns: frozenset[str] | None
+
+
+def translate(text: str) -> Statement:
+    """Translate one statement of Athena's SQL that asks and changes nothing.
+
+    Raises TranslationError for anything else: two statements, one that changes or sets something, one that can't be
+    read, a function that yields a table and isn't Athena's.
+    """
+    statement = _asking(_only(text), text)
+    _refuse(statement)
+    tables = _named_tables(statement)
+    columns = _named_columns(statement)
+    try:
+        annotated = annotate_types(_with_names(statement), dialect="athena")
+        return Statement(sql=annotated.transform(_reworded).sql("duckdb"), tables=tables, columns=columns)
+    except SqlglotError as error:
+        raise TranslationError(f"the SQL can't be translated to DuckDB's: {_first_line(error)}") from error
+
+
+def _only(text: str) -> exp.Expression:
+    try:
+        found = [statement for statement in sqlglot.parse(text, read="athena") if statement is not None]
+    except ParseError as error:
+        [first, *_] = error.errors
+        near = first["highlight"] or first["end_context"].strip() or "the end"
+        where = f"line {first['line']}, column {first['col']}, near {near!r}"
+        raise TranslationError(f"the SQL can't be read: {_tidy(first['description'])}, {where}") from error
+    except (TokenError, RecursionError) as error:
+        raise TranslationError(f"the SQL can't be read: {_first_line(error)}") from error
+    if len(found) != 1:
+        raise TranslationError(f"one statement, please: these are {len(found)}" if found else "there is no statement")
+    return cast(exp.Expression, found[0])
+
+
+def _tidy(description: str) -> str:
+    """Without the parser's own words for a token or an expression."""
+    description = _TOKEN.sub(r"\1", description)
+    return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
+
+
+def _asking(statement: exp.Expression, text: str) -> exp.Expression:
+    if isinstance(statement, exp.Query | exp.Values):
+        return statement
+    [first, *_] = sqlglot.tokenize(text, read="athena")
+    said = first.text.upper()
+    raise TranslationError(f"{said} isn't a query: SELECT, WITH, VALUES, DESCRIBE and SHOW are")
+
+
+def _refuse(statement: exp.Expression) -> None:
+    for node in statement.walk():
+        if isinstance(node, _CHANGES) and not isinstance(node, exp.Query):
+            raise TranslationError(f"{node.key.upper()} within the query would change something: only ask")
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            raise TranslationError(f"{node.this.sql('athena')} is no table: name one, or use UNNEST")
+        if isinstance(node, exp.Placeholder | exp.Parameter):
+            raise TranslationError(f"{node.sql('athena')} is a parameter without a value: write the value in its place")
+
+
+def _with_names(statement: exp.Expression) -> exp.Expression:
+    """Name the result's columns as Athena does where the statement doesn't: _col0, _col1, …"""
+    first = statement
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if isinstance(first, exp.Select):
+        named = [
+            column if isinstance(column, _NAMED) or column.is_star else exp.alias_(column, f"_col{index}")
+            for index, column in enumerate(first.expressions)
+        ]
+        first.set("expressions", named)
+    return statement
+
+
+def _named_tables(statement: exp.Expression) -> tuple[TableName, ...]:
+    within = {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+    found: dict[TableName, None] = {}
+    for node in statement.find_all(exp.Table):
+        if node.catalog.lower() == CATALOGUE:
+            node.set("catalog", None)
+        elif node.catalog:
+            raise TranslationError(f"{node.sql('athena')}: there is no catalogue {node.catalog}")
+        name = TableName(database=node.db.lower() or None, table=node.name.lower())
+        if name.database is not None or name.table not in within:
+            found[name] = None
+    return tuple(found)
+
+
+def _named_columns(statement: exp.Expression) -> frozenset[str] | None:
+    stars = [star for star in statement.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
+    if stars or any(join.args.get("method") == "NATURAL" for join in statement.find_all(exp.Join)):
+        return None
+    # All words: what isn't a column costs nothing.
+    return frozenset(word.name.lower() for word in statement.find_all(exp.Identifier))
+
+
+def _json_text(node: exp.Expression) -> exp.Expression:
+    """JSON as text: a text without its quotes, as Athena casts it."""
+    is_text = isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEXT_TYPES)
+    if is_text and (isinstance(node.this, exp.JSONExtract) or node.this.is_type(exp.DataType.Type.JSON)):
+        return exp.JSONExtractScalar(this=node.this, expression=exp.JSONPath(expressions=[exp.JSONPathRoot()]))
+    return node
+
+
+def _element(document: exp.Expression, index: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="json_extract", expressions=[_json(document), exp.cast(index, "bigint")])
+
+
+def _size(document: exp.Expression, path: exp.Expression) -> exp.Expression:
+    found = exp.Anonymous(this="json_extract", expressions=[_json(document), path])
+    kind = exp.Anonymous(this="json_type", expressions=[found.copy()])
+    keys = exp.Anonymous(this="len", expressions=[exp.Anonymous(this="json_keys", expressions=[found.copy()])])
+    length = exp.Anonymous(this="json_array_length", expressions=[found.copy()])
+    return exp.Case(this=kind).when("'OBJECT'", keys).when("'ARRAY'", length).else_("0")
+
+
+def _contains(document: exp.Expression, value: exp.Expression) -> exp.Expression:
+    elements = exp.cast(_json(document), "array<json>", dialect="duckdb")
+    return exp.Anonymous(
+        this="list_contains", expressions=[elements, exp.Anonymous(this="to_json", expressions=[value])]
+    )
+
+
+def _json(document: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="json", expressions=[document])
+
+
+# Athena's function, and how many arguments it takes → what DuckDB says in its place.
+_FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expression]] = {
+    ("json_array_get", 2): _element,
+    ("json_size", 2): _size,
+}
+
+
+def _reworded(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.JSONArrayContains):
+        return _contains(node.this, node.expression)
+    if isinstance(node, exp.Anonymous):
+        made = _FUNCTIONS.get((node.name.lower(), len(node.expressions)))
+        return made(*node.expressions) if made else node
+    return _json_text(node)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

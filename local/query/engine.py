@@ -1,0 +1,126 @@
+"""The engine that runs statements: a DuckDB of its own that reaches neither files nor the network."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow
+
+from contract.errors import UserError
+
+MEMORY = "512MB"
+THREADS = 2
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "memory_limit": MEMORY,
+    "threads": THREADS,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    # A name in SQL is no variable of ours.
+    "python_enable_replacements": False,
+}
+# A sum of bigint is a bigint in Athena.
+_WIDER = {"HUGEINT", "UHUGEINT"}
+
+
+class QueryError(UserError):
+    """The statement can't be run; one line says why."""
+
+
+class Engine:
+    """Tables and views of one database, then one statement; what is loaded lies in a folder that is gone afterwards."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, database: str) -> None:
+        self._connection = connection
+        self._database = database
+        connection.execute("SET TimeZone = 'UTC'")
+        # As in Athena: 7/2 is 3, and 1/0 an error.
+        connection.execute("SET integer_division = true")
+        connection.execute(f"CREATE SCHEMA {quoted(database)}")
+
+    def load(self, table: str, schema: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
+        """Make a table of what the batches hold, which are read once. Errors of reading them pass through."""
+        name = self._name(table)
+        self._connection.register("batch", schema.empty_table())
+        self._connection.execute(f"CREATE TABLE {name} AS FROM batch")
+        self._connection.unregister("batch")
+        for batch in batches:
+            self._connection.register("batch", pyarrow.Table.from_batches([batch]))
+            self._connection.execute(f"INSERT INTO {name} BY NAME FROM batch")
+            self._connection.unregister("batch")
+
+    def view(self, name: str, sql: str) -> None:
+        """Make a view of a query in DuckDB's SQL. Raises QueryError when it can't be one."""
+        with _one_line():
+            self._connection.execute(f"CREATE VIEW {self._name(name)} AS {sql}")
+
+    def run(self, sql: str) -> None:
+        """Run SQL of our own, such as makes one table of two."""
+        self._connection.execute(sql)
+
+    def columns(self, name: str) -> list[tuple[str, str]]:
+        """Return the columns of a table or view: name, and type in DuckDB's words."""
+        with _one_line():
+            found = self._connection.execute(f"DESCRIBE {self._name(name)}").fetchall()
+        return [(column, kind) for column, kind, *_ in found]
+
+    def ask(self, sql: str) -> pyarrow.Table:
+        """Run a user's statement and return its rows. From now on nothing outside is reached, nor any setting changed.
+
+        Raises QueryError for what the engine refuses or can't do.
+        """
+        for statement in (
+            f"SET schema = '{self._database}'",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            self._connection.execute(statement)
+        with _one_line():
+            found = self._connection.sql(sql)
+            if any(str(kind) in _WIDER for kind in found.types):
+                found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))
+            return _plain(found.to_arrow_table())
+
+    def _name(self, table: str) -> str:
+        return f"{quoted(self._database)}.{quoted(table)}"
+
+
+@contextlib.contextmanager
+def engine(database: str) -> Iterator[Engine]:
+    """Make an engine with an empty database of that name."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="query-")))
+        connection = stack.enter_context(contextlib.closing(duckdb.connect(folder / "lake.duckdb", config=_SETTINGS)))
+        yield Engine(connection, database)
+
+
+def quoted(name: str) -> str:
+    """Return a name as DuckDB's SQL takes it, whatever signs it has."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _projected(index: int, name: str, kind: object) -> str:
+    column = f"#{index + 1}"
+    return f"{f'CAST({column} AS BIGINT)' if str(kind) in _WIDER else column} AS {quoted(name)}"
+
+
+def _plain(table: pyarrow.Table) -> pyarrow.Table:
+    """JSON is text to whoever reads the result."""
+    for index, field in enumerate(table.schema):
+        if isinstance(field.type, pyarrow.BaseExtensionType):
+            column = pyarrow.chunked_array(
+                [chunk.storage for chunk in table.column(index).chunks], type=field.type.storage_type
+            )
+            table = table.set_column(index, field.name, column)
+    return table
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        near = next((line for line in lines if line.startswith("Candidate bindings")), "")
+        raise QueryError(f"{lines[0]}{' ' + near if near else ''}") from error

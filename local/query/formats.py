@@ -1,0 +1,103 @@
+"""How a result is written: as a table to read, or as CSV, JSON lines or Parquet for another program."""
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Literal, get_args
+
+import pyarrow
+import pyarrow.compute as pc
+from pyarrow import parquet, types
+
+Format = Literal["table", "csv", "json", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+# A cell of a table to read; a whole JSON document would hide the others.
+WIDEST = 60
+_NUMBERS: tuple[Callable[[pyarrow.DataType], bool], ...] = (types.is_integer, types.is_decimal)
+
+
+def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
+    """Write a result in UTF-8, or as Parquet. Instants are UTC, whatever the machine's zone is."""
+    if form == "parquet":
+        parquet.write_table(result, out)
+        return
+    lines = {"table": _table, "csv": _csv, "json": _json}[form](result)
+    out.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+
+
+def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
+    """Return a column's values as texts, None for null; nested ones as JSON, bytes in hexadecimal."""
+    kind = column.type
+    if types.is_nested(kind):
+        return [None if value is None else json.dumps(value, default=str) for value in column.to_pylist()]
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return [None if value is None else value.hex() for value in column.to_pylist()]
+    if types.is_floating(kind):
+        return [None if value is None else str(value) for value in column.to_pylist()]
+    found: list[str | None] = pc.cast(column, pyarrow.string()).to_pylist()
+    return found
+
+
+def _table(result: pyarrow.Table) -> Iterator[str]:
+    columns = [[_cell(text) for text in texts(column)] for column in result.columns]
+    names = [_cell(name) for name in result.column_names]
+    widths = [max(map(_width, [name, *column])) for name, column in zip(names, columns, strict=True)]
+    right = [_is_number(field.type) for field in result.schema]
+
+    def line(cells: tuple[str, ...]) -> str:
+        padded = map(_padded, cells, widths, right)
+        return " | ".join(padded).rstrip()
+
+    yield line(tuple(names))
+    yield "-+-".join("-" * width for width in widths)
+    yield from map(line, zip(*columns, strict=True))
+    yield f"({result.num_rows:,} row{'' if result.num_rows == 1 else 's'})"
+
+
+def _cell(text: str | None) -> str:
+    """What a terminal would obey is shown as what it is."""
+    if text is None:
+        return "NULL"
+    shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    space = " " * (width - _width(text))
+    return space + text if right else text + space
+
+
+def _csv(result: pyarrow.Table) -> Iterator[str]:
+    """As Athena writes its results: every value in quotes, nothing for null."""
+    yield ",".join(map(_quoted, result.column_names))
+    for row in zip(*map(texts, result.columns), strict=True):
+        yield ",".join("" if text is None else _quoted(text) for text in row)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _json(result: pyarrow.Table) -> Iterator[str]:
+    """One object a line; numbers with all their digits."""
+    names = [json.dumps(name) for name in result.column_names]
+    for row in zip(*map(_tokens, result.columns), strict=True):
+        yield "{" + ", ".join(f"{name}: {token}" for name, token in zip(names, row, strict=True)) + "}"
+
+
+def _tokens(column: pyarrow.ChunkedArray) -> list[str]:
+    kind = column.type
+    finite = {"nan", "inf", "-inf"}.isdisjoint
+    bare = types.is_boolean(kind) or types.is_nested(kind) or _is_number(kind)
+    return [
+        "null" if text is None else text if bare and finite([text]) else json.dumps(text, ensure_ascii=False)
+        for text in texts(column)
+    ]
+
+
+def _is_number(kind: pyarrow.DataType) -> bool:
+    return types.is_floating(kind) or any(is_one(kind) for is_one in _NUMBERS)

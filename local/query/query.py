@@ -1,0 +1,187 @@
+"""Runs one statement on the lake's tables: reads of them what it names, and no more."""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow
+from sqlglot import exp
+
+from analytics import quarantine_table
+from analytics.queries import NamedQuery, Queried, named_queries
+from analytics.translate import Statement, TableName, translate
+from local.look.lake import Lake
+from local.query import changes, instants, quarantined
+from local.query.engine import Engine, QueryError, engine
+
+BATCH_ROWS = 16_384
+# DESCRIBE, SHOW COLUMNS FROM a table; SHOW TABLES.
+_COLUMNS = re.compile(r"\s*(?:DESCRIBE|DESC|SHOW\s+COLUMNS\s+(?:IN|FROM))\s+([\w.\"`]+)\s*;?\s*\Z", re.IGNORECASE)
+_TABLES = re.compile(r"\s*SHOW\s+(?:TABLES|VIEWS)(?:\s+(?:IN|FROM)\s+[\w\"`]+)?\s*;?\s*\Z", re.IGNORECASE)
+_LISTED = ("table", "column", "type")
+Batches = Iterator[pyarrow.RecordBatch]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LakeTable:
+    """A captured table: its name in the lake, where it is, and whether it is the outbox's."""
+
+    name: str
+    lake: Lake
+    outbox: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """Which state is asked for: `as_of` an instant, now without; `since`: what changed after that one."""
+
+    as_of: str | None = None
+    since: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriedLake:
+    """What can be asked: a database with its captured tables, and what reads the quarantine of some of them."""
+
+    database: str
+    tables: Sequence[LakeTable]
+    quarantine: Callable[[Sequence[str]], Batches] = field(repr=False)
+
+    @property
+    def views(self) -> Mapping[str, NamedQuery]:
+        """The named queries that need no parameter, by their names; a captured table of that name goes before."""
+        given = [Queried(table=table.name, outbox=table.outbox) for table in self.tables]
+        taken = {table.name for table in self.tables}
+        found = named_queries(self.database, given)
+        return {query.name: query for query in found if not query.parameters and query.name not in taken}
+
+    @property
+    def names(self) -> list[str]:
+        """All that a statement may name."""
+        return [*(table.name for table in self.tables), quarantine_table.NAME, *self.views]
+
+
+def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
+    """Return the rows of a statement of Athena's SQL.
+
+    Raises TranslationError, QueryError, InstantError and LakeError, each one line.
+    """
+    if _TABLES.match(sql):
+        return pyarrow.table({"table_name": lake.names})
+    if found := _COLUMNS.match(sql):
+        return described(lake, [_resolved(lake, _spelled(found[1]))])
+    statement = translate(sql)
+    with engine(lake.database) as here:
+        _Loading(lake, here, period).load(statement)
+        return here.ask(statement.sql)
+
+
+def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.Table:
+    """Return the columns of these tables and named queries, of all without: table, column and Athena's type.
+
+    A table without a commit has none yet, and neither has a query of columns that the table lacks. Reads schemas and no
+    rows.
+    """
+    rows: list[dict[str, str]] = []
+    with engine(lake.database) as here:
+        loading = _Loading(lake, here, Period(), rows=False)
+        for name in lake.names if names is None else names:
+            if not loading.is_there(name):
+                continue
+            with contextlib.suppress(*([QueryError] if name in lake.views else [])):
+                loading.name(name, None)
+                columns = here.columns(name)
+                rows += [dict(zip(_LISTED, (name, column, _athena(kind)), strict=True)) for column, kind in columns]
+    return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema([(key, pyarrow.string()) for key in _LISTED]))
+
+
+class _Loading:
+    """Brings what a statement names into an engine, each table once."""
+
+    def __init__(self, lake: QueriedLake, here: Engine, period: Period, *, rows: bool = True) -> None:
+        self._lake = lake
+        self._here = here
+        self._period = period
+        self._rows = rows
+        self._tables = {table.name: table for table in lake.tables}
+        self._columns: dict[str, frozenset[str] | None] = {}
+        self._loaded: set[str] = set()
+
+    def is_there(self, name: str) -> bool:
+        """Whether there is something to read: a table has a commit, and so has a named query's."""
+        view = self._lake.views.get(name)
+        table = self._tables.get(view.table if view else name)
+        return table is None or table.lake.exists()
+
+    def load(self, statement: Statement) -> None:
+        """Load the tables that a statement names, with the columns that it names, and make views of its queries."""
+        named = [_resolved(self._lake, name) for name in statement.tables]
+        views = {name: translate(self._lake.views[name].sql) for name in named if name in self._lake.views}
+        if views and self._period.since is not None:
+            raise QueryError(f"SINCE shows rows of captured tables: name one in the place of {', '.join(views)}")
+        wanted = [statement, *views.values()]
+        all_columns = any(one.columns is None for one in wanted)
+        columns = None if all_columns else frozenset().union(*(one.columns or () for one in wanted))
+        for name in named:
+            self.name(name, columns)
+
+    def name(self, name: str, columns: frozenset[str] | None) -> None:
+        """Make the table or view of that name, with these columns at least, or all for None."""
+        if name in self._loaded:
+            return
+        self._loaded.add(name)
+        if view := self._lake.views.get(name):
+            self.name(view.table, columns)
+            self._here.view(name, translate(view.sql).sql)
+        elif name in self._tables:
+            self._table(self._tables[name], columns)
+        else:
+            of = sorted(self._tables) if self._rows else []
+            self._here.load(name, quarantined.SCHEMA, self._lake.quarantine(of))
+
+    def _table(self, table: LakeTable, columns: frozenset[str] | None) -> None:
+        schema = table.lake.schema()
+        if columns is not None:
+            kept = [field for field in schema if field.name.lower() in columns or field.name in self._also]
+            # One at the least: a count needs rows, of whatever column.
+            schema = pyarrow.schema(kept or [schema.field(changes.KEY)])
+        if self._period.since is None:
+            self._read(table, table.name, schema, self._period.as_of)
+            return
+        now, before = f"{table.name} now", f"{table.name} before"
+        self._read(table, now, schema, self._period.as_of)
+        self._read(table, before, schema, self._period.since)
+        changes.compare(self._here, self._lake.database, table.name, now=now, before=before)
+
+    @property
+    def _also(self) -> tuple[str, ...]:
+        return changes.NEEDED if self._period.since is not None else ()
+
+    def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
+        if not self._rows:
+            self._here.load(name, schema, iter(()))
+            return
+        if as_of is not None:
+            instants.readable(table.lake).check(as_of, table.name)
+            self._here.load(name, schema, table.lake.stream_as_of(schema.names, BATCH_ROWS, as_of))
+            # A cleaning may have begun meanwhile.
+            instants.readable(table.lake).check(as_of, table.name)
+        else:
+            self._here.load(name, schema, table.lake.stream(schema.names, BATCH_ROWS))
+
+
+def _resolved(lake: QueriedLake, name: TableName) -> str:
+    if name.database not in (None, lake.database) or name.table not in lake.names:
+        there = ", ".join(f"{lake.database}.{known}" for known in lake.names)
+        raise QueryError(f"there is no table {name}: there are {there}")
+    return name.table
+
+
+def _spelled(text: str) -> TableName:
+    database, _, table = text.lower().replace('"', "").replace("`", "").rpartition(".")
+    return TableName(database=database or None, table=table)
+
+
+def _athena(kind: str) -> str:
+    return exp.DataType.build(kind, dialect="duckdb").sql("athena").lower()

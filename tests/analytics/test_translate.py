@@ -1,0 +1,130 @@
+"""Athena's SQL means in DuckDB what it means in Athena; what isn't one question is refused in one line."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from analytics.translate import TableName, TranslationError, translate
+
+ORDERS = (
+    "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events AS SELECT 1 AS order_id, 5::BIGINT AS b, 2::INT AS i,"
+    """ '[{"quantity": 7, "discount": 0.05}, {"quantity": 3, "discount": 0.15}]' AS order_items,"""
+    """ '{"name": "Acme", "n": {"a": [1, 2]}}' AS customer, DATE '1996-07-04' AS order_date"""
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET integer_division = true")
+    connection.execute(ORDERS)
+    return connection
+
+
+# What Athena answers, by its documents.
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("7/2", 3),
+        ("-7/2", -3),
+        ("b/i", 2),
+        ("7/2.0", 3.5),
+        ("json_extract_scalar(customer, '$.name')", "Acme"),
+        ("CAST(json_extract(customer, '$.name') AS varchar)", "Acme"),
+        ("CAST(json_parse('\"x\"') AS varchar)", "x"),
+        ("json_format(json_extract(customer, '$.n.a'))", "[1,2]"),
+        ("json_size(customer, '$.n')", 1),
+        ("json_size(customer, '$.n.a')", 2),
+        ("json_size(customer, '$.name')", 0),
+        ("json_array_length(order_items)", 2),
+        ("json_extract_scalar(json_array_get(order_items, 1), '$.quantity')", "3"),
+        ("json_array_contains('[1, 2]', 2)", True),
+        ("""json_array_contains('["a"]', 'b')""", False),
+        ("CAST(json_extract(customer, '$.n.a') AS array(integer))", [1, 2]),
+        ("cardinality(filter(ARRAY[1, 2, 3], x -> x > 1))", 2),
+        ("date_diff('day', date '1996-07-01', order_date)", 3),
+        ("approx_distinct(order_id) FILTER (WHERE order_id > 1)", 0),
+    ],
+)
+def test_an_expression_has_athenas_value(engine: duckdb.DuckDBPyConnection, sql: str, answer: Any) -> None:
+    statement = translate(f"SELECT {sql} FROM datalake.cdc_events")
+    assert engine.execute(statement.sql).fetchall() == [(answer,)]
+
+
+def test_items_of_a_json_array_become_rows(engine: duckdb.DuckDBPyConnection) -> None:
+    statement = translate(
+        "SELECT json_extract_scalar(t.item, '$.quantity') AS quantity FROM datalake.cdc_events AS o"
+        " CROSS JOIN UNNEST(CAST(json_parse(o.order_items) AS ARRAY(JSON))) AS t(item)"
+    )
+    assert sorted(engine.execute(statement.sql).fetchall()) == [("3",), ("7",)]
+
+
+def test_rows_of_a_map_are_one_column(engine: duckdb.DuckDBPyConnection) -> None:
+    statement = translate(
+        "WITH raw AS (SELECT transform(CAST(json_parse(order_items) AS ARRAY(MAP(varchar, varchar))),"
+        " x -> CAST(ROW(x['discount']) AS ROW(discount decimal(6,2)))) AS items FROM datalake.cdc_events)"
+        " SELECT item.discount FROM raw CROSS JOIN UNNEST(items) AS t(item)"
+    )
+    assert sorted(str(value) for (value,) in engine.execute(statement.sql).fetchall()) == ["0.05", "0.15"]
+
+
+def test_a_column_without_a_name_has_athenas() -> None:
+    assert translate("SELECT 1, 2 AS two, count(*)").sql == "SELECT 1 AS _col0, 2 AS two, COUNT(*) AS _col2"
+    assert translate("SELECT 1 UNION ALL SELECT 2").sql.startswith("SELECT 1 AS _col0 UNION")
+
+
+def test_what_a_statement_names_is_known() -> None:
+    statement = translate(
+        "WITH mine AS (SELECT A.x FROM AwsDataCatalog.Lake.Things AS A) SELECT count(*) FROM mine JOIN other ON y = x"
+    )
+    assert set(statement.tables) == {
+        TableName(database="lake", table="things"),
+        TableName(database=None, table="other"),
+    }
+    assert statement.columns is not None
+    assert {"x", "y"} <= statement.columns
+    assert "awsdatacatalog" not in statement.sql.lower()
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM a", "SELECT a.* FROM a", "SELECT x FROM a NATURAL JOIN b"])
+def test_all_columns_may_be_wanted(sql: str) -> None:
+    assert translate(sql).columns is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("", "there is no statement"),
+        ("-- nothing", "there is no statement"),
+        ("SELECT 1; SELECT 2", "one statement, please: these are 2"),
+        ("SELECT 1; DROP TABLE x", "one statement, please: these are 2"),
+        ("COPY (SELECT 1) TO 'x'", "COPY isn't a query"),
+        ("INSTALL httpfs", "INSTALL isn't a query"),
+        ("LOAD httpfs", "LOAD isn't a query"),
+        ("ATTACH 'x.db'", "can't be read"),
+        ("SET threads = 1", "SET isn't a query"),
+        ("PRAGMA version", "PRAGMA isn't a query"),
+        ("USE x", "USE isn't a query"),
+        ("EXPLAIN SELECT 1", "EXPLAIN isn't a query"),
+        ("CREATE TABLE x AS SELECT 1", "CREATE isn't a query"),
+        ("INSERT INTO x VALUES (1)", "INSERT isn't a query"),
+        ("DELETE FROM x", "DELETE isn't a query"),
+        ("UNLOAD (SELECT 1) TO 's3://x'", "UNLOAD isn't a query"),
+        ("WITH x AS (DELETE FROM y RETURNING 1) SELECT 1", "DELETE within the query would change something"),
+        ("SELECT 1 INTO x", "INTO within the query would change something"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "READ_CSV('/etc/passwd') is no table"),
+        ("SELECT * FROM duckdb_settings()", "DUCKDB_SETTINGS() is no table"),
+        ("SELECT (SELECT 1 FROM read_text('x'))", "is no table"),
+        ("SELECT * FROM other.lake.x", "there is no catalogue other"),
+        ("SELECT * FROM x WHERE a = ?", "? is a parameter without a value"),
+        ("SELECT FROM WHERE", "Expected table name but got WHERE, line 1, column 17, near 'WHERE'"),
+        ("SELECT 1 +", "something is missing, line 1, column 10"),
+        ("SELECT 'open", "can't be read"),
+    ],
+)
+def test_what_is_no_question_is_refused_in_a_line(sql: str, said: str) -> None:
+    with pytest.raises(TranslationError) as refused:
+        translate(sql)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
