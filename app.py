@@ -15,6 +15,7 @@ from aws_cdk import Environment as Place
 
 from settings.environment import Environment
 from settings.load import load
+from stacks.analytics.stack import AnalyticsStack
 from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
@@ -55,6 +56,7 @@ def build(environment: Environment, *, outdir: Path | None = None, validate: boo
         app, f"{name}-connectors", vpc=network.vpc, database=database, streaming=streaming, lake=lake, **common
     )
     processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, **common)
+    AnalyticsStack(app, f"{name}-analytics", lake=lake, **common)
     MonitoringStack(
         app,
         f"{name}-monitoring",

@@ -11,7 +11,7 @@ TENS = -1
 # For the table of what rounds cost: seconds.
 INTERVALS = (5, 15, 60, 300, 900)
 NOT_IN_IT = (
-    "Not in it: tax, data between zones and to the internet, Athena, QuickSight. Lambda, Glue and SNS are cents."
+    "Not in it: tax, data between zones and to the internet, QuickSight's users. Lambda, Glue and SNS are cents."
 )
 
 

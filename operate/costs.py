@@ -65,6 +65,7 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
         *_connectors(environment, bill),
         *_processing(environment, bill),
         *_lake(bill),
+        *_analytics(bill),
         *_logs(environment, bill),
         *_shared(environment, bill),
     ]
@@ -210,6 +211,12 @@ def _lake(bill: _Bill) -> Iterator[Item]:
     part, usage = "lake", bill.prices.usage
     yield bill.line(part, "S3 storage, GB", usage.lake_storage_gb, "s3.storage", assumed=True)
     yield bill.line(part, "S3 requests, thousands", usage.s3_requests_thousands, "s3.requests", assumed=True)
+
+
+def _analytics(bill: _Bill) -> Iterator[Item]:
+    """Athena's queries; what QuickSight takes is paid by its users, whom the account has anyway."""
+    scanned = bill.prices.usage.athena_scanned_tb
+    yield bill.line("analytics", "scanned by Athena, TB", scanned, "athena.scanned", assumed=True)
 
 
 def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:

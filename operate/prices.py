@@ -75,6 +75,7 @@ class Usage(BaseModel):
     lake_storage_gb: float
     s3_requests_thousands: float
     metrics: float
+    athena_scanned_tb: float
 
 
 class Logs(BaseModel):

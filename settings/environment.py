@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from contract.lake import DATABASE
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.section import Names, Section
-from settings.services import Connectors, Database, Lake, Monitoring, Network, Processing, Streaming, Vpn
+from settings.services import Analytics, Connectors, Database, Lake, Monitoring, Network, Processing, Streaming, Vpn
 
 
 class Environment(Section):
@@ -33,6 +33,7 @@ class Environment(Section):
     processing: Processing
     pipelines: Annotated[tuple[EnvironmentPipeline, ...], Field(strict=False, min_length=1)]
     monitoring: Monitoring
+    analytics: Analytics = Analytics()
 
     @model_validator(mode="before")
     @classmethod

@@ -22,6 +22,11 @@ def _network(value: str) -> str:
 Cidr = Annotated[str, AfterValidator(_network)]
 # TOML's arrays arrive as lists.
 Names = Annotated[tuple[str, ...], Field(strict=False)]
+# Of a role or a user.
+AwsArns = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+$")], ...],
+    Field(strict=False),
+]
 Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
 # SoftEther's and Secrets Manager's names, and a shell's word.
 VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
-from settings.section import Cidr, Cidrs, Identifier, LogRetention, Memory, Names, Section, VpnUser
+from settings.section import AwsArns, Cidr, Cidrs, Identifier, LogRetention, Memory, Names, Section, VpnUser
 
 LONGEST_RETENTION_HOURS = 10 * 365 * 24
 
@@ -121,6 +121,24 @@ class Processing(Section):
     driver_memory: Memory = "2g"
     executor_memory: Memory = "4g"
     executors: Annotated[int, Field(ge=1, le=100)] = 2
+
+
+class Analytics(Section):
+    """Athena's workgroup, and QuickSight where `quicksight_principal` names whom its dashboard is for.
+
+    `scan_limit_mb`: what a query may read. `import_mode`: each look asks Athena, or QuickSight keeps a copy (SPICE),
+    which is as old as the last `refresh`. `lake_formation`: whether that grants access to the tables here; then
+    `lake_formation_readers` (ARNs of roles and users) get to read them, and so does QuickSight's role.
+    """
+
+    result_expiry_days: Annotated[int, Field(ge=1, le=365)] = 7
+    # Athena's least is 10 MB.
+    scan_limit_mb: Annotated[int, Field(ge=10, le=10_000_000)] = 10_240
+    quicksight_principal: str | None = None
+    import_mode: Literal["DIRECT_QUERY", "SPICE"] = "DIRECT_QUERY"
+    refresh: Literal["HOURLY", "DAILY"] = "HOURLY"
+    lake_formation: bool = False
+    lake_formation_readers: AwsArns = ()
 
 
 class Monitoring(Section):

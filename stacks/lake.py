@@ -25,10 +25,10 @@ def landed_filter(pipeline: EnvironmentPipeline) -> str:
 
 
 class LakeStack(Stack):
-    """Four buckets and the Glue database.
+    """Five buckets and the Glue database.
 
     `landing` is what the S3 sinks write, each below its own prefix, `lake` the Hudi tables, `artefacts` the connectors'
-    plugins and the job's stop files, `logs` the other buckets' access logs and EMR's.
+    plugins and the job's stop files, `results` what Athena answers, `logs` the other buckets' access logs and EMR's.
     """
 
     def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
@@ -45,6 +45,7 @@ class LakeStack(Stack):
         self.artefacts = self._logged_bucket("artefacts")
         # No request of a custom resource lives for longer than an hour.
         self.artefacts.add_lifecycle_rule(id="requests", prefix=JOURNAL_KEYS, expiration=Duration.days(1))
+        self.results = self._results()
         self.database = self._database()
         CfnOutput(self, "LandingBucket", value=self.landing.bucket_name)
         CfnOutput(self, "LakeBucket", value=self.lake.bucket_name)
@@ -100,6 +101,16 @@ class LakeStack(Stack):
         self.landing.add_lifecycle_rule(
             id=id_, prefix=prefix, expiration=Duration.days(self._settings.landing_expiry_days)
         )
+
+    def _results(self) -> s3.Bucket:
+        """What queries answered: copies of the tables' rows, so that none is kept for longer than it is looked at."""
+        bucket = self._logged_bucket("results")
+        bucket.add_lifecycle_rule(
+            id="results",
+            expiration=Duration.days(self._environment.analytics.result_expiry_days),
+            noncurrent_version_expiration=Duration.days(1),
+        )
+        return bucket
 
     def _logs(self) -> s3.Bucket:
         bucket = self._bucket("logs")

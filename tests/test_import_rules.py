@@ -31,7 +31,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "db": ({"contract"}, {"psycopg2", "typer", "rich", "boto3", "botocore"}),
     "plugins": ({"contract"}, {"typer", "rich", "confluent_kafka", "aws_msk_iam_sasl_signer", "botocore"}),
     "spark_jobs": ({"contract"} | SUBMISSION, {"pyspark", "py4j", "boto3", "botocore"}),
-    "settings": ({"contract", "plugins"} | SUBMISSION, {"pydantic"}),
+    "settings": ({"analytics", "contract", "plugins"} | SUBMISSION, {"pydantic"}),
     "analytics": ({"contract"}, {"sqlglot"}),
     "capture": ({"contract", "db", "plugins", "settings"}, {"psycopg2", "typer", "rich"}),
     "stacks": ({"analytics", "contract", "plugins", "settings"} | SUBMISSION, None),

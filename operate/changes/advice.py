@@ -31,5 +31,7 @@ ADVICE: Mapping[str, str] = {
     "processing.primary_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.core_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "analytics.quicksight_principal": "[What has to be there first](analytics.md#quicksight).",
+    "analytics.lake_formation": "Before it Lake Formation has to know of the tables: [analytics.md](analytics.md).",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
 }

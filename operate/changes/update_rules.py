@@ -204,9 +204,11 @@ def fixed_name(type_: str, properties: Mapping[str, Any]) -> str | None:
     """The name that a resource's replacement would have, too: both can't be there at once. None when AWS names it."""
     if type_ not in _types():
         return None
-    identifier = [*schema(type_).get("primaryIdentifier", []), *_NAMES.get(type_, ())]
-    names = [properties.get(path.removeprefix("/properties/")) for path in identifier]
-    return next((name for name in names if isinstance(name, str)), None)
+    identifier = [path.removeprefix("/properties/") for path in schema(type_).get("primaryIdentifier", [])]
+    # Some are told apart by several together: a table by its catalogue and database, too.
+    parts = [properties[key] for key in identifier if isinstance(properties.get(key), str)]
+    others = [properties[key] for key in _NAMES.get(type_, ()) if isinstance(properties.get(key), str)]
+    return "/".join(parts) or next(iter(others), None)
 
 
 # Names that must be unique, but aren't the type's identifier.

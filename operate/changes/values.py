@@ -21,6 +21,7 @@ NOT_SETTINGS = frozenset({"name", "account", "region", "pipelines[0].name", "pip
 # Settings that only make sense together.
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "database.restore": {"database.sample_data": False},
+    "analytics.lake_formation_readers": {"analytics.lake_formation": True},
 }
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
 OTHERS: Mapping[str, tuple[Any, ...]] = {
@@ -79,6 +80,10 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "pipelines[0].job.executors": (3,),
     "pipelines[0].job.configuration": ({"hoodie.clean.max.commits": "20"},),
     "pipelines[0].tables": ({OUTBOX_TABLE: {"sync_interval_seconds": 60}},),
+    "analytics.quicksight_principal": tuple(
+        f"arn:aws:quicksight:us-east-1:{account}:group/default/analysts" for account in ("111111111111", "222222222222")
+    ),
+    "analytics.lake_formation_readers": (("arn:aws:iam::111111111111:role/analyst",),),
     "monitoring.alarm_email": ("on-call@example.com",),
 }
 

@@ -4,7 +4,7 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 from settings.environment import Environment
-from settings.rules import connectors, network, outside, pipelines, processing, production, restore, services
+from settings.rules import analytics, connectors, network, outside, pipelines, processing, production, restore, services
 from settings.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
     *pipelines.RULES,
     *outside.RULES,
     *processing.RULES,
+    *analytics.RULES,
 )
 
 

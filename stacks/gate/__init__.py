@@ -7,7 +7,7 @@ needs CDK: a template that was changed after synthesis is judged by the same rul
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from stacks.gate import data, reach, rights, secrets, trust
+from stacks.gate import analysts, data, reach, rights, secrets, trust
 from stacks.gate.known import known_types, template_sections
 from stacks.gate.rights import Accepted, Grant, accepted_statement
 from stacks.gate.template import App, Facts, Finding, Level, Rule, Templates, plain_text, request_of
@@ -40,6 +40,11 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-closed", data.keys_rotate),
     ("data-closed", data.disks_encrypted),
     ("data-closed", data.alarms_go_to_people),
+    ("data-closed", analysts.workgroups_closed),
+    ("rights-of-readers", analysts.lake_formation_reads),
+    ("dashboard-sound", analysts.sources_as_a_role),
+    ("dashboard-sound", analysts.references_there),
+    ("dashboard-sound", analysts.shown_to_people),
     ("data-survives", data.data_survives),
     ("logs-kept", data.logs_kept),
 )

@@ -21,6 +21,11 @@ from stacks.gate.template import Subject, as_list, written
 ORDINARY = tuple(
     action.lower()
     for action in (
+        "athena:BatchGet*",
+        "athena:Get*",
+        "athena:List*",
+        "athena:StartQueryExecution",
+        "athena:StopQueryExecution",
         "elasticmapreduce:AddJobFlowSteps",
         "elasticmapreduce:CancelSteps",
         "elasticmapreduce:Describe*",
@@ -48,6 +53,7 @@ ORDINARY = tuple(
         "s3:GetObject",
         "s3:GetObjectVersion",
         "s3:ListBucket",
+        "s3:ListBucketMultipartUploads",
         "s3:ListBucketVersions",
         "s3:ListMultipartUploadParts",
         "s3:PutObject",
@@ -74,12 +80,14 @@ POWERFUL = frozenset(
 )
 # These know resources, but not those that they are used on: network interfaces before there are any (Lambda and MSK
 # Connect in a VPC, AWSLambdaVPCAccessExecutionRole), the instance that an agent runs on (AmazonSSMManagedInstanceCore),
-# metrics, which have no ARN (CloudWatch user guide, "permissions reference": `*` as the resource value).
+# metrics, which have no ARN (CloudWatch user guide, "permissions reference": `*` as the resource value), what Lake
+# Formation has granted (its developer guide, "Lake Formation permissions reference": `*`).
 WITHOUT_A_NAME = frozenset(
     {
         "cloudwatch:getmetricdata",
         "ec2:createnetworkinterface",
         "ec2:deletenetworkinterface",
+        "lakeformation:getdataaccess",
         "ssm:updateinstanceinformation",
     }
 )
@@ -202,7 +210,8 @@ def needs_acceptance(grant: Grant) -> bool:
 
 def holders(subject: Subject) -> Iterator[str]:
     """The logical ids of the roles whose rights a resource states."""
-    if subject.type == "AWS::IAM::Role":
+    # A policy that people are given has its acceptances beside itself: who has it isn't in a template.
+    if subject.type in ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy"):
         yield subject.id
     for role in subject.properties.get("Roles", []):
         target = subject.target(role)
@@ -211,7 +220,7 @@ def holders(subject: Subject) -> Iterator[str]:
 
 def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[str]:
     """No right of a role but ordinary ones on named resources, and accepted ones."""
-    if subject.type not in ("AWS::IAM::Policy", "AWS::IAM::Role"):
+    if subject.type not in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::Role"):
         return
     own = [each for each in accepted if each.stack == subject.stack]
     for holder in holders(subject):
@@ -246,7 +255,7 @@ def no_administrators(subject: Subject) -> Iterator[str]:
 
 def roles_only(subject: Subject) -> Iterator[str]:
     """Rights go to roles of this app, by our own policies and a few of AWS's."""
-    if subject.type == "AWS::IAM::Policy":
+    if subject.type in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy"):
         for key in ("Users", "Groups"):
             if subject.properties.get(key):
                 yield f"gives rights to {key.lower()}: people's rights aren't this app's to give"
@@ -284,9 +293,11 @@ def is_wide(resource: str) -> bool:
 
 def _is_powerful(action: str) -> bool:
     service, _, name = action.lower().partition(":")
+    if action.lower() in WITHOUT_A_NAME:
+        return False
     if service in POWERFUL or _WILDCARDS.search(action):
         return True
-    return action.lower() not in WITHOUT_A_NAME and name in _actions_that_know_resources(service)
+    return name in _actions_that_know_resources(service)
 
 
 @cache

@@ -9,8 +9,16 @@ from stacks.gate.rights import Accepted, Grant, grants, principals, statements
 from stacks.gate.template import Subject, as_list, plain_text, written
 
 # Services that act for whom the role was passed to them by, within one account: PassRole is what guards these roles.
+# QuickSight's run-as role is one (its user guide, "Running queries as an IAM role": the role must be of the account
+# that QuickSight is in, and who makes the source needs PassRole); the guide's trust has no condition.
 TRUSTED = frozenset(
-    {"ec2.amazonaws.com", "lambda.amazonaws.com", "states.amazonaws.com", "vpc-flow-logs.amazonaws.com"}
+    {
+        "ec2.amazonaws.com",
+        "lambda.amazonaws.com",
+        "quicksight.amazonaws.com",
+        "states.amazonaws.com",
+        "vpc-flow-logs.amazonaws.com",
+    }
 )
 # Accounts of AWS's own that templates name: where the applications that rotate secrets are published.
 AWS_ACCOUNTS = frozenset({"297356227824"})

@@ -172,6 +172,9 @@ def test_names_that_must_be_unique_are_known() -> None:
     assert fixed_name("AWS::MSK::Cluster", {"ClusterName": "dev"}) == "dev"
     assert fixed_name("AWS::S3::Bucket", {"BucketName": "b"}) == "b"
     assert fixed_name("AWS::KMS::Key", {"Description": "x"}) is None
+    # Of one account: its database tells a table from another one.
+    one, other = ({"CatalogId": "111111111111", "DatabaseName": name} for name in ("one", "other"))
+    assert fixed_name("AWS::Glue::Table", one) != fixed_name("AWS::Glue::Table", other)
     assert fixed_name("AWS::Logs::LogGroup", {"LogGroupName": {"Ref": "x"}}) is None
 
 

@@ -8,7 +8,7 @@ from settings.load import load
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
-ROLES = {"artefacts", "lake", "landing", "logs"}
+ROLES = {"artefacts", "lake", "landing", "logs", "results"}
 
 
 def buckets(environment: Synthesized) -> dict[str, dict[str, Any]]:

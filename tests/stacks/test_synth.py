@@ -15,6 +15,7 @@ pytestmark = pytest.mark.synth
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKOUT = (
+    "analytics",
     "app.py",
     "cdk.json",
     "contract",
@@ -27,7 +28,7 @@ CHECKOUT = (
     "settings",
     "stacks",
 )
-STACKS = ("connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
+STACKS = ("analytics", "connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
 
 
 def synthesize(checkout: Path, outdir: Path, *, environment: str, seed: int) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,54 @@
+"""Analysts: whom QuickSight and Lake Formation know, and what there is to show."""
+
+from collections.abc import Iterator
+
+from analytics import quarantine_table
+from analytics.permissions import account_of
+from settings.environment import Environment
+from settings.rules.problem import Problem, Rule
+
+
+def quicksight(environment: Environment) -> Iterator[Problem]:
+    """The dashboard is for a user or group of QuickSight in the same account, and there are orders to show."""
+    principal = environment.analytics.quicksight_principal
+    if principal is None:
+        return
+    key = "analytics.quicksight_principal"
+    account = account_of(principal)
+    if account is None:
+        yield (
+            key,
+            f"{principal!r} is no user or group of QuickSight: `aws quicksight list-groups --namespace default` shows "
+            f"ARNs such as arn:aws:quicksight:us-east-1:{environment.account}:group/default/analysts",
+        )
+    elif account != environment.account:
+        yield key, f"{principal} is of another account than {environment.account}, whose data it would see"
+    if environment.outbox is None:
+        yield key, "the dashboard shows the outbox's orders, which no pipeline here captures: take this out"
+
+
+def lake_formation(environment: Environment) -> Iterator[Problem]:
+    """Who is named gets something, and is of this account."""
+    settings = environment.analytics
+    key = "analytics.lake_formation_readers"
+    if settings.lake_formation_readers and not settings.lake_formation:
+        yield key, "get nothing without lake_formation = true: set it, or attach the policy for analysts to them"
+    for reader in settings.lake_formation_readers:
+        if f"::{environment.account}:" not in reader:
+            yield key, f"{reader} is of another account than {environment.account}"
+        if settings.lake_formation_readers.count(reader) > 1:
+            yield key, f"{reader} is given twice"
+
+
+def quarantine(environment: Environment) -> Iterator[Problem]:
+    """No captured table has the name of the table that shows what was set aside."""
+    for number, pipeline in enumerate(environment.pipelines):
+        if any(pipeline.captured.lake_table(table) == quarantine_table.NAME for table in pipeline.captured.tables):
+            yield (
+                f"pipelines[{number}].name",
+                f"{pipeline.name} has a table that would be {quarantine_table.NAME} in the lake, which is that of what "
+                "is set aside: give it another lake_table",
+            )
+
+
+RULES: tuple[Rule, ...] = (quicksight, lake_formation, quarantine)

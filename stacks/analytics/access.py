@@ -1,0 +1,150 @@
+"""What a query takes: the rights of whoever asks, a person's or QuickSight's, which are the same.
+
+Source: Athena user guide, "AWS managed policy: AmazonAthenaFullAccess", "Configure access to databases and tables in
+the AWS Glue Data Catalog" (`default` is looked at first) and "Manage Lake Formation and Athena user permissions".
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lakeformation as lakeformation
+from constructs import Construct, IConstruct
+
+from settings.environment import Environment
+from stacks.acceptances import acknowledge_wildcards
+
+_RUN = (
+    "BatchGetNamedQuery",
+    "BatchGetQueryExecution",
+    "GetNamedQuery",
+    "GetQueryExecution",
+    "GetQueryResults",
+    "GetQueryResultsStream",
+    "GetQueryRuntimeStatistics",
+    "GetWorkGroup",
+    "ListNamedQueries",
+    "ListQueryExecutions",
+    "StartQueryExecution",
+    "StopQueryExecution",
+)
+_LOOK_UP = ("GetDatabase", "GetDataCatalog", "GetTableMetadata", "ListDatabases", "ListTableMetadata")
+# These know no resources.
+_CHOOSE = ("ListDataCatalogs", "ListEngineVersions", "ListWorkGroups")
+# A table without partitions asks for them, too: people report these as missing more than any other.
+_READ_TABLES = (
+    "GetDatabase",
+    "GetDatabases",
+    "GetTable",
+    "GetTables",
+    "GetPartition",
+    "GetPartitions",
+    "BatchGetPartition",
+)
+_WRITE_RESULTS = ("s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject")
+
+
+class LakeReaders(Construct):
+    """Those who read one environment's tables by one workgroup. Buckets go by their names."""
+
+    def __init__(
+        self, scope: Construct, id_: str, *, environment: Environment, workgroup: str, results_prefix: str
+    ) -> None:
+        super().__init__(scope, id_)
+        self._database = environment.lake.database
+        self._lake_formation = environment.analytics.lake_formation
+        self._workgroup = workgroup
+        self._lake = self._bucket(environment.bucket_name("lake"))
+        self._results_bucket = self._bucket(environment.bucket_name("results"))
+        self._results_prefix = results_prefix
+
+    def statements(self) -> list[iam.PolicyStatement]:
+        """Return what a query takes: workgroup, catalogue, the tables' files and the place of the results."""
+        return [
+            _allow([self._arn("athena", f"workgroup/{self._workgroup}")], *_of("athena", *_RUN)),
+            _allow([self._arn("athena", "datacatalog/AwsDataCatalog")], *_of("athena", *_LOOK_UP)),
+            _allow([self._arn("glue", name) for name in ("catalog", "database/default")], *_of("glue", "GetDatabase")),
+            _allow([self._lake, self._results_bucket], "s3:GetBucketLocation", "s3:ListBucket"),
+            _allow([self._results_bucket], "s3:ListBucketMultipartUploads"),
+            *(statement for statement, _ in self._wide()),
+        ]
+
+    def accept_on(self, holder: IConstruct) -> None:
+        """Give the reasons why a holder of these statements has those that name no single resource."""
+        for statement, reason in self._wide():
+            acknowledge_wildcards(holder, statement, reason=reason)
+
+    def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
+        """Let roles or users, by their ARNs, read the tables where Lake Formation decides; nothing where it doesn't."""
+        if not self._lake_formation:
+            return
+        first = len(self.node.children)
+        for number, reader in enumerate(readers, first):
+            self._grants(f"Reader{number}", reader)
+
+    def _grants(self, id_: str, reader: str) -> None:
+        scope, catalogue, permissions = (
+            Construct(self, id_),
+            Stack.of(self).account,
+            lakeformation.CfnPrincipalPermissions,
+        )
+        principal = permissions.DataLakePrincipalProperty(data_lake_principal_identifier=reader)
+        database = permissions.DatabaseResourceProperty(catalog_id=catalogue, name=self._database)
+        tables = permissions.TableResourceProperty(
+            catalog_id=catalogue, database_name=self._database, table_wildcard={}
+        )
+        for what, resource, granted in (
+            ("Database", permissions.ResourceProperty(database=database), ["DESCRIBE"]),
+            ("Tables", permissions.ResourceProperty(table=tables), ["DESCRIBE", "SELECT"]),
+        ):
+            permissions(
+                scope,
+                what,
+                principal=principal,
+                resource=resource,
+                permissions=granted,
+                permissions_with_grant_option=[],
+            )
+
+    def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
+        """The statements that name no single resource, each with its reason."""
+        tables = [
+            self._arn("glue", name) for name in ("catalog", f"database/{self._database}", f"table/{self._database}/*")
+        ]
+        found = [
+            (
+                _allow(tables, *_of("glue", *_READ_TABLES)),
+                "Every table of one database: pipelines come and go, and none of them is a secret from analysts.",
+            ),
+            (
+                _allow([f"{self._lake}/*"], "s3:GetObject"),
+                "The tables' files in the lake's bucket, whose names Hudi makes; reading only.",
+            ),
+            (
+                _allow([f"{self._results_bucket}/{self._results_prefix}*"], *_WRITE_RESULTS),
+                "The results of the workgroup's queries, which Athena writes with the rights of whoever asks.",
+            ),
+            (
+                _allow(["*"], *_of("athena", *_CHOOSE)),
+                "These three know no resources: names of workgroups and catalogues to choose from.",
+            ),
+        ]
+        if self._lake_formation:
+            reason = "GetDataAccess knows no resources: it hands out what Lake Formation has granted, and nothing more."
+            found.append((_allow(["*"], "lakeformation:GetDataAccess"), reason))
+        return found
+
+    def _bucket(self, name: str) -> str:
+        return f"arn:{Stack.of(self).partition}:s3:::{name}"
+
+    def _arn(self, service: str, name: str) -> str:
+        stack = Stack.of(self)
+        return f"arn:{stack.partition}:{service}:{stack.region}:{stack.account}:{name}"
+
+
+def _allow(resources: Sequence[str], *actions: str) -> iam.PolicyStatement:
+    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
+
+
+def _of(service: str, *names: str) -> list[str]:
+    return [f"{service}:{name}" for name in names]

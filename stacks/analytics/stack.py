@@ -1,0 +1,158 @@
+"""What analysts get: Athena's workgroup with its queries and rights, and QuickSight's dashboard for whom it is."""
+
+from typing import Any
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_athena as athena
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from analytics import quarantine_table
+from analytics.queries import NamedQuery, Queried, named_queries
+from settings.environment import Environment
+from stacks.analytics.access import LakeReaders
+from stacks.analytics.quicksight import QuickSight
+from stacks.lake import LakeStack
+from stacks.retention import removal
+
+# Athena user guide, "Athena engine version reference": the only one that reads Hudi's tables and is still offered.
+ENGINE = "Athena engine version 3"
+_RESULTS = "athena/"
+
+
+class AnalyticsStack(Stack):
+    """Athena's workgroup, named queries and analysts' policy; QuickSight where the environment names for whom."""
+
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment, lake: LakeStack, **kwargs: Any) -> None:
+        super().__init__(scope, id_, **kwargs)
+        self._environment = environment
+        self._settings = environment.analytics
+        self._readers = LakeReaders(
+            self,
+            "Readers",
+            environment=environment,
+            workgroup=environment.prefix,
+            results_prefix=_RESULTS,
+        )
+        self.workgroup = self._workgroup()
+        self._quarantine()
+        queries = named_queries(environment.lake.database, _queried(environment))
+        saved = Construct(self, "Queries")
+        for query in queries:
+            self._named_query(saved, query)
+        policy = self._policy()
+        if principal := self._settings.quicksight_principal:
+            # The settings' rules refuse a principal where no pipeline has orders.
+            self._quicksight(principal, next(query for query in queries if query.name.startswith("order_items")))
+        self.add_stack_dependency(lake)
+        CfnOutput(self, "Workgroup", value=self.workgroup.name)
+        CfnOutput(self, "AnalystPolicyArn", value=policy.managed_policy_arn)
+
+    def _workgroup(self) -> athena.CfnWorkGroup:
+        """What clients can't change: where results go, how they are encrypted, and how much a query reads."""
+        group = athena.CfnWorkGroup
+        workgroup = athena.CfnWorkGroup(
+            self,
+            "Athena",
+            name=self._environment.prefix,
+            description=f"Queries of {self._environment.prefix}",
+            # Its history and people's queries go with it where data does; a kept one is kept whole.
+            recursive_delete_option=True,
+            work_group_configuration=group.WorkGroupConfigurationProperty(
+                enforce_work_group_configuration=True,
+                bytes_scanned_cutoff_per_query=self._settings.scan_limit_mb * 1024 * 1024,
+                publish_cloud_watch_metrics_enabled=True,
+                requester_pays_enabled=False,
+                engine_version=group.EngineVersionProperty(selected_engine_version=ENGINE),
+                result_configuration=group.ResultConfigurationProperty(
+                    output_location=f"s3://{self._environment.bucket_name('results')}/{_RESULTS}",
+                    expected_bucket_owner=self.account,
+                    encryption_configuration=group.EncryptionConfigurationProperty(encryption_option="SSE_S3"),
+                ),
+            ),
+        )
+        workgroup.apply_removal_policy(removal(self._environment))
+        return workgroup
+
+    def _named_query(self, scope: Construct, query: NamedQuery) -> None:
+        """A query in the console's list of saved ones. Its `?` are given when it is run."""
+        given = "; ".join(f"? is {each.description}, such as {each.example}" for each in query.parameters)
+        athena.CfnNamedQuery(
+            scope,
+            query.name,
+            name=f"{self._environment.prefix}-{query.name}",
+            description=" ".join(filter(None, [query.description, given])),
+            database=query.database,
+            query_string=query.sql,
+            work_group=self.workgroup.ref,
+        )
+
+    def _quarantine(self) -> None:
+        """The table of what the jobs have set aside; no job registers it."""
+        table, bucket = glue.CfnTable, f"s3://{self._environment.bucket_name('lake')}"
+        columns = [table.ColumnProperty(name=name, type=type_) for name, type_ in quarantine_table.COLUMNS]
+        name, type_ = quarantine_table.PARTITION
+        glue.CfnTable(
+            self,
+            "Quarantine",
+            catalog_id=self.account,
+            database_name=self._environment.lake.database,
+            table_input=table.TableInputProperty(
+                name=quarantine_table.NAME,
+                description="Events that didn't fit their table, each with its reason",
+                table_type="EXTERNAL_TABLE",
+                parameters=quarantine_table.parameters(bucket, [each.table for each in _queried(self._environment)]),
+                partition_keys=[table.ColumnProperty(name=name, type=type_)],
+                storage_descriptor=table.StorageDescriptorProperty(
+                    columns=columns,
+                    location=quarantine_table.location(bucket),
+                    input_format=quarantine_table.INPUT_FORMAT,
+                    output_format=quarantine_table.OUTPUT_FORMAT,
+                    serde_info=table.SerdeInfoProperty(serialization_library=quarantine_table.SERDE),
+                ),
+            ),
+        )
+
+    def _policy(self) -> iam.ManagedPolicy:
+        """The rights that a query needs, for whoever administers people to attach: nobody has them by this stack."""
+        policy = iam.ManagedPolicy(
+            self,
+            "Analyst",
+            managed_policy_name=f"{self._environment.prefix}-analyst",
+            description=f"Queries of {self._environment.prefix} in Athena",
+            statements=self._readers.statements(),
+        )
+        self._readers.accept_on(policy)
+        self._readers.grant_by_lake_formation(self._settings.lake_formation_readers)
+        return policy
+
+    def _quicksight(self, principal: str, items: NamedQuery) -> None:
+        role = iam.Role(
+            self,
+            "QuickSightRole",
+            assumed_by=iam.ServicePrincipal("quicksight.amazonaws.com"),
+            description=f"QuickSight's queries of {self._environment.prefix}",
+        )
+        for statement in self._readers.statements():
+            role.add_to_policy(statement)
+        self._readers.accept_on(role)
+        self._readers.grant_by_lake_formation([role.role_arn])
+        QuickSight(
+            self,
+            "QuickSight",
+            environment=self._environment,
+            principal=principal,
+            role=role,
+            workgroup=self.workgroup.ref,
+            sql=items.sql,
+        )
+
+
+def _queried(environment: Environment) -> list[Queried]:
+    """The captured tables of all pipelines."""
+    return [
+        Queried(table=pipeline.captured.lake_table(table), outbox=table.how == "outbox")
+        for pipeline in environment.pipelines
+        for table in pipeline.captured.tables
+    ]

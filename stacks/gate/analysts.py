@@ -1,0 +1,80 @@
+"""What analysts get: a workgroup that clients can't change, rights to read, and a dashboard without loose ends."""
+
+from collections.abc import Iterator
+
+from analytics.definition_check import definition_problems, permission_problems
+from stacks.gate.template import Subject, as_list, written
+
+_READING = frozenset({"DESCRIBE", "SELECT"})
+_QUICKSIGHT = "AWS::QuickSight::"
+
+
+def workgroups_closed(subject: Subject) -> Iterator[str]:
+    """Queries' results go to a bucket of this account, encrypted, and no query reads without a limit."""
+    if subject.type != "AWS::Athena::WorkGroup":
+        return
+    result = "WorkGroupConfiguration.ResultConfiguration"
+    if subject.get("WorkGroupConfiguration.EnforceWorkGroupConfiguration") is not True:
+        yield "lets clients choose where results go: EnforceWorkGroupConfiguration must be true"
+    if not subject.get(f"{result}.EncryptionConfiguration.EncryptionOption"):
+        yield "doesn't encrypt results: ResultConfiguration has no EncryptionConfiguration"
+    if not subject.get(f"{result}.OutputLocation") or subject.get(f"{result}.ExpectedBucketOwner") != (
+        subject.facts.account
+    ):
+        yield "may write results into a bucket of somebody else's: ExpectedBucketOwner must be this account"
+    if not subject.get("WorkGroupConfiguration.BytesScannedCutoffPerQuery"):
+        yield "lets a query read as much as there is: set BytesScannedCutoffPerQuery"
+
+
+def lake_formation_reads(subject: Subject) -> Iterator[str]:
+    """By Lake Formation tables are read, nothing else, and nobody grants that on."""
+    if subject.type != "AWS::LakeFormation::PrincipalPermissions":
+        return
+    for permission in as_list(subject.get("Permissions") or []):
+        if permission not in _READING:
+            yield f"grants {permission}: analysts read"
+    if subject.get("PermissionsWithGrantOption"):
+        yield "lets readers grant what they have to others: PermissionsWithGrantOption must be empty"
+    principal = subject.get("Principal.DataLakePrincipalIdentifier")
+    if subject.target(principal) is None and f":iam::{subject.facts.account}:" not in written(principal):
+        yield f"grants to {written(principal)}, which isn't a role or user of this account"
+
+
+def sources_as_a_role(subject: Subject) -> Iterator[str]:
+    """QuickSight asks by a role of this app: the account's own one would see what all its sources see."""
+    if subject.type != f"{_QUICKSIGHT}DataSource":
+        return
+    role = subject.get("DataSourceParameters.AthenaParameters.RoleArn")
+    if subject.target(role) is None:
+        yield f"asks Athena as {written(role)}: RoleArn must be a role of this app"
+    if subject.get("Credentials"):
+        yield "brings credentials of its own: its role is enough"
+
+
+def references_there(subject: Subject) -> Iterator[str]:
+    """Every column, data set, field and visual that a dashboard names is there."""
+    definition = subject.get("Definition")
+    if not subject.type.startswith(_QUICKSIGHT) or not definition:
+        return
+    columns = {}
+    for declared in definition.get("DataSetIdentifierDeclarations", []):
+        target = subject.target(declared.get("DataSetArn"))
+        sets = subject.app.resources(f"{_QUICKSIGHT}DataSet")
+        for found in (each for each in sets if (each.stack, each.id) == target):
+            columns[declared["Identifier"]] = _columns(found)
+    yield from definition_problems(definition, columns)
+
+
+def _columns(data_set: Subject) -> list[str]:
+    tables = (data_set.get("PhysicalTableMap") or {}).values()
+    return [column["Name"] for table in tables for column in table["CustomSql"]["Columns"]]
+
+
+def shown_to_people(subject: Subject) -> Iterator[str]:
+    """What is in QuickSight is for its users and groups of this account, by actions that it knows."""
+    if not subject.type.startswith(_QUICKSIGHT) or subject.type.endswith("RefreshSchedule"):
+        return
+    kind = subject.type.removeprefix(_QUICKSIGHT)
+    yield from permission_problems(kind, subject.get("Permissions") or [], subject.facts.account)
+    if subject.get("LinkSharingConfiguration"):
+        yield "is shared by link: name who sees it"
