@@ -55,7 +55,7 @@ query: $(VENV)/.ready ## Ask the lake in Athena's SQL (SQL="SELECT …" or FILE=
 synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
 	@ENV="$(or $(ENV),dev)" $(BIN)/python app.py
 
-review: wheels ## What all checks say of the templates, open ports, acknowledged findings (ENV=dev)
+review: wheels node_modules/.ready ## What all checks say of the templates, and build/review/<ENV>.html to decide from (ENV=dev)
 	@$(BIN)/python -m operate.stack_commands review --env "$(or $(ENV),dev)"
 
 diff: wheels node_modules/.ready ## What a deployment would change: in words, then as a diff (ENV=dev, DEPLOYED=1: against what is deployed)

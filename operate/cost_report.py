@@ -32,12 +32,13 @@ def _table(lines: list[Item]) -> Iterator[str]:
     rows = [("part", "what", "how many", "USD each", "USD a month")]
     before = ""
     for line in lines:
-        rows.append((line.part if line.part != before else "", line.what, *_figures(line)))
+        rows.append((line.part if line.part != before else "", line.what, *figures(line)))
         before = line.part
     return columns(rows, left=2)
 
 
-def _figures(line: Item) -> tuple[str, str, str]:
+def figures(line: Item) -> tuple[str, str, str]:
+    """Write a line's quantity, USD each and USD a month; `~` marks an estimate."""
     quantity = f"{line.quantity:,g}"
     if line.price is None:
         return quantity, "", "unknown price"

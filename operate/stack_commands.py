@@ -3,6 +3,7 @@
 Apart from operate/cli.py, since importing CDK takes longer than what those commands do.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +11,13 @@ import typer
 from contract.errors import one_line_errors
 from operate import deploy, diff, review, synth
 from operate.diff import render, snapshots
+from operate.review.changes import changes
+from operate.review.page import page
+from operate.review.render import write
+from operate.review.summary import summary
 from settings.load import ENVIRONMENTS, load
 
+PAGES = Path(__file__).resolve().parents[1] / "build" / "review"
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")
 OnAws = Annotated[str, typer.Option("--env", metavar="NAME", help="The environment, a file in environments/.")]
 Against = Annotated[bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")]
@@ -19,12 +25,14 @@ Against = Annotated[bool, typer.Option("--deployed", help="Compare with what is 
 
 @app.command("review")
 def show_review(*, env: OnAws = "dev") -> None:
-    """Print, as Markdown, what the checks say, who can reach what, and what was acknowledged; fail on an error."""
+    """Say what the checks find and what matters, and write the page that one decides from; fail on an error."""
     with one_line_errors("review"):
         environment = load(env)
         synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
         findings = review.find(environment, synthesis)
-        typer.echo(review.report(environment, synthesis, findings), nl=False)
+        read = page(environment, synthesis, findings, changes=changes(environment, synthesis))
+        paths = write(read, PAGES)
+        typer.echo(summary(read, [path.relative_to(PAGES.parents[1]) for path in paths]))
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 

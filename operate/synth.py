@@ -2,8 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from stacks.gate import Accepted, accepted_statement
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
+# The metadata's type under which CDK notes a resource's logical id.
+LOGICAL_ID = "aws:cdk:logicalId"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +53,17 @@ class Acknowledged:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """An environment's templates by stack name, in `folder`, what validations have found, and what is accepted."""
+    """An environment's templates by stack name, in `folder`, what validations have found, and what is accepted.
+
+    `paths`: where in the app a resource is from, by stack and logical id.
+    """
 
     folder: Path
     templates: dict[str, dict[str, Any]]
     violations: tuple[Violation, ...]
     acknowledged: tuple[Acknowledged, ...]
     accepted: tuple[Accepted, ...]
+    paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> Synthesis:
@@ -78,6 +84,7 @@ def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> 
         violations=tuple(_violations(folder / REPORT)),
         acknowledged=tuple(sorted(set(_acknowledged(folder)))),
         accepted=tuple(_accepted(folder)),
+        paths={(stack, entry["data"]): path for stack, path, entry in _metadata(folder) if entry["type"] == LOGICAL_ID},
     )
 
 

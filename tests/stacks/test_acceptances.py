@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from operate.review import find, report
+from operate.review import find
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 
@@ -22,14 +22,6 @@ def test_cdk_nag_cfn_lint_and_our_rules_find_nothing_but_missing_checksums(envir
     findings = find(settings, environment.synthesis)
     unexpected = [finding for finding in findings if "make lock-plugins" not in finding.message]
     assert [str(finding) for finding in unexpected] == []
-    shown = report(settings, environment.synthesis, findings)
-    assert "## Who can reach what" in shown
-    assert f"| {settings.prefix}-vpn |" in shown
-    (_, vpn) = shown.split("## What a VPN user reaches")
-    rows = [line for line in vpn.partition("\n## ")[0].splitlines() if line.startswith(f"| {settings.prefix}")]
-    assert [row for row in rows if "-processing" in row] == []
-    assert {row.split(" | ")[2] for row in rows if "VpnAccess" in row} == {"tcp 5432", "tcp 9098"}
-    assert f"| {settings.prefix}-vpn/Bastion | AwsSolutions-EC28, AwsSolutions-EC29 | It keeps nothing" in shown
 
 
 def test_every_acknowledged_finding_has_a_reason_that_says_something(environment: Synthesized) -> None:

@@ -5,6 +5,7 @@ somebody has once said yes to something of the same role.
 """
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -70,14 +71,20 @@ def test_what_nobody_may_accept_is_refused_though_somebody_has(prod: Synthesized
     assert {finding.rule for finding in found if finding.level == "error"} == {"no-administrators"}
 
 
-def test_a_refusal_is_the_commands_exit_status(prod: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_the_commands_exit_status(
+    prod: Synthesized, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     changed = Changed(prod.synthesis.templates)
     MUTATIONS["public database"][1](changed)
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
     # It reads the folder, which has no mutations, and takes its time.
-    monkeypatch.setattr("operate.review._cfn_lint", lambda *_: iter(()))
+    monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     monkeypatch.setattr(synth, "synthesize", lambda *_, **__: mutated)
+    monkeypatch.setattr(deployment, "PAGES", tmp_path / "build" / "review")
     result = CliRunner().invoke(deployment.app, ["review", "--env", "prod"])
     assert result.exit_code == 1
     assert "is a public database" in result.output
-    assert "| connectors/ProvidersConnectorIsCompleteRole" in result.output
+    assert "build/review/prod.html" in result.output
+    page = (tmp_path / "build" / "review" / "prod.md").read_text()
+    assert "**No: 1 error" in page
+    assert "connectors/Providers/Connector/IsCompleteRole" in page

@@ -1,0 +1,19 @@
+"""What a deployment would change against the committed snapshot, for the verdict."""
+
+from operate import diff
+from operate.errors import OperateError
+from operate.synth import Synthesis
+from settings.environment import Environment
+
+
+def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:
+    """Say how many changes there are of each kind, then those that a person decides; `make diff` has them all.
+
+    Without a snapshot, as a new environment is, it says so: what the review finds doesn't depend on it.
+    """
+    try:
+        found = diff.changes(environment, synthesis.templates)
+    except OperateError as error:
+        return (f"not compared: {error}",)
+    grave = [f"{section.title}: {line}" for section in found.sections if section.grave for line in section.lines]
+    return (found.summary, *grave)

@@ -1,0 +1,61 @@
+"""What the environment costs a month, line by line, and what isn't counted."""
+
+from dataclasses import dataclass
+
+from operate.cost_report import NOT_IN_IT, figures
+from operate.costs import Item, confirmed, items, total, unknown
+from operate.errors import OperateError
+from operate.prices import Prices, load_prices
+from settings.environment import Environment
+
+TENS = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the bill as it is shown: what, how many, USD each and a month; `~` marks an estimate."""
+
+    part: str
+    what: str
+    quantity: str
+    each: str
+    month: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """The bill in USD a month; `usd` None: nobody knows, and `problem` says why."""
+
+    lines: tuple[Line, ...] = ()
+    usd: int | None = None
+    sure: int | None = None
+    unknown: tuple[str, ...] = ()
+    not_counted: str = NOT_IN_IT
+    problem: str = ""
+
+    @property
+    def words(self) -> str:
+        """The sum in words."""
+        if self.usd is None:
+            return self.problem
+        lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""
+        return f"about {self.usd:,} USD a month, {self.sure:,} USD of it at confirmed prices{lacking}"
+
+
+def cost(environment: Environment, prices: Prices | None = None) -> Cost:
+    """Work out the bill; a region without prices is a problem of the page's, not an error."""
+    try:
+        found = items(environment, prices or load_prices())
+    except OperateError as error:
+        return Cost(problem=str(error))
+    return Cost(
+        lines=tuple(_line(item) for item in found),
+        usd=int(round(total(found), TENS)),
+        sure=int(round(confirmed(found), TENS)),
+        unknown=tuple(item.what for item in unknown(found)),
+    )
+
+
+def _line(item: Item) -> Line:
+    quantity, each, month = figures(item)
+    return Line(part=item.part, what=item.what, quantity=quantity, each=each, month=month)

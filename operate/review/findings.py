@@ -1,0 +1,68 @@
+"""What every check says of an environment's templates: cdk-nag, CDK, cfn-lint and the rules of stacks/gate."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from operate.synth import Synthesis
+from settings.environment import Environment
+from stacks.gate import Facts, Finding, review
+
+if TYPE_CHECKING:
+    from cfnlint.runner import Runner
+
+# W3005: CDK names dependencies that references imply, too. W3010: an environment's file names its zones, so that its
+# templates stay the same when AWS adds one.
+IGNORED_LINTS = ["W3005", "W3010"]
+
+
+def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
+    """Everything that the checks say of an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
+    found = [
+        Finding(
+            rule=violation.rule,
+            level="warning" if violation.severity in ("warning", "info") else "error",
+            stack=violation.construct.partition("/")[0],
+            resource=violation.construct.partition("/")[2],
+            message=violation.description,
+        )
+        for violation in synthesis.violations
+    ]
+    linter = _linter(environment.region)
+    for stack in synthesis.templates:
+        found += _cfn_lint(linter, synthesis, stack)
+    found += review(synthesis.templates, facts(environment), synthesis.accepted)
+    return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
+
+
+def facts(environment: Environment) -> Facts:
+    """What the rules judge templates by."""
+    return Facts(
+        account=environment.account,
+        region=environment.region,
+        production=environment.production,
+        cidr=environment.network.cidr,
+    )
+
+
+def _linter(region: str) -> "Runner":
+    """One cfn-lint for all templates: it reads its rules when it is made. Importing it takes a second."""
+    from cfnlint.config import ConfigMixIn
+    from cfnlint.runner import Runner
+
+    return Runner(ConfigMixIn(regions=[region], ignore_checks=IGNORED_LINTS))
+
+
+def _cfn_lint(linter: "Runner", synthesis: Synthesis, stack: str) -> Iterator[Finding]:
+    from cfnlint.decode import decode_str
+
+    text = (synthesis.folder / f"{stack}.template.json").read_text(encoding="utf-8")
+    template, errors = decode_str(text)
+    for match in [*errors, *linter.validate_template(template)]:
+        resource = match.path[1] if len(match.path) > 1 else "-"
+        yield Finding(
+            rule=f"cfn-lint {match.rule.id}",
+            level="error" if match.rule.severity == "error" else "warning",
+            stack=stack,
+            resource=str(resource),
+            message=match.message,
+        )

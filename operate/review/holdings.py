@@ -1,0 +1,215 @@
+"""What holds data: how it is encrypted, how long it stays, what a backup has, what a deletion does."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from operate.review.material import Material
+from stacks.gate.template import Subject
+
+AUTO_DELETE = "Custom::S3AutoDeleteObjects"
+KEPT, DELETED, SNAPSHOT = "kept", "deleted", "deleted, with a last snapshot"
+_POLICIES = {"Retain": KEPT, "RetainExceptOnCreate": KEPT, "Snapshot": SNAPSHOT, "Delete": DELETED}
+# So many log groups are named.
+FEW = 5
+# CloudFormation takes a snapshot of a cluster that says nothing.
+_UNSAID = {"AWS::RDS::DBCluster": SNAPSHOT}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holding:
+    """Something that holds data; `encryption` and the others are words, `missing` what a reviewer should look at."""
+
+    name: str
+    what: str
+    encryption: str
+    retention: str
+    backup: str
+    on_delete: str
+    on_replacement: str
+    missing: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> bool:
+        """Whether a deletion of its stack leaves it."""
+        return self.on_delete == KEPT
+
+
+def holdings(material: Material) -> tuple[Holding, ...]:
+    """Read what holds data, and log groups by what becomes of them."""
+    found = [
+        describe(material, subject)
+        for type_, describe in DESCRIPTIONS.items()
+        for subject in material.app.resources(type_)
+    ]
+    return (*found, *_logs(material))
+
+
+def _holding(material: Material, subject: Subject, what: str, encryption: str, retention: str, backup: str) -> Holding:
+    on_delete, on_replacement = fates(material, subject)
+    missing = [word for word, text in (("encryption", encryption), ("retention", retention)) if text.startswith("none")]
+    return Holding(
+        name=material.name(subject.stack, subject.id),
+        what=what,
+        encryption=encryption,
+        retention=retention,
+        backup=backup,
+        on_delete=on_delete,
+        on_replacement=on_replacement,
+        missing=tuple(missing),
+    )
+
+
+def fates(material: Material, subject: Subject) -> tuple[str, str]:
+    """Say what happens to a resource when its stack is deleted, and when it is replaced by another one."""
+    unsaid = _UNSAID.get(subject.type, DELETED)
+    deletion, replacement = subject.resource.get("DeletionPolicy"), subject.resource.get("UpdateReplacePolicy")
+    on_delete = _POLICIES.get(str(deletion), unsaid)
+    if subject.type == "AWS::S3::Bucket" and on_delete == DELETED:
+        emptied = any(
+            subject.app.target(each.stack, each.get("BucketName")) == (subject.stack, subject.id)
+            for each in material.app.resources(AUTO_DELETE)
+        )
+        on_delete = "deleted, emptied before" if emptied else "deleted if it is empty, else the deletion fails"
+    return on_delete, _POLICIES.get(str(replacement), DELETED)
+
+
+def _bucket(material: Material, subject: Subject) -> Holding:
+    rules = subject.get("BucketEncryption.ServerSideEncryptionConfiguration") or []
+    algorithms = {str(rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"]) for rule in rules}
+    names = {"AES256": "S3's own key (AES-256)", "aws:kms": "a KMS key"}
+    versions = subject.get("VersioningConfiguration.Status") == "Enabled"
+    return _holding(
+        material,
+        subject,
+        f"S3 bucket {material.title(subject)}",
+        ", ".join(sorted(names.get(name, name) for name in algorithms)) or "none of the template's (AWS: AES-256)",
+        "; ".join(_lifecycle(subject)) or "none: everything stays",
+        "old versions of objects" if versions else "none: no versions",
+    )
+
+
+def _lifecycle(subject: Subject) -> Iterator[str]:
+    rules = [rule for rule in subject.get("LifecycleConfiguration.Rules") or [] if rule.get("Status") == "Enabled"]
+    if rules and not any(rule.get("ExpirationInDays") and not rule.get("Prefix") for rule in rules):
+        yield "objects: until somebody deletes them"
+    for rule in rules:
+        where = f" below {rule['Prefix']}" if rule.get("Prefix") else ""
+        if days := rule.get("ExpirationInDays"):
+            yield f"objects{where}: {_days(days)}"
+        if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
+            yield f"old versions{where}: {_days(days)}"
+
+
+def _days(count: object) -> str:
+    return "1 day" if str(count) == "1" else f"{count} days"
+
+
+def _database(material: Material, subject: Subject) -> Holding:
+    days = subject.get("BackupRetentionPeriod")
+    encrypted = subject.get("StorageEncrypted") is True
+    key = "a KMS key of the template's" if subject.get("KmsKeyId") else "AWS's key for RDS"
+    protected = "; deletion protection" if subject.get("DeletionProtection") else ""
+    return _holding(
+        material,
+        subject,
+        f"Aurora cluster ({subject.get('Engine')} {subject.get('EngineVersion')}){protected}",
+        key if encrypted else "none",
+        "until somebody deletes it",
+        f"{_days(days)}, to any second" if days else "1 day, AWS's default",
+    )
+
+
+def _brokers(material: Material, subject: Subject) -> Holding:
+    key = "a KMS key of the template's" if subject.get("EncryptionInfo.EncryptionAtRest") else "AWS's key for MSK"
+    transit = subject.get("EncryptionInfo.EncryptionInTransit.ClientBroker") or "TLS"
+    return _holding(
+        material,
+        subject,
+        f"Kafka brokers (MSK, Kafka {subject.get('KafkaVersion')})",
+        f"{key}; on the way: {transit}",
+        "each topic's own: the topics are in section 6",
+        "none: the replicas, and what has landed in S3",
+    )
+
+
+def _emr(material: Material, subject: Subject) -> Holding:
+    return _holding(
+        material,
+        subject,
+        "EMR's nodes: disks of a running job",
+        "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none",
+        "while the cluster runs",
+        "none: the tables are in S3",
+    )
+
+
+def _catalogue(material: Material, subject: Subject) -> Holding:
+    name = subject.get("DatabaseInput.Name")
+    return _holding(
+        material,
+        subject,
+        f"Glue database {name}: the tables' names and columns",
+        "AWS's setting of the account",
+        "until somebody deletes it",
+        "none: the job writes it anew",
+    )
+
+
+def _key(material: Material, subject: Subject) -> Holding:
+    rotated = "rotated every year" if subject.get("EnableKeyRotation") else "never rotated"
+    return _holding(
+        material,
+        subject,
+        f"KMS key: {material.title(subject)}",
+        rotated,
+        "while it is there: what it has encrypted can't be read without it",
+        "none",
+    )
+
+
+def _disk(material: Material, subject: Subject) -> Holding:
+    disks = subject.get("BlockDeviceMappings") or []
+    encrypted = bool(disks) and all(disk.get("Ebs", {}).get("Encrypted") is True for disk in disks)
+    return _holding(
+        material,
+        subject,
+        "the disk of an instance",
+        "AWS's key for EBS" if encrypted else "none",
+        "while the instance is there",
+        "none",
+    )
+
+
+DESCRIPTIONS: dict[str, Callable[[Material, Subject], Holding]] = {
+    "AWS::RDS::DBCluster": _database,
+    "AWS::MSK::Cluster": _brokers,
+    "AWS::S3::Bucket": _bucket,
+    "AWS::Glue::Database": _catalogue,
+    "AWS::EMR::Cluster": _emr,
+    "AWS::EC2::Instance": _disk,
+    "AWS::KMS::Key": _key,
+}
+
+
+def _logs(material: Material) -> Iterator[Holding]:
+    """Log groups that are kept one by one; those of the functions together."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for subject in material.app.resources("AWS::Logs::LogGroup"):
+        days = subject.get("RetentionInDays")
+        retention = _days(days) if days else "none: everything stays"
+        key = "a KMS key of the template's" if subject.get("KmsKeyId") else "AWS's key for CloudWatch Logs"
+        alike.setdefault((key, retention, *fates(material, subject)), []).append(
+            material.name(subject.stack, subject.id)
+        )
+    for (encryption, retention, on_delete, on_replacement), names in alike.items():
+        shown = ", ".join(names) if len(names) <= FEW else f"{len(names)} log groups, such as {names[0]}"
+        yield Holding(
+            name=shown,
+            what="log group" if len(names) == 1 else "log groups",
+            encryption=encryption,
+            retention=retention,
+            backup="none",
+            on_delete=on_delete,
+            on_replacement=on_replacement,
+            missing=("retention",) if retention.startswith("none") else (),
+        )

@@ -1,0 +1,149 @@
+"""What every section of the page is read from, and what it calls resources by: names that say something to people."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from operate.review.findings import facts
+from operate.synth import Acknowledged, Synthesis
+from settings.environment import Environment
+from stacks.gate import Accepted
+from stacks.gate.template import App, Subject, plain_text
+
+# How CDK ends a logical id; an L2 construct's path ends with these, which say nothing.
+_HASH = re.compile(r"[0-9A-F]{8}(?:[0-9a-f]{16,32})?$")
+_SILENT = frozenset({"Resource", "Default"})
+# As stacks/gate writes a reference, and an export's name; then a logical id by itself, in a finding's message.
+_REFERENCE = re.compile(r"<([A-Za-z0-9]+)(?:\.[\w.]+)?>")
+_EXPORT = re.compile(r"[a-z0-9-]+:ExportsOutput\w+")
+_ID = re.compile(r"\b[A-Z][A-Za-z0-9]{8,}\b")
+_ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*):")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Material:
+    """An environment's settings and templates, what is accepted in them, and where each resource is from.
+
+    `folder`: the synthesis's, with the assets.
+    """
+
+    environment: Environment
+    app: App
+    accepted: tuple[Accepted, ...]
+    acknowledged: tuple[Acknowledged, ...]
+    paths: Mapping[tuple[str, str], str]
+    folder: Path
+
+    @classmethod
+    def of(cls, environment: Environment, synthesis: Synthesis) -> "Material":
+        """Take what a synthesis has made."""
+        return cls(
+            environment=environment,
+            app=App(facts=facts(environment), templates=synthesis.templates),
+            accepted=synthesis.accepted,
+            acknowledged=synthesis.acknowledged,
+            paths=synthesis.paths,
+            folder=synthesis.folder,
+        )
+
+    def subject(self, place: tuple[str, str]) -> Subject:
+        """Return the resource at (stack, logical id)."""
+        stack, logical_id = place
+        resource = self.app.templates[stack]["Resources"][logical_id]
+        return Subject(app=self.app, stack=stack, id=logical_id, resource=resource)
+
+    def stack_name(self, stack: str) -> str:
+        """Name a stack without the environment's prefix."""
+        return stack.removeprefix(f"{self.environment.prefix}-")
+
+    def name(self, stack: str, logical_id: str) -> str:
+        """Name a resource by its place in the app, `connectors/Sink/Role`; without one by its id, without the hash."""
+        path = self.paths.get((stack, logical_id))
+        if path is None:
+            return f"{self.stack_name(stack)}/{_HASH.sub('', logical_id)}"
+        return self.path_name(path)
+
+    def path_name(self, path: str) -> str:
+        """Name a construct's path in the app."""
+        stack, *parts = path.split("/")
+        while parts and parts[-1] in _SILENT:
+            parts.pop()
+        return "/".join([self.stack_name(stack), *(_HASH.sub("", part) for part in parts)])
+
+    def title(self, subject: Subject) -> str:
+        """Name a resource by what its author says of it: a description, or its name on AWS; else by its place."""
+        path = self.paths.get((subject.stack, subject.id), "")
+        for key in ("GroupDescription", "Description", "BucketName", "ClusterName", "DBClusterIdentifier"):
+            text = subject.get(key)
+            if isinstance(text, str) and not path.startswith(text):
+                return text
+        return self.name(subject.stack, subject.id)
+
+    def readable(self, stack: str, text: str) -> str:
+        """Write a text of stacks/gate for people: references by name, ARNs without account and region."""
+        text = _EXPORT.sub(lambda found: self._exported(found[0]), text)
+        text = _REFERENCE.sub(lambda found: self._referred(stack, found[1]) or found[0], text)
+        text = _ID.sub(lambda found: self._referred(stack, found[0]) or found[0], text)
+        text = text.replace("arn:aws:s3:::", "s3://")
+        return _ARN.sub(self._service, text)
+
+    def _service(self, arn: re.Match[str]) -> str:
+        """What an ARN begins with: the service, with region and account only where they aren't the environment's."""
+        service, region, account = arn.groups()
+        own = (self.environment.region, self.environment.account)
+        other = [text for text, ours in zip((region, account), own, strict=True) if text not in ("", ours)]
+        return f"{service} of {', '.join(other)} " if other else f"{service} "
+
+    def _referred(self, stack: str, logical_id: str) -> str | None:
+        known = logical_id in self.app.templates.get(stack, {"Resources": {}})["Resources"]
+        return self.name(stack, logical_id) if known else None
+
+    def _exported(self, name: str) -> str:
+        place = self.app.target(next(iter(self.app.templates)), {"Fn::ImportValue": name})
+        return self.name(*place) if place else name
+
+    @cached_property
+    def reasons(self) -> Mapping[tuple[str, str, Any], str]:
+        """Why a right is accepted, by stack, holder and grant."""
+        return {
+            (each.stack, each.holder, grant): each.reason for each in self.accepted for grant in sorted(each.grants)
+        }
+
+
+def port_of(subject: Subject, value: Any) -> str:
+    """Read a port that may be another resource's attribute, such as a database's."""
+    target = subject.target(value)
+    if target is not None:
+        template = subject.app.templates[target[0]]["Resources"][target[1]]
+        return str(template.get("Properties", {}).get("Port", "its own"))
+    return plain_text(value) if isinstance(value, str) else str(value)
+
+
+def references(value: Any) -> Iterator[Any]:
+    """Every reference in a property, to its own stack or to another."""
+    match value:
+        case {"Ref": _} | {"Fn::GetAtt": _} | {"Fn::ImportValue": _}:
+            yield value
+        case Mapping():
+            for inner in value.values():
+                yield from references(inner)
+        case list():
+            for inner in value:
+                yield from references(inner)
+
+
+def siblings(names: Iterable[str]) -> tuple[str, ...]:
+    """Names with those of one place together: `Handler/OnEvent` and `Handler/IsComplete` in one text."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(set(names)):
+        parent, _, last = name.rpartition("/")
+        found.setdefault(parent, []).append(last)
+    return tuple(f"{parent}/{' and '.join(lasts)}" if parent else ", ".join(lasts) for parent, lasts in found.items())
+
+
+def unique(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts in their order, each once."""
+    return tuple(dict.fromkeys(texts))

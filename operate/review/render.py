@@ -1,0 +1,60 @@
+"""Writes the page: one body, in HTML that needs nothing else, and in Markdown for a pull request."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from operate.review import drawing
+from operate.review.page import Page
+
+TEMPLATES = Path(__file__).with_name("templates")
+# What Markdown would take for its own in a cell of a table.
+_MARKDOWN = re.compile(r"([\\|*<>\[\]]|(?<!\w)_|_(?!\w))")
+# Where a browser may break a path; not where HTML ends a tag or a reference to a character.
+_BREAKS = re.compile(r"([/:]|(?<=[a-z])(?=[A-Z]))(?=\w)")
+Format = Literal["html", "md"]
+
+
+def render(page: Page, kind: Format) -> str:
+    """Write the page in one format. Raises OperateError for HTML where Graphviz isn't installed."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"markdown": _markdown, "code": _code}
+    facts = {"page": page, "drawing": drawing.svg(page.network) if kind == "html" else drawing.mermaid(page.network)}
+    text = environment.get_template(f"page.{kind}.j2").render(facts)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def write(page: Page, folder: Path) -> list[Path]:
+    """Write both files into a folder, named by the environment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds: tuple[Format, ...] = ("html", "md")
+    paths = [folder / f"{page.name}.{kind}" for kind in kinds]
+    for path, kind in zip(paths, kinds, strict=True):
+        path.write_text(render(page, kind), encoding="utf-8")
+    return paths
+
+
+def _markdown(text: object) -> Markup:
+    """Write a value as it is, in one line; `code` stays code."""
+    parts = str(text).replace("\n", " ").split("`")
+    parts[::2] = [_MARKDOWN.sub(r"\\\1", part) for part in parts[::2]]
+    # HTML is escaped by hand here, as Markdown does it.
+    return Markup("`".join(parts))  # noqa: S704
+
+
+def _code(text: object) -> Markup:
+    """Write `code` as HTML's; paths may break."""
+    parts = [str(escape(part)) for part in str(text).split("`")]
+    parts[::2] = [_BREAKS.sub(r"\1<wbr>", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return Markup("".join(parts))  # noqa: S704

@@ -1,0 +1,124 @@
+"""What a reviewer looks at first: findings, what is open, wildcards, what stays, what it costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from operate.review.cost import Cost
+from operate.review.holdings import DELETED, Holding
+from operate.review.material import Material
+from operate.review.network import Network
+from operate.review.roles import Roles, Wide
+from stacks.gate import Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A finding for people: its level, its rule, which resource, and what is wrong."""
+
+    level: str
+    rule: str
+    resource: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The page's first section; `rows` are questions with their answers.
+
+    `changes`: what differs from what was reviewed before, in words; None where nobody has compared.
+    """
+
+    allowed: bool
+    findings: tuple[Found, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    changes: tuple[str, ...] | None
+
+    @property
+    def words(self) -> str:
+        """The answer in a sentence."""
+        errors, warnings = (sum(each.level == level for each in self.findings) for level in ("error", "warning"))
+        if not self.allowed:
+            return f"No: {_count(errors, 'error')} and {_count(warnings, 'warning')}. `make deploy` refuses it."
+        if warnings:
+            return f"No check forbids it; {_count(warnings, 'warning')} to read."
+        return "No check forbids it, and none warns."
+
+
+def verdict(
+    material: Material,
+    findings: Sequence[Finding],
+    *,
+    network: Network,
+    roles: Roles,
+    holdings: Sequence[Holding],
+    cost: Cost,
+    changes: Sequence[str] | None = None,
+) -> Verdict:
+    """Sum up the other sections."""
+    found = tuple(_found(material, finding) for finding in findings)
+    rows = (
+        ("Open to the internet", _open(network)),
+        ("Out to the internet", _out(network)),
+        ("Wildcards in rights", _wildcards(roles)),
+        ("Kept on delete", tuple(each.name for each in holdings if each.kept) or ("nothing",)),
+        ("Deleted", tuple(_deleted(each) for each in holdings if not each.kept) or ("nothing",)),
+        ("Without encryption or a retention", tuple(_missing(holdings)) or ("nothing",)),
+        ("Cost", (cost.words,)),
+    )
+    return Verdict(
+        allowed=not any(each.level == "error" for each in found),
+        findings=found,
+        rows=rows,
+        changes=None if changes is None else tuple(changes) or ("nothing",),
+    )
+
+
+def _found(material: Material, finding: Finding) -> Found:
+    place = (finding.stack, finding.resource)
+    by_id = finding.resource in material.app.templates.get(finding.stack, {"Resources": {}})["Resources"]
+    path = "/".join(filter(None, place))
+    return Found(
+        level=finding.level,
+        rule=finding.rule,
+        resource=material.name(*place) if by_id else material.path_name(path),
+        message=material.readable(finding.stack, finding.message),
+    )
+
+
+def _open(network: Network) -> tuple[str, ...]:
+    worn_by = {group.name: ", ".join(group.members) for group in network.groups}
+    return tuple(
+        f"{worn_by.get(way.target) or way.target}: {', '.join(way.ports)}, from {way.source}"
+        for way in network.open_to_internet
+    ) or ("nothing",)
+
+
+def _out(network: Network) -> tuple[str, ...]:
+    """Say by ports who gets out."""
+    found: dict[str, list[str]] = {}
+    for way in network.out_to_internet:
+        found.setdefault(", ".join(way.ports), []).append(way.source)
+    return tuple(f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())) or ("nothing",)
+
+
+def _wildcards(roles: Roles) -> tuple[str, ...]:
+    return (
+        f"{_rights(roles.everything)} on every resource of a kind",
+        f"{_rights(roles.names)} on names that end in a wildcard",
+    )
+
+
+def _rights(wide: Sequence[Wide]) -> str:
+    return _count(sum(len(each.rights) * each.count for each in wide), "right")
+
+
+def _deleted(holding: Holding) -> str:
+    return holding.name if holding.on_delete == DELETED else f"{holding.name} ({holding.on_delete})"
+
+
+def _missing(holdings: Sequence[Holding]) -> list[str]:
+    return [f"{each.name}: no {' and no '.join(each.missing)}" for each in holdings if each.missing]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
