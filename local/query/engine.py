@@ -40,15 +40,15 @@ class Engine:
         connection.execute(f"CREATE SCHEMA {quoted(database)}")
 
     def load(self, table: str, schema: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]) -> None:
-        """Make a table of what the batches hold, which are read once. Errors of reading them pass through."""
+        """Make a table of what the batches hold, which are read once.
+
+        Errors of reading them pass through; raises QueryError when there is no room for them.
+        """
         name = self._name(table)
-        self._connection.register("batch", schema.empty_table())
-        self._connection.execute(f"CREATE TABLE {name} AS FROM batch")
-        self._connection.unregister("batch")
-        for batch in batches:
-            self._connection.register("batch", pyarrow.Table.from_batches([batch]))
-            self._connection.execute(f"INSERT INTO {name} BY NAME FROM batch")
-            self._connection.unregister("batch")
+        with _one_line():
+            self._take(f"CREATE TABLE {name} AS FROM batch", schema.empty_table())
+            for batch in batches:
+                self._take(f"INSERT INTO {name} BY NAME FROM batch", pyarrow.Table.from_batches([batch]))
 
     def view(self, name: str, sql: str) -> None:
         """Make a view of a query in DuckDB's SQL. Raises QueryError when it can't be one."""
@@ -56,8 +56,9 @@ class Engine:
             self._connection.execute(f"CREATE VIEW {self._name(name)} AS {sql}")
 
     def run(self, sql: str) -> None:
-        """Run SQL of our own, such as makes one table of two."""
-        self._connection.execute(sql)
+        """Run SQL of our own, such as makes one table of two. Raises QueryError when there is no room for it."""
+        with _one_line():
+            self._connection.execute(sql)
 
     def columns(self, name: str) -> list[tuple[str, str]]:
         """Return the columns of a table or view: name, and type in DuckDB's words."""
@@ -81,6 +82,11 @@ class Engine:
             if any(str(kind) in _WIDER for kind in found.types):
                 found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))
             return _plain(found.to_arrow_table())
+
+    def _take(self, sql: str, batch: pyarrow.Table) -> None:
+        self._connection.register("batch", batch)
+        self._connection.execute(sql)
+        self._connection.unregister("batch")
 
     def _name(self, table: str) -> str:
         return f"{quoted(self._database)}.{quoted(table)}"

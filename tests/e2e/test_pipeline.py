@@ -76,6 +76,10 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
     [item] = query("SELECT * FROM order_items WHERE order_id = 10250 ORDER BY 4", "--format", "json").splitlines()[:1]
     assert json.loads(item).keys() == {"customer_id", "order_id", "discount", "quantity", "unit_price"}
     assert "order_items" in query("")
+    s3, key = platform.services.s3.client(), "_quarantine/cdc_events/none.json"
+    s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
+    assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
+    s3.delete_object(Bucket="lake", Key=key)
     assert "can't be read as of 19700101000000000" in query("SELECT * FROM cdc_events", "--as-of=1970-01-01", status=1)
 
 

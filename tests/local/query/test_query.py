@@ -108,6 +108,10 @@ def test_tables_and_columns_are_listed_without_a_row(lake: QueriedLake, orders: 
     assert orders.read == []
 
 
+def test_integers_are_divided_as_in_athena(lake: QueriedLake) -> None:
+    assert rows(lake, "SELECT order_id / 2 AS half FROM cdc_events ORDER BY order_id") == [{"half": 0}, {"half": 1}]
+
+
 @pytest.mark.parametrize("sql", ["DESCRIBE datalake.cdc_events", "show columns in cdc_events;", 'DESC "cdc_events"'])
 def test_a_table_is_described(lake: QueriedLake, sql: str) -> None:
     assert ask(lake, sql, Period()).column("column").to_pylist() == ORDERS.column_names
