@@ -56,7 +56,7 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
     """Compare templates in their normal forms, by stack. Raises OperateError when CDK's comparison isn't installed."""
     found = compared(before, after)
     touched = resources.compare(before, after, found)
-    wider, narrower = rights(found)
+    wider, narrower = rights(found, before, after)
     opened, closed = network(found)
     both = [(stack, before.get(stack, NOTHING), after.get(stack, NOTHING)) for stack in sorted({*before, *after})]
     weaker = [line for sides in both for line in weakened(*sides)]

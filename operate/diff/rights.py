@@ -5,19 +5,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from operate.diff.cloudformation import NOTHING
 from operate.diff.names import readable
+from operate.diff.normal_form import Template, Templates
 from stacks.gate.rights import Grant, together
+from stacks.gate.template import as_list, written
 
 Compared = Mapping[str, Mapping[str, Any]]
+_HOLDERS = ("Groups", "Roles", "Users")
 ALL_BUT = "everything but "
 
 
-def rights(compared: Compared) -> tuple[list[str], list[str]]:
+def rights(compared: Compared, before: Templates, after: Templates) -> tuple[list[str], list[str]]:
     """Return what widens anybody's rights and what narrows them, a line for each who and on what."""
     wider, narrower = [], []
     for stack, found in compared.items():
-        allowed = _changed(found["statements"], "Allow")
-        denied = _changed(found["statements"], "Deny")
+        statements = {
+            side: [*found["statements"][side], *_of_nobody(template.get(stack, NOTHING))]
+            for side, template in (("added", after), ("removed", before))
+        }
+        allowed, denied = _changed(statements, "Allow"), _changed(statements, "Deny")
         wider += [f"{stack}: {line}" for line in _lines(allowed[0], "may now")]
         wider += [f"{stack}: {line}" for line in _lines(denied[1], "is no longer denied")]
         wider += [f"{stack}: {_policy(each)}" for each in found["policies"]["added"]]
@@ -35,6 +42,29 @@ def _changed(statements: Mapping[str, Iterable[Mapping[str, Any]]], effect: str)
     )
     come, go = added - removed, removed - added
     return _uncovered(come, removed), _uncovered(go, added)
+
+
+def _of_nobody(template: Template) -> Iterator[Mapping[str, Any]]:
+    """Every statement of the managed policies that nobody in the template has: CDK's comparison leaves them out."""
+    for name, resource in template["Resources"].items():
+        properties = resource.get("Properties", {})
+        if resource["Type"] != "AWS::IAM::ManagedPolicy" or any(properties.get(key) for key in _HOLDERS):
+            continue
+        for statement in as_list(properties["PolicyDocument"]["Statement"]):
+            yield {
+                "effect": statement.get("Effect", "Allow"),
+                "principals": {"not": False, "values": [f"whoever has {written({'Ref': name})}"]},
+                "actions": _of(statement, "Action"),
+                "resources": _of(statement, "Resource"),
+                "condition": statement.get("Condition"),
+            }
+
+
+def _of(statement: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Write actions or resources as CDK's comparison does."""
+    inverted = f"Not{key}" in statement
+    values = as_list(statement.get(f"Not{key}" if inverted else key, []))
+    return {"not": inverted, "values": [written(each) for each in values]}
 
 
 def _grants(statement: Mapping[str, Any]) -> Iterator[Grant]:

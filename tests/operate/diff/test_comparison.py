@@ -136,6 +136,16 @@ def test_a_denial_that_goes_widens(templates: Templates) -> None:
     ]
 
 
+def test_a_managed_policy_that_is_handed_out_by_hand_is_told_by_its_rights(of_prod: Templates) -> None:
+    for side, actions in ((of_prod.before, ["s3:GetObject"]), (of_prod.after, ["s3:GetObject", "s3:DeleteBucket"])):
+        statement = {"Effect": "Allow", "Action": actions, "Resource": {"Fn::GetAtt": ["Lake5F1B88EA", "Arn"]}}
+        policy = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
+        side["lake"]["Resources"]["Analyst0123ABCD"] = policy
+    found = of_prod.compared()
+    assert lines(found, "Rights wider") == ["lake: whoever has <Analyst> may now s3:DeleteBucket on <Lake>"]
+    assert lines(found, "Rights narrower") == []
+
+
 def test_connectors_and_steps_are_told_as_what_our_handlers_do(templates: Templates) -> None:
     templates.request("connectors", "Custom::Connector", "Source")["connectorConfiguration"]["poll.interval.ms"] = "1"
     templates.request("connectors", "Custom::Connector", "Sink")["kafkaConnectVersion"] = "4.0.x"
