@@ -36,6 +36,10 @@ up: setup ## Start the platform and leave it running (PIPELINE=mine DSN=…)
 status: setup ## Show services, ports and how far the data has come (PIPELINE=mine TABLE=orders)
 	@$(BIN)/python -m local status $(AT) $(if $(TABLE),--table "$(TABLE)")
 
+.PHONY: dashboard
+dashboard: setup ## The running platform live in a browser, on loopback (PIPELINE=mine PORT=8765)
+	@exec $(BIN)/python -m local dashboard $(AT) $(if $(PORT),--port "$(PORT)")
+
 down: setup ## Stop the platform; `make up` goes on from where it was (PIPELINE=mine)
 	@$(BIN)/python -m local down $(AT)
 

@@ -1,5 +1,6 @@
 """`python -m local`."""
 
+import local.dashboard.command  # adds dashboard
 import local.demo.command  # adds demo and reconcile to the commands
 import local.platform.supervisor  # adds supervise
 import local.query.command  # adds query

@@ -151,6 +151,8 @@ def _print_endpoints(platform: Platform) -> None:
     )
     for name, text in rows:
         console.print(f"{name:<8} {text}", highlight=False, soft_wrap=True, markup=False)
+    named = "" if platform.options.pipeline == ORDERS else f" PIPELINE={platform.options.pipeline}"
+    console.print(f"`make dashboard{named}` shows it live in a browser", highlight=False, soft_wrap=True, markup=False)
 
 
 def _source(platform: Platform) -> str:

@@ -7,12 +7,15 @@ import typer
 
 from contract.source import SCHEMA
 from local.cli import Folder, PipelineName, app, console, find_platform, one_line_errors
+from local.comparison.command import REPORT
+from local.comparison.compare import TableComparison
 from local.comparison.platform_tables import reconcile_platform
+from local.comparison.report import write
 from local.demo.display import print_comparison
 from local.demo.run import FOLDER, run_demo
 from local.errors import PlatformError
 from local.look.deep import compare_outbox
-from local.look.reconcile import RECONCILE_TIMEOUT_S
+from local.look.reconcile import RECONCILE_TIMEOUT_S, Comparison
 from local.look.reconcile import reconcile as compare_source_and_lake
 from local.look.status import read_status, silent_services
 from local.platform.order import SUPERVISOR
@@ -31,6 +34,7 @@ def demo(
         summary = run_demo(console, folder)
     equal = "lake and source are equal" if summary.equal else "[red]lake and source differ[/]"
     console.print(f"{equal}: {summary.events:,} events in {summary.seconds_total:.0f} s, {folder.name}/summary.json")
+    console.print("`make up` leaves such a platform running, and `make dashboard` shows it live in a browser")
     raise typer.Exit(0 if summary.equal else 1)
 
 
@@ -63,11 +67,28 @@ def reconcile(
             equal &= reconcile_platform(console, platform, table=table, repair=repair, timeout_s=timeout_s)
             raise typer.Exit(0 if equal else 1)
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
+        _report(platform, comparison)
         problems = [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)
     for problem in problems:
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(0 if equal and comparison.equal else 1)
+
+
+def _report(platform: Platform, found: Comparison) -> None:
+    """Write the result where every comparison of a platform's tables is written."""
+    pipeline = platform.services.pipeline
+    table = TableComparison(
+        table=pipeline.tables[0].name,
+        position=found.lsn,
+        columns=found.columns,
+        source_rows=found.source_rows,
+        lake_rows=found.lake_rows,
+        missing=len(found.missing),
+        extra=len(found.extra),
+        different=len(found.different),
+    )
+    write(platform.state_dir / REPORT, pipeline.name, [table])
 
 
 def _refuse_to_wait_in_vain(platform: Platform) -> None:

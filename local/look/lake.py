@@ -1,8 +1,9 @@
 """Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow
 from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
@@ -113,6 +114,22 @@ class Lake:
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
         return "", {}
+
+    def commit_metadata(self, known: Collection[str] = ()) -> dict[str, Mapping[str, Any]]:
+        """Return the metadata of the completed commits of the timeline, by instant, but of `known` ones.
+
+        Raises LakeError when there is no table yet or it can't be read.
+        """
+        try:
+            timeline = self._table().get_timeline()
+            done = [*timeline.get_completed_commits(), *timeline.get_completed_deltacommits()]
+            return {
+                str(instant.timestamp): json.loads(timeline.get_instant_metadata_in_json(instant))
+                for instant in done
+                if str(instant.timestamp) not in known
+            }
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
     def _table(self) -> HudiTable:
         return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()

@@ -170,7 +170,7 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
 
 def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
-    stopped = {name for name in running if _is_stopped(platform.pid(name))}
+    stopped = {name for name in running if is_stopped(platform.pid(name))}
     questions = {name: service.ready for name, service in platform.services.listening.items()}
     asked = questions.keys() & running - stopped
     answered: set[str] = set()
@@ -191,7 +191,8 @@ def silent_services(platform: Platform, running: set[str]) -> set[str]:
     return stopped | asked - answered
 
 
-def _is_stopped(pid: int | None) -> bool:
+def is_stopped(pid: int | None) -> bool:
+    """Tell whether a process is held up by a signal."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return pid is not None and psutil.Process(pid).status() == psutil.STATUS_STOPPED
     return False

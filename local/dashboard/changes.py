@@ -1,0 +1,129 @@
+"""The last changes, each with what its row was before: from the topic's events."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, PREFIX, READ, SOURCE_TIME_MS, UPDATE
+from local.look.topic import RawEvent, Topic
+
+SHOWN = 20
+# Events that are read at first, to know what rows were before, and rows whose last event is remembered.
+FIRST_EVENTS, ROWS = 1_000, 5_000
+# A value is cut after so many characters.
+VALUE_CHARACTERS = 80
+# What Debezium calls days since 1970 (`connect.name`).
+DATE = "io.debezium.time.Date"
+EPOCH_DAY, MOST_DAYS = date(1970, 1, 1), 700_000
+WORDS = {READ: "loaded", CREATE: "inserted", UPDATE: "updated", DELETE: "deleted"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A change: its row's key, and of each column that changed the value before and after, as text.
+
+    `at` is when it was made at the source, in seconds since 1970; `seen` says whether the row's former event was.
+    """
+
+    table: str
+    offset: int
+    what: str
+    key: str
+    at: float | None
+    columns: tuple[tuple[str, str, str], ...]
+    seen: bool
+
+
+class Changes:
+    """Follows one table's topic."""
+
+    def __init__(self, table: str, dates: Collection[str] = ()) -> None:
+        """`dates`: the columns whose values are days since 1970."""
+        self._table = table
+        self._dates = frozenset(dates)
+        self._next: int | None = None
+        self._rows: OrderedDict[bytes, Mapping[str, Any]] = OrderedDict()
+        self._changes: list[Change] = []
+
+    def read(self, topic: Topic) -> list[Change]:
+        """Return the last changes, newest first, with what is new. Raises KafkaException, TimeoutError."""
+        first, end = topic.bounds()
+        if self._next is None or not first <= self._next <= end:
+            self._next = max(first, end - FIRST_EVENTS)
+        if self._next < end:
+            self.take(topic.raw_events(self._next))
+            self._next = end
+        return self.newest
+
+    @property
+    def newest(self) -> list[Change]:
+        """The last changes, newest first."""
+        return list(reversed(self._changes))
+
+    def take(self, events: Iterable[RawEvent]) -> None:
+        """Take events in their order."""
+        for event in events:
+            if event.value is None:
+                continue
+            try:
+                key, row = json.loads(event.key), json.loads(event.value)
+            except ValueError:
+                continue  # the job puts it into quarantine, where the page shows it
+            if isinstance(key, dict) and isinstance(row, dict):
+                self._take(event, key, row)
+
+    def _take(self, event: RawEvent, key: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+        operation, before = str(row.get(OPERATION)), self._rows.pop(event.key, None)
+        gone = row.get(DELETED) == IS_DELETED or operation == DELETE
+        if not gone:
+            self._rows[event.key] = row
+            while len(self._rows) > ROWS:
+                self._rows.popitem(last=False)
+        if operation == READ:
+            return  # the snapshot's rows aren't changes
+        made = row.get(SOURCE_TIME_MS)
+        change = Change(
+            table=self._table,
+            offset=event.offset,
+            what=WORDS[DELETE] if gone else WORDS.get(operation, operation),
+            key=", ".join(f"{name} = {value}" for name, value in key.items()),
+            at=made / 1000 if isinstance(made, int) else None,
+            columns=differing(before, None if gone else row, self._dates),
+            seen=before is not None or operation == CREATE,
+        )
+        self._changes = [*self._changes, change][-SHOWN:]
+
+
+def date_columns(schema: Path) -> frozenset[str]:
+    """Return the columns of an Avro schema that count days; none where it can't be read."""
+    try:
+        fields = json.loads(schema.read_text(encoding="utf-8"))["fields"]
+    except (OSError, ValueError, LookupError):
+        return frozenset()
+    return frozenset(field["name"] for field in fields if DATE in json.dumps(field["type"]))
+
+
+def differing(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, dates: Collection[str] = ()
+) -> tuple[tuple[str, str, str], ...]:
+    """Return the columns whose values differ, with both as text; empty text where a side has no row."""
+    names = [name for name in (after or before or {}) if not name.startswith(PREFIX)]
+    return tuple(
+        (name, _text(before, name, name in dates), _text(after, name, name in dates))
+        for name in names
+        if before is None or after is None or before.get(name) != after.get(name)
+    )
+
+
+def _text(row: Mapping[str, Any] | None, name: str, is_date: bool) -> str:
+    if row is None:
+        return ""
+    value = row.get(name)
+    if is_date and isinstance(value, int) and abs(value) < MOST_DAYS:
+        return (EPOCH_DAY + timedelta(days=value)).isoformat()
+    text = "NULL" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_CHARACTERS else text[: VALUE_CHARACTERS - 1] + "…"

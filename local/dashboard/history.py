@@ -1,0 +1,147 @@
+"""What has happened: the lake's commits with their rows, and the errors between them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from local.look.lake import Lake
+from local.platform.restarts import Restarts
+from spark_jobs.keys import PROGRESS
+
+# Lines of the timeline that are kept, and errors.
+KEPT = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """A commit of the job: when it began, and the rows that it has inserted, updated and deleted.
+
+    `progress`: how far the job had read with it.
+    """
+
+    table: str
+    instant: str
+    at: float
+    inserted: int
+    updated: int
+    deleted: int
+    progress: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Something that was wrong from `at` to `ended`, None while it is; in seconds since 1970."""
+
+    text: str
+    at: float
+    ended: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Rows of a table that commits have inserted, updated and deleted, and in how many commits, since the first one."""
+
+    table: str
+    commits: int
+    inserted: int
+    updated: int
+    deleted: int
+    since: float
+
+
+def instant_time(instant: str) -> float:
+    """Return when a commit began, in seconds since 1970, from its instant `yyyyMMddHHmmssSSS` in UTC."""
+    return datetime.strptime(f"{instant[:17]}000+0000", "%Y%m%d%H%M%S%f%z").timestamp()
+
+
+def read_commit(table: str, instant: str, metadata: Mapping[str, Any]) -> Commit | None:
+    """Return a commit from its metadata; None for a table service's, which moves rows and adds none."""
+    extra: Mapping[str, str] = metadata.get("extraMetadata") or {}
+    if PROGRESS not in extra:
+        return None
+    by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
+    stats = [stat for partition in by_partition.values() for stat in partition]
+    return Commit(
+        table=table,
+        instant=instant,
+        at=instant_time(instant),
+        inserted=sum(int(stat["numInserts"]) for stat in stats),
+        updated=sum(int(stat["numUpdateWrites"]) for stat in stats),
+        deleted=sum(int(stat["numDeletes"]) for stat in stats),
+        progress=extra[PROGRESS],
+    )
+
+
+class Commits:
+    """The commits of one table that were seen; each commit's metadata is read once."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._seen: set[str] = set()
+        self._commits: list[Commit] = []
+
+    def read(self, lake: Lake) -> list[Commit]:
+        """Return them, oldest first, with what is new. Raises LakeError."""
+        new = lake.commit_metadata(self._seen)
+        found = (read_commit(self._table, instant, metadata) for instant, metadata in new.items())
+        self._commits = sorted([*self._commits, *filter(None, found)], key=lambda commit: commit.instant)
+        self._seen |= new.keys()
+        return list(self._commits)
+
+
+class Failures:
+    """What was wrong and when, from one look's problems to the next one's."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Failure] = {}
+        self._ended: list[Failure] = []
+
+    def note(self, problems: Iterable[str], now: float) -> None:
+        """Take what is wrong now: what is no more has ended."""
+        wrong = {subject(problem): problem for problem in problems}
+        for key in self._open.keys() - wrong.keys():
+            self._ended = [*self._ended, replace(self._open.pop(key), ended=now)][-KEPT:]
+        for key, text in wrong.items():
+            before = self._open.get(key)
+            self._open[key] = Failure(text=text, at=before.at if before else now)
+
+    def all(self) -> list[Failure]:
+        """Return them, newest first, those that last before all others."""
+        return [
+            *sorted(self._open.values(), key=lambda one: one.at, reverse=True),
+            *sorted(self._ended, key=lambda one: one.at, reverse=True),
+        ]
+
+
+def subject(problem: str) -> str:
+    """Return what of a problem's line stays the same while its counts and times change."""
+    return "".join(character for character in problem.split(":", 1)[0].split(",", 1)[0] if not character.isdecimal())
+
+
+def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
+    """Return what the supervisor has restarted, the last time of each."""
+    return [
+        Failure(
+            text=f"{name} was restarted ({entry.total} times): {entry.reason}", at=entry.last_at, ended=entry.last_at
+        )
+        for name, entry in restarts.items()
+    ]
+
+
+def rows(commits: Iterable[Commit]) -> list[Rows]:
+    """Add up the commits of each table."""
+    by_table: dict[str, list[Commit]] = {}
+    for commit in commits:
+        by_table.setdefault(commit.table, []).append(commit)
+    return [
+        Rows(
+            table=table,
+            commits=len(found),
+            inserted=sum(commit.inserted for commit in found),
+            updated=sum(commit.updated for commit in found),
+            deleted=sum(commit.deleted for commit in found),
+            since=min(commit.at for commit in found),
+        )
+        for table, found in sorted(by_table.items())
+    ]

@@ -1,0 +1,50 @@
+"""Looks at a platform again and again, for all who watch, and keeps the last picture.
+
+Each place is asked in a thread of its own: one that hangs holds up nobody else, and the picture says so.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+PAUSE_S = 1.0
+
+
+class Asked(Generic[Value]):
+    """One question, asked again and again; `value` is the last answer, None before the first.
+
+    `error`: why the last time gave none, one line.
+    """
+
+    def __init__(self, name: str, ask: Callable[[], Value], pause_s: float = PAUSE_S) -> None:
+        self.name = name
+        self.value: Value | None = None
+        self.error: str | None = None
+        self._ask = ask
+        self._pause_s = pause_s
+        self._ended = time.monotonic()
+
+    def start(self, stop: threading.Event) -> None:
+        """Begin; a daemon, since what never answers must not keep the program from its end."""
+        threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True).start()
+
+    @property
+    def unanswered_s(self) -> float:
+        """For how long there was neither an answer nor an error."""
+        return time.monotonic() - self._ended
+
+    def ask(self) -> None:
+        """Ask once."""
+        try:
+            self.value = self._ask()
+            self.error = None
+        except Exception as error:  # noqa: BLE001  (whatever is wrong there, the next look may find it well again)
+            self.error = (str(error) or type(error).__name__).splitlines()[0]
+        self._ended = time.monotonic()
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self.ask()
+            stop.wait(self._pause_s)

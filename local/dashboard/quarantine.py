@@ -1,0 +1,63 @@
+"""What the job has put aside: reasons, where it came from, and the line as it was."""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from local.look.quarantine import BUCKET, prefix
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+SHOWN = 20
+LINE_CHARACTERS = 2_000
+_OF_A_FILE = ".reason.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutAside:
+    """One line that doesn't fit: why, its file and line or offset, when (ISO 8601), and its text, cut when long."""
+
+    table: str
+    reason: str
+    origin: str
+    at: str
+    text: str
+
+
+class Quarantine:
+    """The quarantine of one table of the lake; each object is read once."""
+
+    def __init__(self, table: str, lake_name: str) -> None:
+        self._table = table
+        self._prefix = prefix(lake_name)
+        self._read: dict[tuple[str, str], list[PutAside]] = {}
+
+    def read(self, client: "S3Client") -> list[PutAside]:
+        """Return the newest lines, newest first. Raises boto3's errors."""
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self._prefix)
+        found = {entry["Key"]: entry["ETag"] for page in pages for entry in page.get("Contents", [])}
+        wanted = [(key, tag) for key, tag in found.items() if f"{key}{_OF_A_FILE}" not in found]
+        for key, tag in wanted[-SHOWN:]:
+            if (key, tag) not in self._read:
+                body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read().decode(errors="replace")
+                self._read[key, tag] = [entry(self._table, line) for line in body.splitlines() if line.strip()][-SHOWN:]
+        lines = [line for one in wanted for line in self._read.get(one, [])]
+        return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
+
+
+def entry(table: str, line: str) -> PutAside:
+    """Return a line of a file in quarantine (spark_jobs/quarantine.py); one that isn't such a line as it is."""
+    try:
+        found = json.loads(line)
+        where = next((f", {name} {found[name]}" for name in ("line", "offset") if name in found), "")
+        text = str(found.get("text") or found.get("file") or "")
+        return PutAside(
+            table=table,
+            reason=str(found["reason"]),
+            origin=f"{found['origin']}{where}",
+            at=str(found.get("quarantined_at", "")),
+            text=text[:LINE_CHARACTERS],
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return PutAside(table=table, reason="unreadable", origin="", at="", text=line[:LINE_CHARACTERS])

@@ -1,0 +1,114 @@
+"""Serves the page on loopback, to this machine's own browsers only, and to read.
+
+NiceGUI's socket takes any origin by itself: without a check a page from anywhere could watch through a browser here.
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import core, ui
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from local.dashboard.page import draw
+from local.dashboard.watcher import Picture
+from local.setup.ports import HOST
+
+HOSTS = (HOST, "localhost")
+# Seconds that open pages have to leave.
+GRACE_S = 2
+# Vue compiles its templates in the browser, so scripts and styles of the page itself are let be.
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "frame-ancestors 'none'",
+        "form-action 'none'",
+        "base-uri 'none'",
+    )
+)
+
+
+class Watching(Protocol):
+    """What keeps the picture."""
+
+    picture: Picture
+
+    def start(self) -> None:
+        """Begin to look."""
+
+    def close(self) -> None:
+        """Look no more."""
+
+
+class OwnOriginOnly:
+    """Refuses a request of another page's, and everything but reading."""
+
+    def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
+        self.app = app
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or hand on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        origin = Headers(scope=scope).get("origin")
+        if origin is not None and origin not in self._origins:
+            await PlainTextResponse("another page's request", status_code=403)(scope, receive, send)
+            return
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
+            await PlainTextResponse("only to read", status_code=405)(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = POLICY
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "no-referrer"
+            await send(message)
+
+        await self.app(scope, receive, guarded)
+
+
+def make_app(watching: Watching, port: int) -> ASGIApp:
+    """Return the application for a server at this port."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    ui.run_with(
+        app,
+        root=lambda: draw(lambda: watching.picture),
+        title=f"{watching.picture.pipeline}: pipeline",
+        favicon="🌊",
+        dark=None,
+        language="en-US",
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    # The socket alone, without the requests that may stand for one: those write.
+    core.app.config.socket_io_js_transports = ["websocket"]
+    origins = {f"http://{host}:{port}" for host in HOSTS}
+    return TrustedHostMiddleware(OwnOriginOnly(app, origins), allowed_hosts=list(HOSTS))
+
+
+def serve(watching: Watching, port: int) -> None:
+    """Look and serve until Ctrl-C."""
+    watching.start()
+    try:
+        uvicorn.run(
+            make_app(watching, port),
+            host=HOST,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+    finally:
+        watching.close()

@@ -1,0 +1,88 @@
+"""One word for how a pipeline is doing, and the reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from local.dashboard.stages import Stage
+
+# As long may a change be on its way before the page calls it late, and a look may take before it counts as none.
+LATE_S = 60.0
+ANSWER_S = 10.0
+
+
+class Word(StrEnum):
+    """How a pipeline is doing, from the worst to the best."""
+
+    DOWN = "down"
+    FAILING = "failing"
+    NO_ANSWER = "no answer"
+    STARTING = "starting"
+    LATE = "late"
+    MOVING = "moving"
+    UP_TO_DATE = "up to date"
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """The word with its reason, one line; `parts` are the services that it is about."""
+
+    word: Word
+    reason: str
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alive:
+    """Which services were started, run, and are stopped by a signal."""
+
+    expected: frozenset[str] = frozenset()
+    running: frozenset[str] = frozenset()
+    stopped: frozenset[str] = frozenset()
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The services that are dead or stopped."""
+        return tuple(sorted((self.expected - self.running) | (self.stopped & self.expected)))
+
+
+def judge(
+    alive: Alive | None, problems: Sequence[str] | None, stages: Sequence[Stage], *, unanswered_s: float
+) -> State:
+    """Return the state. `problems` is None before the first look; `unanswered_s`: since when none has ended."""
+    if alive is None:
+        return State(word=Word.STARTING, reason="the first look isn't done yet")
+    if not alive.expected and not alive.running:
+        return State(word=Word.DOWN, reason="the platform is down: `make up` starts it")
+    if broken := alive.broken:
+        return State(word=Word.FAILING, reason=_broken(alive, broken, problems or ()), parts=broken)
+    if unanswered_s > ANSWER_S:
+        return State(word=Word.NO_ANSWER, reason=f"no look has ended for {unanswered_s:.0f} s: a service may hang")
+    if problems is None:
+        return State(word=Word.STARTING, reason="the first look isn't done yet")
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        parts = tuple(name for name in sorted(alive.expected) if any(name in problem for problem in problems))
+        return State(word=Word.FAILING, reason=problems[0] + more, parts=parts)
+    return _moving(stages)
+
+
+def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str:
+    """Prefer what `make status` says of it: that names the log and what is done about it."""
+    said = next((problem for problem in problems if problem.startswith(f"{broken[0]} ")), None)
+    how = {name: "is stopped by a signal" if name in alive.running else "is dead" for name in broken}
+    first = said or f"{broken[0]} {how[broken[0]]}"
+    return "; ".join([first, *(f"{name} {how[name]}" for name in broken[1:])])
+
+
+def _moving(stages: Sequence[Stage]) -> State:
+    behind = [stage for stage in stages if stage.lag_events or (stage.lag_s or 0) > 0]
+    if not behind:
+        return State(word=Word.UP_TO_DATE, reason="all that was committed is in the lake")
+    slowest = max(behind, key=lambda stage: stage.lag_s or 0.0)
+    events = max(stage.lag_events or 0 for stage in behind)
+    on_their_way = f"{events:,} events on their way" if events else "changes on their way"
+    lag_s = slowest.lag_s or 0.0
+    if lag_s > LATE_S:
+        return State(word=Word.LATE, reason=f"{slowest.name} is {lag_s:.0f} s behind, {on_their_way}")
+    return State(word=Word.MOVING, reason=on_their_way)

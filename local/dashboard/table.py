@@ -1,0 +1,59 @@
+"""A table of text on the page: cells change in place, so that a reader keeps the place; rows are cards on a phone."""
+
+from collections.abc import Sequence
+
+from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
+
+
+class Text(TextElement):
+    """An element of text; whatever is in it is shown as text."""
+
+    def __init__(self, tag: str, text: str = "") -> None:
+        super().__init__(tag=tag, text=text)
+
+
+class TextTable:
+    """A table of a caption and columns; without rows it says `empty`."""
+
+    def __init__(self, caption: str, columns: Sequence[str], empty: str) -> None:
+        self._columns = columns
+        self._rows: list[tuple[ui.element, list[Text]]] = []
+        with ui.element("div").classes("scroll") as region:
+            region.props.update({"tabindex": "0", "role": "region", "aria-label": caption})
+            with _part("table", "table") as table, _part("thead", "rowgroup"), _part("tr", "row"):
+                for column in columns:
+                    Text("th", column).props.update({"scope": "col", "role": "columnheader"})
+            with table:
+                self._body = _part("tbody", "rowgroup")
+        self._empty = Text("p", empty).classes("empty")
+
+    def show(self, rows: Sequence[Sequence[str]]) -> None:
+        """Show these rows."""
+        while len(self._rows) > len(rows):
+            self._rows.pop()[0].delete()
+        for number, row in enumerate(rows):
+            if number == len(self._rows):
+                self._add()
+            for cell, text in zip(self._rows[number][1], row, strict=True):
+                if cell.text != text:
+                    cell.set_text(text)
+        self._empty.set_visibility(not rows)
+
+    def _add(self) -> None:
+        with self._body, _part("tr", "row") as row:
+            cells = []
+            for number, column in enumerate(self._columns):
+                cell = Text("td" if number else "th")
+                cell.props.update({"data-label": column, "role": "cell" if number else "rowheader"})
+                if not number:
+                    cell.props["scope"] = "row"
+                cells.append(cell)
+        self._rows.append((row, cells))
+
+
+def _part(tag: str, role: str) -> ui.element:
+    """Make a table's part; its role is said, since cards on a phone aren't laid out as a table."""
+    part = ui.element(tag)
+    part.props["role"] = role
+    return part

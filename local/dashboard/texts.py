@@ -1,0 +1,150 @@
+"""What the page says of a picture: rows of text, and the numbers of its chart."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from local.dashboard.charts import AXIS, INK, Chart
+from local.dashboard.history import Commit, Failure, rows
+from local.dashboard.stages import BYTES_PER_MB, SLOT, SOURCE
+from local.dashboard.watcher import Picture
+
+Rows = list[tuple[str, ...]]
+TIMELINE_LINES = 30
+# Bars of the chart.
+CHARTED_COMMITS = 40
+NOTHING = "-"
+
+STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
+TABLES = ("table", "inserted", "updated", "deleted", "commits", "since")
+TIMELINE = ("time", "what", "table", "details")
+CHANGES = ("time", "table", "what", "row", "column", "before", "after")
+QUARANTINE = ("time", "table", "reason", "from", "line as it was")
+SERVICES = ("service", "state", "restarts", "memory")
+
+
+def clock(at: float | None) -> str:
+    """Write a time of the day, in UTC."""
+    return NOTHING if at is None else datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+
+
+def stage_rows(picture: Picture) -> Rows:
+    """Return a row for each stage."""
+    return [
+        (
+            stage.name,
+            stage.position or NOTHING,
+            NOTHING if stage.lag_s is None else f"{stage.lag_s:.1f} s",
+            NOTHING if stage.lag_events is None else f"{stage.lag_events:,}",
+            _rate(stage.name, stage.rate),
+            clock(stage.last),
+            NOTHING if stage.held_bytes is None else f"{stage.held_bytes / BYTES_PER_MB:,.1f} MB",
+        )
+        for stage in picture.stages
+    ]
+
+
+def _rate(stage: str, rate: float | None) -> str:
+    if rate is None:
+        return NOTHING
+    return f"{rate / 1000:,.1f} kB/s" if stage in (SOURCE, SLOT) else f"{rate:,.1f} events/s"
+
+
+def table_rows(picture: Picture) -> Rows:
+    """Return a row for each table of the lake: what its commits have written."""
+    return [
+        (
+            one.table,
+            *(f"{number:,}" for number in (one.inserted, one.updated, one.deleted, one.commits)),
+            clock(one.since),
+        )
+        for one in rows(picture.commits)
+    ]
+
+
+def timeline_rows(picture: Picture) -> Rows:
+    """Return commits and errors, newest first; an error that lasts comes before all."""
+    lasting = [_failure(one) for one in picture.failures if one.ended is None]
+    past = [(one.at, _failure(one)) for one in picture.failures if one.ended is not None]
+    past += [(one.at, _commit(one)) for one in picture.commits[-TIMELINE_LINES:]]
+    past.sort(key=lambda one: one[0], reverse=True)
+    return [*lasting, *(row for _, row in past)][:TIMELINE_LINES]
+
+
+def _failure(one: Failure) -> tuple[str, ...]:
+    what = "error, lasts" if one.ended is None else f"error, until {clock(one.ended)}"
+    return clock(one.at), what, "", one.text
+
+
+def _commit(one: Commit) -> tuple[str, ...]:
+    details = f"{one.inserted:,} inserted, {one.updated:,} updated, {one.deleted:,} deleted"
+    return clock(one.at), "commit", one.table, details
+
+
+def change_rows(picture: Picture) -> Rows:
+    """Return the last changes, a row for each column that changed."""
+    found: Rows = []
+    for change in picture.changes:
+        first = (clock(change.at), change.table, change.what, change.key)
+        columns = change.columns if change.seen else (("", "not seen", ""), *change.columns)
+        found += [
+            (*(first if number == 0 else ("",) * len(first)), *column)
+            for number, column in enumerate(columns or (("", "", "the same"),))
+        ]
+    return found
+
+
+def quarantine_rows(picture: Picture) -> Rows:
+    """Return what was put aside last."""
+    return [(one.at[11:19], one.table, one.reason, one.origin, one.text) for one in picture.put_aside]
+
+
+def service_rows(picture: Picture) -> Rows:
+    """Return a row for each service; who is dead or hangs now counts, not only at the last look."""
+    broken = set(picture.state.parts) if picture.services else set()
+    return [
+        (
+            one.name,
+            "dead" if not one.running else "hangs" if one.silent else "failing" if one.name in broken else "running",
+            f"{one.restarts}" if one.restarts else NOTHING,
+            NOTHING if one.rss_bytes is None else f"{one.rss_bytes / BYTES_PER_MB:,.0f} MB",
+        )
+        for one in picture.services
+    ]
+
+
+def reconciled_text(picture: Picture) -> list[str]:
+    """Say when source and lake were compared last, and with what result."""
+    found = picture.reconciled
+    if found is None:
+        return ["not yet: `make reconcile` compares source and lake"]
+    result = "equal" if found.equal else "not equal"
+    return [f"{found.at.replace('T', ' ').replace('+00:00', ' UTC')}: {result}", *found.tables]
+
+
+def commits_chart(found: Sequence[Commit]) -> dict[str, Any]:
+    """Return ECharts' options: rows of the last commits, a bar for each."""
+    commits = found[-CHARTED_COMMITS:]
+    return {
+        "aria": {"enabled": True},
+        "animation": False,
+        "color": ["#2a78c2", "#b8860b", "#b3392f"],
+        "tooltip": {"trigger": "axis"},
+        "legend": {"top": 0, "textStyle": {"color": INK}},
+        "grid": {"left": 50, "right": 12, "top": 32, "bottom": 28},
+        "xAxis": {**AXIS, "type": "category", "data": [clock(one.at) for one in commits]},
+        "yAxis": {**AXIS, "type": "value", "minInterval": 1},
+        "series": [
+            {"name": name, "type": "bar", "stack": "rows", "data": _numbers(commits, name)}
+            for name in ("inserted", "updated", "deleted")
+        ],
+    }
+
+
+def chart_rows(chart: Chart) -> Rows:
+    """Return a chart's numbers as text."""
+    return [(str(name), *(f"{number:,.2f}".removesuffix(".00") for number in numbers)) for name, *numbers in chart.rows]
+
+
+def _numbers(commits: Sequence[Commit], name: str) -> list[int]:
+    return [int(getattr(one, name)) for one in commits]

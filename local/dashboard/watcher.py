@@ -1,0 +1,220 @@
+"""Puts together what the looks at one platform have found: the picture that the page draws."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from local.comparison.arrivals import consumed
+from local.comparison.command import REPORT
+from local.dashboard.changes import SHOWN, Change, Changes, date_columns
+from local.dashboard.charts import READ, Orders, read_orders
+from local.dashboard.files import Reconciled, last_lines, read_reconciled
+from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
+from local.dashboard.looks import PAUSE_S, Asked
+from local.dashboard.quarantine import PutAside, Quarantine
+from local.dashboard.stages import Lakes, Stage, Stages
+from local.dashboard.state import Alive, State, Word, judge
+from local.look.lake import LakeError
+from local.look.status import ServiceStatus, Status, is_stopped, read_status
+from local.platform.platform import Platform
+from local.platform.restarts import read_restarts
+from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalTable
+from settings.load_pipeline import PIPELINES
+
+PICTURE_S = 0.25
+# The lake is what is waited for.
+LAKE_S = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """All that the page shows, at `at` in seconds since 1970; `logs` are the last lines of what has failed."""
+
+    at: float
+    pipeline: str
+    state: State
+    stages: tuple[Stage, ...] = ()
+    services: tuple[ServiceStatus, ...] = ()
+    problems: tuple[str, ...] = ()
+    commits: tuple[Commit, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    changes: tuple[Change, ...] = ()
+    put_aside: tuple[PutAside, ...] = ()
+    quarantined: int = 0
+    reconciled: Reconciled | None = None
+    logs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    orders: Orders | None = None
+    unseen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a look at the lake's tables found; `read_to`: the offset that the job goes on from, by table."""
+
+    commits: tuple[Commit, ...] = ()
+    read_to: dict[str, int] = field(default_factory=dict)
+    put_aside: tuple[PutAside, ...] = ()
+
+
+class Watcher:
+    """Watches one platform until `close`."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._stop = threading.Event()
+        self._stages = Stages()
+        self._failures = Failures()
+        self._commits: dict[str, Commits] = {}
+        self._changes: dict[str, Changes] = {}
+        self._quarantines: dict[str, Quarantine] = {}
+        self._status = Asked("status", self._read_status)
+        self._lake = Asked("lake", self._read_lake, LAKE_S)
+        self._topics = Asked("topics", self._read_topics)
+        self._catalogue = Asked("catalogue", self._read_catalogue)
+        self._orders = Asked("orders", self._read_orders)
+        self._orders_of = ""
+        self.picture = Picture(
+            at=time.time(), pipeline=platform.options.pipeline, state=judge(None, None, (), unanswered_s=0)
+        )
+
+    def start(self) -> None:
+        """Begin to look."""
+        for asked in (self._status, self._lake, self._topics, self._catalogue, self._orders):
+            asked.start(self._stop)
+        threading.Thread(target=self._run, name="picture", daemon=True).start()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        while not self._stop.wait(PICTURE_S):
+            self.picture = self.look()
+
+    def look(self) -> Picture:
+        """Put together what was found last; asks nothing that could hang."""
+        now, alive = time.time(), self._alive()
+        down = not alive.expected and not alive.running
+        status, wal = (None, None) if down else self._status.value or (None, None)
+        found = self._lake.value or Found()
+        stages = self._stages.read(now, wal, status.data, self._lakes(found)) if status else []
+        problems = None if status is None else [*status.problems, *self._status_error()]
+        others: list[Asked[Any]] = [self._lake, self._topics, self._catalogue, self._orders]
+        asked = [self._status, *([] if down else others)]
+        state = judge(alive, problems, stages, unanswered_s=max(one.unanswered_s for one in asked) - PAUSE_S)
+        self._note(state, problems or [], now)
+        return Picture(
+            at=now,
+            pipeline=self._platform.options.pipeline,
+            state=state,
+            stages=tuple(stages),
+            services=tuple(status.services) if status else (),
+            problems=tuple(problems or ()),
+            commits=found.commits,
+            failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
+            changes=tuple(self._topics.value or ()),
+            put_aside=found.put_aside,
+            quarantined=sum(table.quarantined or 0 for table in status.data.tables) if status else 0,
+            reconciled=read_reconciled(self._platform.state_dir / REPORT),
+            logs=tuple((name, tuple(last_lines(self._log(name)))) for name in state.parts),
+            orders=self._orders.value,
+            unseen=tuple(f"{one.name}: {one.error}" for one in asked if one.error),
+        )
+
+    def _note(self, state: State, problems: list[str], now: float) -> None:
+        wrong = [*problems] if problems or state.word not in (Word.FAILING, Word.NO_ANSWER) else [state.reason]
+        self._failures.note(wrong, now)
+
+    def _status_error(self) -> list[str]:
+        return [f"a look failed: {self._status.error}"] if self._status.error else []
+
+    def _log(self, name: str) -> Path:
+        return self._platform.processes.log_file(name)
+
+    def _alive(self) -> Alive:
+        running = self._platform.running()
+        return Alive(
+            expected=self._platform.expected(),
+            running=frozenset(running),
+            stopped=frozenset(name for name in running if is_stopped(self._platform.pid(name))),
+        )
+
+    def _lakes(self, found: Found) -> Lakes:
+        newest = max((commit.instant for commit in found.commits), default=None)
+        tables = len(self._platform.services.tables)
+        synced, catalogued = self._catalogue.value or (None, None)
+        return Lakes(read_to=found.read_to, newest=newest, synced=synced, catalogued=catalogued, tables=tables)
+
+    def _read_status(self) -> tuple[Status, str | None]:
+        status = read_status(self._platform)
+        answers = status.data.slot is not None
+        return status, self._platform.services.database.wal_position() if answers else None
+
+    def _read_lake(self) -> Found:
+        services = self._platform.services
+        s3 = services.s3.client()
+        commits: list[Commit] = []
+        put_aside: list[PutAside] = []
+        read_to: dict[str, int] = {}
+        for table in services.tables:
+            quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
+            put_aside += quarantine.read(s3)
+            try:
+                of_table = self._commits.setdefault(table.name, Commits(table.name)).read(table.lake)
+            except LakeError:
+                continue  # a table without any event isn't there yet
+            commits += of_table
+            if of_table:
+                read_to[table.name] = self._read_to(table, of_table[-1].progress)
+        return Found(
+            commits=tuple(sorted(commits, key=lambda commit: commit.instant)),
+            read_to=read_to,
+            put_aside=tuple(put_aside),
+        )
+
+    def _read_to(self, table: LocalTable, progress: str) -> int:
+        """Return the offset after the last event that the lake has, by the objects that were landed."""
+        name = consumed(progress)
+        offset = int(name.rpartition("/")[2].partition("_")[0]) + 1 if name else 0
+        landed = self._landed(table)
+        if landed is None or landed <= offset:
+            return offset
+        s3 = self._platform.services.s3.client()
+        prefix = table.landing_prefix
+        after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
+        # Not every event makes a line of an object: a tombstone doesn't.
+        return offset if any(entry["Key"].endswith(".json") for entry in after.get("Contents", [])) else landed
+
+    def _landed(self, table: LocalTable) -> int | None:
+        status = self._status.value[0] if self._status.value else None
+        return next((one.sink_offset for one in status.data.tables if one.name == table.name), None) if status else None
+
+    def _read_topics(self) -> list[Change]:
+        services = self._platform.services
+        found: list[Change] = []
+        for table in services.tables:
+            if table.name not in self._changes:
+                dates = date_columns(PIPELINES / services.pipeline.schema_file(table.entry))
+                self._changes[table.name] = Changes(table.name, dates)
+            found += self._changes[table.name].read(table.topic)
+        return sorted(found, key=lambda change: (change.at or 0, change.offset), reverse=True)[:SHOWN]
+
+    def _read_orders(self) -> Orders | None:
+        """Read the order items again when there is another commit; there are none without an outbox."""
+        services, found = self._platform.services, self._lake.value
+        newest = found.commits[-1].instant if found and found.commits else ""
+        if services.pipeline.outbox is not None and newest != self._orders_of:
+            orders = read_orders(services.lake.rows(list(READ)))
+            self._orders_of = newest
+            return orders
+        return self._orders.value
+
+    def _read_catalogue(self) -> tuple[str | None, int]:
+        services = self._platform.services
+        wanted = {table.lake_name for table in services.tables}
+        pages = services.aws.glue().get_paginator("get_tables").paginate(DatabaseName=GLUE_DATABASE)
+        found = [table for page in pages for table in page["TableList"] if table["Name"] in wanted]
+        told = [str(table.get("Parameters", {}).get("last_commit_time_sync") or "") for table in found]
+        return max(filter(None, told), default=None), len(found)

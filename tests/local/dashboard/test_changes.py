@@ -1,0 +1,59 @@
+"""The last changes, before and after, from events."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from local.dashboard.changes import Changes, date_columns, differing
+from local.look.topic import RawEvent
+
+
+def event(offset: int, operation: str, **row: Any) -> RawEvent:
+    value = {"id": 1, **row, "__op": operation, "__source_ts_ms": 1_795_346_725_000}
+    value["__deleted"] = "true" if operation == "d" else "false"
+    return RawEvent(offset=offset, key=b'{"id": 1}', value=json.dumps(value).encode())
+
+
+def taken(*events: RawEvent, dates: tuple[str, ...] = ()) -> list[tuple[str, tuple[tuple[str, str, str], ...], bool]]:
+    changes = Changes("t", dates)
+    changes.take(events)
+    return [(change.what, change.columns, change.seen) for change in changes.newest]
+
+
+def test_an_update_shows_the_columns_that_changed() -> None:
+    (found,) = taken(event(0, "r", name="a", city="x"), event(1, "u", name="b", city="x"))
+    assert found == ("updated", (("name", "a", "b"),), True)
+
+
+def test_an_insert_has_no_before_and_a_delete_no_after() -> None:
+    deleted, inserted = taken(event(0, "c", name="a"), event(1, "d", name="a"))
+    assert inserted == ("inserted", (("id", "", "1"), ("name", "", "a")), True)
+    assert deleted == ("deleted", (("id", "1", ""), ("name", "a", "")), True)
+
+
+def test_a_row_that_was_never_seen_is_said_so() -> None:
+    (found,) = taken(event(7, "u", name="b"))
+    assert found[2] is False
+
+
+def test_loaded_rows_tombstones_and_what_is_no_json_are_no_changes() -> None:
+    no_row = RawEvent(offset=1, key=b"{}", value=None)
+    assert taken(event(0, "r"), no_row, RawEvent(offset=2, key=b"{}", value=b"{")) == []
+
+
+def test_days_are_dates_and_what_is_missing_is_null() -> None:
+    (found,) = taken(event(0, "r", day=None), event(1, "u", day=20779), dates=("day",))
+    assert found[1] == (("day", "NULL", "2026-11-22"),)
+
+
+def test_long_values_are_cut() -> None:
+    ((_, _, after),) = differing({"text": ""}, {"text": "x" * 200})
+    assert len(after) == 80
+
+
+def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
+    schema = tmp_path / "t.avsc"
+    date = {"type": "int", "connect.name": "io.debezium.time.Date"}
+    schema.write_text(json.dumps({"fields": [{"name": "day", "type": ["null", date]}, {"name": "n", "type": "int"}]}))
+    assert date_columns(schema) == {"day"}
+    assert date_columns(tmp_path / "none.avsc") == frozenset()

@@ -1,0 +1,55 @@
+"""What files say: the last comparison, a log's end, lines in quarantine."""
+
+import json
+from pathlib import Path
+
+from local.comparison.compare import TableComparison
+from local.comparison.report import write
+from local.dashboard.files import last_lines, read_reconciled
+from local.dashboard.quarantine import entry
+
+
+def test_the_report_of_a_comparison_is_read(tmp_path: Path) -> None:
+    report = tmp_path / "reconcile.json"
+    differs = TableComparison(table="b", source_rows=2, missing=1, late=3)
+    write(report, "orders", [TableComparison(table="a", source_rows=2, lake_rows=2), differs])
+    found = read_reconciled(report)
+    assert found is not None
+    assert found.equal is False
+    assert found.tables == ("a: equal, 2 rows", "b: differs, 1 missing, 3 late")
+
+
+def test_no_report_and_half_a_report_are_none(tmp_path: Path) -> None:
+    assert read_reconciled(tmp_path / "none.json") is None
+    (tmp_path / "half.json").write_text('{"at": "2026')
+    assert read_reconciled(tmp_path / "half.json") is None
+
+
+def test_a_table_that_couldnt_be_compared_says_why(tmp_path: Path) -> None:
+    write(tmp_path / "r.json", "orders", [TableComparison(table="a", problem="no table")])
+    found = read_reconciled(tmp_path / "r.json")
+    assert found is not None
+    assert found.tables == ("a: not compared: no table",)
+
+
+def test_a_logs_last_lines_are_read_however_long_it_is(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("".join(f"line {number}\n" for number in range(100_000)))
+    assert last_lines(log, 2) == ["line 99998", "line 99999"]
+    assert last_lines(tmp_path / "none.log") == []
+
+
+def test_a_quarantined_line_has_its_reason_origin_and_text() -> None:
+    line = {"reason": "not JSON", "origin": "a.json", "line": 3, "quarantined_at": "2026-11-22T11:26:00", "text": "{"}
+    found = entry("t", json.dumps(line))
+    assert (found.reason, found.origin, found.at, found.text) == (
+        "not JSON",
+        "a.json, line 3",
+        line["quarantined_at"],
+        "{",
+    )
+
+
+def test_a_line_that_isnt_the_jobs_is_shown_as_it_is() -> None:
+    assert entry("t", "rubbish").text == "rubbish"
+    assert entry("t", "[]").reason == "unreadable"

@@ -1,0 +1,91 @@
+"""Commits with their rows, and errors with their times."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from local.dashboard.history import Commits, Failures, instant_time, read_commit, restarted, rows
+from local.look.lake import Lake
+from local.platform.restarts import Restarts
+from spark_jobs.keys import PROGRESS
+
+INSTANT = "20261122112531744"
+
+
+def metadata(*stats: tuple[int, int, int], progress: str | None = "p") -> dict[str, Any]:
+    names = ("numInserts", "numUpdateWrites", "numDeletes")
+    extra = {} if progress is None else {PROGRESS: progress}
+    written = [dict(zip(names, one, strict=True)) for one in stats]
+    return {"extraMetadata": extra, "partitionToWriteStats": {"a": written[:1], "b": written[1:]}}
+
+
+class Timeline(Lake):
+    """A lake of commits' metadata, which notes what was asked for."""
+
+    def __init__(self, found: dict[str, dict[str, Any]]) -> None:
+        super().__init__(base_uri="")
+        object.__setattr__(self, "found", found)
+        object.__setattr__(self, "asked", [])
+
+    found: dict[str, dict[str, Any]]
+    asked: list[str]
+
+    def commit_metadata(self, known: Collection[str] = ()) -> dict[str, Mapping[str, Any]]:
+        new = {instant: found for instant, found in self.found.items() if instant not in known}
+        self.asked.extend(new)
+        return {**new}
+
+
+def test_a_commits_rows_are_those_of_all_its_files() -> None:
+    found = read_commit("t", INSTANT, metadata((5, 1, 0), (2, 3, 4)))
+    assert found is not None
+    assert (found.inserted, found.updated, found.deleted) == (7, 4, 4)
+    assert found.at == instant_time(INSTANT) == 1795346731.744
+
+
+def test_a_commit_that_only_moves_rows_counts_for_nothing() -> None:
+    assert read_commit("t", INSTANT, metadata((5, 0, 0), progress=None)) is None
+
+
+def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it() -> None:
+    lake = Timeline({"20261122112531744": metadata((829, 0, 0))})
+    commits = Commits("t")
+    commits.read(lake)
+    lake.found.clear()
+    lake.found["20261122112945201"] = metadata((0, 1, 0))
+    assert [commit.instant for commit in commits.read(lake)] == ["20261122112531744", "20261122112945201"]
+    commits.read(lake)
+    assert lake.asked == ["20261122112531744", "20261122112945201"]
+
+
+def test_rows_are_added_up_by_table() -> None:
+    commits = Commits("t")
+    found = commits.read(Timeline({INSTANT: metadata((829, 0, 0)), "20261122112945201": metadata((0, 1, 2))}))
+    (of_table,) = rows(found)
+    assert (of_table.table, of_table.commits) == ("t", 2)
+    assert (of_table.inserted, of_table.updated, of_table.deleted) == (829, 1, 2)
+    assert of_table.since == instant_time(INSTANT)
+
+
+def test_an_error_begins_and_ends_and_keeps_its_beginning_while_its_words_change() -> None:
+    failures = Failures()
+    failures.note(["job is dead, restarted once, last at 11:00:00: see job.log"], 10)
+    failures.note(["job is dead, restarted 2 times, last at 11:00:04: see job.log"], 14)
+    (lasting,) = failures.all()
+    assert (lasting.at, lasting.ended) == (10, None)
+    assert "2 times" in lasting.text
+    failures.note([], 20)
+    (past,) = failures.all()
+    assert (past.at, past.ended) == (10, 20)
+
+
+def test_what_lasts_comes_before_what_has_ended() -> None:
+    failures = Failures()
+    failures.note(["kafka hangs"], 10)
+    failures.note(["job is dead"], 12)
+    failures.note(["job is dead"], 14)
+    assert [failure.text for failure in failures.all()] == ["job is dead", "kafka hangs"]
+
+
+def test_a_restart_is_an_error_that_has_ended() -> None:
+    (found,) = restarted({"job": Restarts(total=2, tries=1, last_at=7.0, reason="died")})
+    assert (found.text, found.at, found.ended) == ("job was restarted (2 times): died", 7.0, 7.0)

@@ -1,0 +1,44 @@
+"""One question asked again and again: what hangs or fails holds up nobody."""
+
+import threading
+import time
+
+from local.dashboard.looks import Asked
+
+
+def test_an_answer_stays_while_the_next_look_fails() -> None:
+    answers = iter([7])
+    asked = Asked("x", lambda: next(answers))
+    asked.ask()
+    asked.ask()
+    assert asked.value == 7
+    assert asked.error == "StopIteration"
+
+
+def test_an_error_goes_away_with_the_next_answer() -> None:
+    answers = [RuntimeError("away\nand more")]
+
+    def ask() -> int:
+        if answers:
+            raise answers.pop()
+        return 1
+
+    asked = Asked("x", ask)
+    errors = []
+    for _ in range(2):
+        asked.ask()
+        errors.append(asked.error)
+    assert errors == ["away", None]
+    assert asked.value == 1
+
+
+def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
+    hanging, stop = threading.Event(), threading.Event()
+    asked = Asked("x", hanging.wait)
+    before = time.monotonic()
+    asked.start(stop)
+    time.sleep(0.05)
+    assert asked.unanswered_s >= 0.05
+    assert time.monotonic() - before < 5
+    stop.set()
+    hanging.set()
