@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from contract.secret_names import is_secret
+from plugins.versions import MAVEN_CENTRAL
 from stacks.gate.secrets import RESOLVED, may_be_a_secret
 from stacks.gate.template import as_list, decoded, written
 
@@ -23,6 +24,8 @@ SECRET = "<secret>"  # noqa: S105  what stands in a secret's place
 _ASSET = re.compile(r"\b[0-9a-f]{64}(?=\.[a-z]+\b)")
 # Settings by their names: what they say isn't secret.
 _NO_SECRETS = frozenset({"EncryptionKeyProviderType", "HttpTokens", "SecretStringTemplate", "ServiceToken"})
+# A registry is named, so that its host stands once, where plugins are pinned.
+_MAVEN_CENTRAL = (f"https://{MAVEN_CENTRAL}/", "<Maven Central>/")
 _OPENED = ({"json"}, {"lines"}, {"file"})
 
 
@@ -60,7 +63,7 @@ def _normal(key: str, value: Any) -> Any:
         case str() | {"Fn::Base64": str()} if key == "PropertiesFileContent":
             return {"file": [_line(line) for line in (decoded(value) or "").splitlines()]}
         case str():
-            return SECRET if _hidden(key, value) else _ASSET.sub(ASSET, value)
+            return SECRET if _hidden(key, value) else _ASSET.sub(ASSET, value).replace(*_MAVEN_CENTRAL)
         case dict() if set(value) == {"file"}:
             return value
         case dict():
