@@ -55,9 +55,6 @@ class Decoder:
     ) -> None:
         known = [column.name for column in columns]
         sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        parsed = T.StructType([*(T.StructField(column.source, column.wire) for column in sent), _corrupt_field()])
-        # The second parse is for the few lines that need it: those with unknown fields, and those that don't fit.
-        needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
         given = F.filter(F.coalesce("_others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
@@ -69,16 +66,7 @@ class Decoder:
             reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
         reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
         fits = F.col("reason").isNull()
-        self._parsed = [
-            *map(F.col, LINE_COLUMNS),
-            values.is_one_json_value(F.col("line")).alias("_whole"),
-            F.from_json("line", parsed, _STRICT).alias("_wire"),
-            F.array_except(F.json_object_keys("line"), wire.texts(column.source for column in sent)).alias("_others"),
-        ]
-        self._with_text = [
-            F.col("*"),
-            F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text"),
-        ]
+        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
         self._converted = [
             F.col("*"),
             given.alias("_given"),
@@ -118,8 +106,21 @@ class Decoder:
         return converted.select(self._with_row).select(self._judged).select(self._output)
 
 
-def _corrupt_field() -> T.StructField:
-    return T.StructField(CORRUPT, T.StringType())
+def _parsed(sent: Sequence[Column]) -> list[Expression]:
+    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names of the others."""
+    fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
+    return [
+        *map(F.col, LINE_COLUMNS),
+        values.is_one_json_value(F.col("line")).alias("_whole"),
+        F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
+        F.array_except(F.json_object_keys("line"), wire.texts(column.source for column in sent)).alias("_others"),
+    ]
+
+
+def _with_text(sent: Sequence[Column]) -> list[Expression]:
+    """Add all fields as text, for the few lines that need it: those with unknown fields, and those that don't fit."""
+    needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
+    return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
 
 
 def _stored(kind: Sequence[Column]) -> Expression:
