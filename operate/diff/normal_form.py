@@ -69,8 +69,18 @@ def _normal(key: str, value: Any) -> Any:
         case dict():
             return {name: _normal(name if set(value) not in _OPENED else key, inner) for name, inner in value.items()}
         case list():
-            return [_normal(key, inner) for inner in value]
+            inner = [_normal(key, each) for each in value]
+            return _assets_sorted(inner) if key == "Resource" else inner
     return value
+
+
+def _assets_sorted(resources: list[Any]) -> list[Any]:
+    """Put a statement's assets in the order of what is left of them: CDK sorts them by their hashes."""
+    places = [place for place, each in enumerate(resources) if ASSET in json.dumps(each)]
+    found = list(resources)
+    for place, each in zip(places, sorted((resources[place] for place in places), key=json.dumps), strict=True):
+        found[place] = each
+    return found
 
 
 def _text(value: Any) -> str:

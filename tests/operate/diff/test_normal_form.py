@@ -78,3 +78,16 @@ def test_a_snapshot_has_lines_that_people_can_read(templates: Templates) -> None
     for stack, template in templates.before.items():
         long = [line for line in text_of(template).splitlines() if len(line) > 2_000]
         assert long == [], stack
+
+
+def test_another_hash_of_an_asset_moves_no_resource() -> None:
+    def statement(*resources: str) -> dict[str, Any]:
+        return {"Resources": {"Policy": {"Properties": {"Resource": list(resources)}}}}
+
+    first, second = "a" * 64, "b" * 64
+    job, settings = "arn:aws:s3:::assets/{}.py", "arn:aws:s3:::assets/{}.properties"
+    other = "arn:aws:s3:::stop/*"
+    before = statement(job.format(first), settings.format(second), other)
+    after = statement(settings.format(first), job.format(second), other)
+    assert normal_form(before) == normal_form(after)
+    assert normal_form(before) != normal_form(statement(other, job.format(first)))
