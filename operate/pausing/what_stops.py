@@ -1,0 +1,22 @@
+"""What a pause switches off, by CloudFormation's types: the commands stop these, the costs leave out their hours.
+
+Everything else goes on and is paid for: MSK can't be stopped, and topics, tables and disks are what a pause keeps.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """A part that is off in a pause: `what` as people call it, `type` of the resources that are paid by the hour."""
+
+    what: str
+    type: str
+
+
+# Aurora's storage stays: only its instances stop, all of a cluster at once.
+AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance")
+CONNECTORS = Stopping(what="MSK Connect", type="Custom::Connector")
+EMR = Stopping(what="EMR", type="AWS::EMR::Cluster")
+# In a pause's order: who reads from another stops before it. A resume goes the other way.
+WHAT_STOPS = (EMR, CONNECTORS, AURORA)
