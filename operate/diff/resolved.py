@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from operate.changes.compare import short_type
 from operate.diff.names import resource
@@ -11,24 +12,42 @@ from operate.diff.resources import known_effect
 IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LookedUp:
+    """A resource whose machine image is what a public parameter, `source`, names on the day of the deployment."""
+
+    stack: str
+    logical_id: str
+    type_: str
+    source: str
+
+    @property
+    def words(self) -> str:
+        """Say where the image is from, and what a newer one does."""
+        replaced = known_effect(self.type_, ("ImageId",), "", "")[0] == "replaced"
+        does = "a newer one replaces it" if replaced else "a newer one changes it"
+        return f"its image is what {self.source} names on the day of the deployment: {does}"
+
+
+def looked_up(templates: Templates) -> Iterator[LookedUp]:
+    """Find the resources that get a machine image which is looked up at the deployment."""
+    for stack, template in sorted(templates.items()):
+        yield from _images(stack, template)
+
+
 def resolved(templates: Templates) -> list[str]:
-    """Say which resources get a machine image that is looked up at the deployment, and what a newer one does."""
-    return [line for stack, template in sorted(templates.items()) for line in _images(stack, template)]
+    """Say which resources those are, and that no comparison of templates shows when the image is another one."""
+    return [
+        f"{found.stack}/{resource(found.logical_id)} ({short_type(found.type_)}): {found.words}, "
+        "and no comparison of templates shows that"
+        for found in looked_up(templates)
+    ]
 
 
-def _images(stack: str, template: Template) -> Iterator[str]:
+def _images(stack: str, template: Template) -> Iterator[LookedUp]:
     for name, parameter in sorted(template.get("Parameters", {}).items()):
         if parameter.get("Type") != IMAGE:
             continue
-        users = [
-            (logical_id, each["Type"])
-            for logical_id, each in sorted(template["Resources"].items())
-            if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {}))
-        ]
-        for logical_id, type_ in users:
-            replaced = known_effect(type_, ("ImageId",), "", "")[0] == "replaced"
-            does = "a newer one replaces it" if replaced else "a newer one changes it"
-            yield (
-                f"{stack}/{resource(logical_id)} ({short_type(type_)}): its image is what {parameter['Default']} names "
-                f"on the day of the deployment: {does}, and no comparison of templates shows that"
-            )
+        for logical_id, each in sorted(template["Resources"].items()):
+            if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {})):
+                yield LookedUp(stack=stack, logical_id=logical_id, type_=each["Type"], source=parameter["Default"])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from operate.diff.resolved import looked_up
 from operate.review.cost import Cost
 from operate.review.holdings import DELETED, Holding
 from operate.review.material import Material
@@ -63,6 +64,7 @@ def verdict(
         ("Kept on delete", tuple(each.name for each in holdings if each.kept) or ("nothing",)),
         ("Deleted", tuple(_deleted(each) for each in holdings if not each.kept) or ("nothing",)),
         ("Without encryption or a retention", tuple(_missing(holdings)) or ("nothing",)),
+        ("Looked up at the deployment", tuple(_looked_up(material)) or ("nothing",)),
         ("Cost", (cost.words,)),
     )
     return Verdict(
@@ -114,6 +116,12 @@ def _rights(wide: Sequence[Wide]) -> str:
 
 def _deleted(holding: Holding) -> str:
     return holding.name if holding.on_delete == DELETED else f"{holding.name} ({holding.on_delete})"
+
+
+def _looked_up(material: Material) -> list[str]:
+    return [
+        f"{material.name(found.stack, found.logical_id)}: {found.words}" for found in looked_up(material.app.templates)
+    ]
 
 
 def _missing(holdings: Sequence[Holding]) -> list[str]:

@@ -214,6 +214,16 @@ def test_a_bucket_without_a_retention_is_in_the_verdict(prod: Synthesized) -> No
     assert dict(found.verdict.rows)["Without encryption or a retention"] == ("lake/Landing: no retention",)
 
 
+def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod: Synthesized) -> None:
+    def pin(changed: Changed) -> None:
+        changed.properties("vpn", "AWS::EC2::Instance")["ImageId"] = "ami-0123456789abcdef0"
+
+    question = "Looked up at the deployment"
+    (answer,) = dict(page(load("prod"), prod.synthesis, []).verdict.rows)[question]
+    assert answer.startswith("vpn/Bastion: its image is what /aws/service/ami-amazon-linux")
+    assert dict(changed_page(prod, pin).verdict.rows)[question] == ("nothing",)
+
+
 def test_a_database_without_encryption_is_in_the_verdict(prod: Synthesized) -> None:
     def forget(changed: Changed) -> None:
         changed.properties("database", "AWS::RDS::DBCluster")["StorageEncrypted"] = False
