@@ -21,6 +21,7 @@ from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.monitoring.stack import MonitoringStack
 from stacks.network import NetworkStack
+from stacks.paused import Paused
 from stacks.processing.stack import ProcessingStack
 from stacks.streaming import StreamingStack
 from stacks.vpn import VpnStack
@@ -28,10 +29,17 @@ from stacks.vpn import VpnStack
 ROOT = Path(__file__).resolve().parent
 
 
-def build(environment: Environment, *, outdir: Path | None = None, validate: bool = True) -> App:
+def build(
+    environment: Environment,
+    *,
+    outdir: Path | None = None,
+    validate: bool = True,
+    paused: Paused = Paused.NOTHING,
+) -> App:
     """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says.
 
     `validate`: with CDK's own check of the templates, which takes longer than everything else (docs/decisions/0056).
+    `paused`: without what a pause leaves out (docs/decisions/0067).
     """
     app = App(
         outdir=str(outdir) if outdir else None,
@@ -53,9 +61,16 @@ def build(environment: Environment, *, outdir: Path | None = None, validate: boo
     streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)
     lake = LakeStack(app, f"{name}-lake", **common)
     connectors = ConnectorsStack(
-        app, f"{name}-connectors", vpc=network.vpc, database=database, streaming=streaming, lake=lake, **common
+        app,
+        f"{name}-connectors",
+        vpc=network.vpc,
+        database=database,
+        streaming=streaming,
+        lake=lake,
+        paused=paused,
+        **common,
     )
-    processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, **common)
+    processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, paused=paused, **common)
     AnalyticsStack(app, f"{name}-analytics", lake=lake, **common)
     MonitoringStack(
         app,
@@ -64,6 +79,7 @@ def build(environment: Environment, *, outdir: Path | None = None, validate: boo
         connectors=connectors,
         lake=lake,
         processing=processing,
+        paused=paused,
         **common,
     )
     Tags.of(app).add("environment", environment.name)

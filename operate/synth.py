@@ -17,6 +17,7 @@ import app
 from settings.environment import Environment
 from stacks.acceptances import ACCEPTED_STATEMENT
 from stacks.gate import Accepted, accepted_statement
+from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
@@ -66,10 +67,15 @@ class Synthesis:
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
-def synthesize(environment: Environment, folder: Path, *, nag: bool = False) -> Synthesis:
-    """Write the templates into `folder`, which is emptied first; with `nag` cdk-nag and CDK look at them, too."""
+def synthesize(
+    environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING
+) -> Synthesis:
+    """Write the templates into `folder`, which is emptied first; with `nag` cdk-nag and CDK look at them, too.
+
+    `paused`: without what a pause leaves out.
+    """
     shutil.rmtree(folder, ignore_errors=True)
-    cdk_app = app.build(environment, outdir=folder, validate=nag)
+    cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused)
     if nag:
         Validations.of(cdk_app).add_plugins(AwsSolutionsChecks(cdk_app))
     try:

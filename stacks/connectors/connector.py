@@ -57,8 +57,10 @@ class Connectors:
         self._streaming = streaming
         self._vpc = vpc
 
-    def connector(self, id_: str, spec: ConnectorSpec, provider: HandlerProvider) -> CustomResource:
-        """Make one connector; the ids of its resources begin with `id_`."""
+    def connector(
+        self, id_: str, spec: ConnectorSpec, provider: HandlerProvider, *, runs: bool
+    ) -> CustomResource | None:
+        """Make one connector, or only what it would need; the ids of its resources begin with `id_`."""
         plugin = self._plugin(id_, spec)
         worker = worker_configuration(
             self._stack,
@@ -67,6 +69,8 @@ class Connectors:
             properties=spec.worker_properties,
             generation=spec.generation,
         )
+        if not runs:
+            return None
         capacity = {"mcuCount": spec.capacity.mcu_per_worker, "workerCount": spec.capacity.workers}
         connector = self._resource(
             f"{id_}Connector",

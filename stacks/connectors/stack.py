@@ -17,6 +17,7 @@ from stacks.connectors.topics import PipelineTopics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.outside_source import destinations
+from stacks.paused import Paused, say_so
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 from stacks.streaming import StreamingStack
@@ -40,9 +41,11 @@ class ConnectorsStack(Stack):
         database: DatabaseStack,
         streaming: StreamingStack,
         lake: LakeStack,
+        paused: Paused = Paused.NOTHING,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
+        self._paused = paused
         self._environment = environment
         self._vpc = vpc
         self._database = database
@@ -61,6 +64,7 @@ class ConnectorsStack(Stack):
         ConnectorRestarts(self, "Restarts", names=names)
         self._open_database()
         self._open_outside()
+        say_so(self, paused)
 
     def _topics(self) -> PipelineTopics:
         return PipelineTopics(
@@ -70,10 +74,11 @@ class ConnectorsStack(Stack):
             streaming=self._streaming,
             journal=self._environment.bucket_name("artefacts"),
             vpc=self._vpc,
+            paused=self._paused,
         )
 
     def _connectors(self, pipeline: PipelineConnectors, provider: HandlerProvider, topics: CustomResource) -> None:
-        """Make a pipeline's two connectors, its topics before them."""
+        """Make a pipeline's two connectors, its topics before them; in a pause what they need stays."""
         connectors = Connectors(
             self,
             kafka_connect_version=self._environment.connectors.kafka_connect_version,
@@ -83,15 +88,17 @@ class ConnectorsStack(Stack):
             streaming=self._streaming,
             vpc=self._vpc,
         )
-        source = connectors.connector(pipeline.id("Source"), pipeline.source_spec(), provider)
-        sink = connectors.connector(pipeline.id("Sink"), pipeline.sink_spec(), provider)
-        for connector in (source, sink):
-            connector.node.add_dependency(topics)
-        sink.node.add_dependency(source)
+        reads, lands = not self._paused.leaves_out_sources, not self._paused.leaves_out_all
+        source = connectors.connector(pipeline.id("Source"), pipeline.source_spec(), provider, runs=reads)
+        sink = connectors.connector(pipeline.id("Sink"), pipeline.sink_spec(), provider, runs=lands)
+        for name, connector in (("Source", source), ("Sink", sink)):
+            if connector is not None:
+                connector.node.add_dependency(topics)
+                CfnOutput(self, pipeline.id(f"{name}ConnectorArn"), value=connector.get_att_string("Arn"))
+        if source is not None and sink is not None:
+            sink.node.add_dependency(source)
         for number, warning in enumerate(pipeline.sink.warnings):
             Annotations.of(self).add_warning_v2(f"cdc-lake:{pipeline.id('sink')}-{number}", warning)
-        CfnOutput(self, pipeline.id("SourceConnectorArn"), value=source.get_att_string("Arn"))
-        CfnOutput(self, pipeline.id("SinkConnectorArn"), value=sink.get_att_string("Arn"))
         CfnOutput(self, pipeline.id("Topic"), value=",".join(pipeline.source.topics))
 
     def _plugin_and_worker_providers(self) -> ConnectorProviders:

@@ -15,6 +15,7 @@ from plugins.kafka_access import statements, topics_access
 from plugins.topics import PlannedTopic, of_generation
 from stacks import wheels
 from stacks.connectors.kafka_arns import kafka_arns
+from stacks.paused import OUTPUT, Paused
 from stacks.provider import NEWER_RUNTIME, HandlerProvider
 from stacks.streaming import IAM_PORT, StreamingStack
 
@@ -51,8 +52,12 @@ class PipelineTopics(Construct):
         streaming: StreamingStack,
         journal: str,
         vpc: ec2.IVpc,
+        paused: Paused = Paused.NOTHING,
     ) -> None:
         super().__init__(scope, id_)
+        # Kafka forgets the offsets of a group that nobody was in for a week (offsets.retention.minutes). Another
+        # property makes the end of a pause an update, in which the handler gives such a group its first one again.
+        self._of_a_pause = {OUTPUT: paused.value} if paused.leaves_out_all else {}
         self._streaming = streaming
         self._vpc = vpc
         access = self._access()
@@ -67,7 +72,10 @@ class PipelineTopics(Construct):
             name,
             service_token=provider.service_token,
             resource_type="Custom::Topics",
-            properties={"Request": self._request(of_generation(wanted.topics, wanted.generation), wanted.sink)},
+            properties={
+                "Request": self._request(of_generation(wanted.topics, wanted.generation), wanted.sink),
+                **self._of_a_pause,
+            },
         )
 
     def _request(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> str:

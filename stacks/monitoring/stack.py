@@ -24,6 +24,7 @@ from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
+from stacks.paused import Paused, say_so
 from stacks.processing.stack import ProcessingStack
 from stacks.retention import removal
 from stacks.streaming import StreamingStack
@@ -31,6 +32,11 @@ from stacks.streaming import StreamingStack
 MEGABYTE = 1024 * 1024
 # At this multiple of the lag that the first alarm allows, its runbook hasn't helped and the storage is what matters.
 WAL_DISK_FACTOR = 4
+# What rings in a pause, too: the brokers go on.
+IN_A_PAUSE = frozenset({"broker-disk"})
+# "DB cluster is being started due to it exceeding the maximum allowed time being stopped" (Aurora user guide, "Amazon
+# RDS event categories and event messages for Aurora").
+STARTED_BY_AWS = "RDS-EVENT-0153"
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 
@@ -48,9 +54,11 @@ class MonitoringStack(Stack):
         connectors: ConnectorsStack,
         lake: LakeStack,
         processing: ProcessingStack,
+        paused: Paused = Paused.NOTHING,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
+        self._paused = paused.leaves_out_sources
         self._environment = environment
         self._settings = environment.monitoring
         self._pipelines = [
@@ -70,12 +78,15 @@ class MonitoringStack(Stack):
         self._streaming_alarms()
         self._job_alarms()
         self._emr_events()
+        if self._paused:
+            self._started_event()
         self._accept_events()
         self._dashboard()
         for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
         CfnOutput(self, "DashboardName", value=environment.prefix)
+        say_so(self, paused)
 
     def _topic(self) -> sns.Topic:
         """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""
@@ -222,6 +233,8 @@ class MonitoringStack(Stack):
             evaluation_periods=periods,
             datapoints_to_alarm=datapoints or periods,
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
+            # What isn't there on purpose needs nobody; the alarms go on saying so on the dashboard.
+            actions_enabled=False if self._paused and runbook not in IN_A_PAUSE else None,
         )
         notification = actions.SnsAction(self.topic)
         alarm.add_alarm_action(notification)
@@ -245,6 +258,25 @@ class MonitoringStack(Stack):
             description=f"{type_} in {self._environment.name}. {_see(runbook)}",
             event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
             targets=[targets.SnsTopic(self.topic, message=text)],
+        )
+
+    def _started_event(self) -> None:
+        """AWS starts a cluster by itself that was stopped for seven days: RDS-EVENT-0153 says so."""
+        cluster, name = self._environment.database_cluster, self._environment.name
+        text = (
+            f"AWS has started the database {cluster}, as it does after seven days, though {name} is paused: "
+            f"`make pause ENV={name}` stops it again, `make resume ENV={name}` starts the rest. See docs/pausing.md"
+        )
+        events.Rule(
+            self,
+            "database-started-by-aws",
+            description=f"The database was started while {name} is paused. See docs/pausing.md",
+            event_pattern=events.EventPattern(
+                source=["aws.rds"],
+                detail_type=["RDS DB Cluster Event"],
+                detail={"EventID": [STARTED_BY_AWS], "SourceIdentifier": [cluster]},
+            ),
+            targets=[targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(text))],
         )
 
     def _accept_events(self) -> None:

@@ -30,7 +30,10 @@ CATALOGUES = {
 
 
 class EmrCluster(Construct):
-    """`cluster` is EMR's, with one primary node; `ssh_key` opens its nodes to whoever may read the key's parameter."""
+    """`cluster` is EMR's, with one primary node, None in a pause, in which only what it is made with stays.
+
+    `ssh_key` opens its nodes to whoever may read the key's parameter.
+    """
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class EmrCluster(Construct):
         roles: EmrRoles,
         volume_key_arn: str,
         log_uri: str,
+        runs: bool,
     ) -> None:
         super().__init__(scope, id_)
         self._environment = environment
@@ -50,8 +54,12 @@ class EmrCluster(Construct):
         self._subnet = subnet
         self._access = access
         self.ssh_key = ec2.KeyPair(self, "SshKey", type=ec2.KeyPairType.ED25519)
-        settings = self._settings
-        self.cluster = emr.CfnCluster(
+        security = self._security_configuration(volume_key_arn)
+        self.cluster = self._cluster(roles, security, log_uri) if runs else None
+
+    def _cluster(self, roles: EmrRoles, security: emr.CfnSecurityConfiguration, log_uri: str) -> emr.CfnCluster:
+        settings, environment = self._settings, self._environment
+        cluster = emr.CfnCluster(
             self,
             "Cluster",
             name=environment.prefix,
@@ -63,15 +71,16 @@ class EmrCluster(Construct):
             step_concurrency_level=STEP_CONCURRENCY,
             job_flow_role=roles.profile.instance_profile_name,
             service_role=roles.service.role_arn,
-            security_configuration=self._security_configuration(volume_key_arn).ref,
+            security_configuration=security.ref,
             log_uri=log_uri,
             visible_to_all_users=True,
             ebs_root_volume_size=VOLUME_GB,
             tags=[CfnTag(**EMR_TAG), CfnTag(key=CLUSTER, value=environment.prefix)],
         )
         # Without its rights it fails to start.
-        self.cluster.node.add_dependency(roles, access)
-        self._acknowledge()
+        cluster.node.add_dependency(roles, self._access)
+        _acknowledge(cluster)
+        return cluster
 
     def _instances(self) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
         settings, access = self._settings, self._access
@@ -161,17 +170,18 @@ class EmrCluster(Construct):
             },
         )
 
-    def _acknowledge(self) -> None:
-        acknowledge(
-            self.cluster,
-            "AwsSolutions-EMR4",
-            reason="The local disks are encrypted: the rule looks for the setting one level above where EMR wants it "
-            "(EncryptionConfiguration).",
-        )
-        acknowledge(
-            self.cluster,
-            "AwsSolutions-EMR5",
-            reason="S3, Glue and CloudWatch are reached by TLS, and Spark encrypts what driver and executors exchange "
-            "with AES. EMR's own switch needs a certificate with its private key in S3; the rest stays between the "
-            "cluster's two security groups in one private subnet.",
-        )
+
+def _acknowledge(cluster: emr.CfnCluster) -> None:
+    acknowledge(
+        cluster,
+        "AwsSolutions-EMR4",
+        reason="The local disks are encrypted: the rule looks for the setting one level above where EMR wants it "
+        "(EncryptionConfiguration).",
+    )
+    acknowledge(
+        cluster,
+        "AwsSolutions-EMR5",
+        reason="S3, Glue and CloudWatch are reached by TLS, and Spark encrypts what driver and executors exchange "
+        "with AES. EMR's own switch needs a certificate with its private key in S3; the rest stays between the "
+        "cluster's two security groups in one private subnet.",
+    )

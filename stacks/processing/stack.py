@@ -5,6 +5,7 @@ from typing import Any
 
 from aws_cdk import CfnOutput, CustomResource, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_emr as emr
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
@@ -12,6 +13,7 @@ from constructs import Construct
 from contract.tags import CLUSTER
 from settings.environment import Environment
 from stacks.lake import LakeStack
+from stacks.paused import Paused, say_so
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
@@ -25,7 +27,7 @@ STOP_PREFIX = "stop/"
 
 
 class ProcessingStack(Stack):
-    """The cluster and its steps; `metrics_namespace` is where the jobs publish, with the dimension `table`."""
+    """The cluster and its steps, neither in a pause; `metrics_namespace` is where jobs publish, by `table`."""
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class ProcessingStack(Stack):
         vpc: ec2.IVpc,
         vpn_access: ec2.ISecurityGroup,
         lake: LakeStack,
+        paused: Paused = Paused.NOTHING,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -51,14 +54,14 @@ class ProcessingStack(Stack):
         self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
         self._assets = JobAssets(self, "Job")
-        emr_cluster = self._cluster()
-        self.cluster = emr_cluster.cluster
-        self.cluster_id = self.cluster.ref
-        self._steps()
+        emr_cluster = self._cluster(runs=not paused.leaves_out_all)
+        self._steps(emr_cluster.cluster)
         self._grants()
-        CfnOutput(self, "ClusterId", value=self.cluster_id)
-        CfnOutput(self, "PrimaryNode", value=self.cluster.attr_master_public_dns)
+        if cluster := emr_cluster.cluster:
+            CfnOutput(self, "ClusterId", value=cluster.ref)
+            CfnOutput(self, "PrimaryNode", value=cluster.attr_master_public_dns)
         CfnOutput(self, "KeyParameter", value=emr_cluster.ssh_key.private_key.parameter_name)
+        say_so(self, paused)
 
     def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
         """The first private subnet: a cluster lies in one zone. EMR's policy acts only on tagged ones."""
@@ -75,7 +78,7 @@ class ProcessingStack(Stack):
             removal_policy=removal(self._environment),
         )
 
-    def _cluster(self) -> EmrCluster:
+    def _cluster(self, *, runs: bool) -> EmrCluster:
         return EmrCluster(
             self,
             "Emr",
@@ -85,16 +88,23 @@ class ProcessingStack(Stack):
             roles=self._roles,
             volume_key_arn=self._volume_key.key_arn,
             log_uri=self._url("logs", LOGS_PREFIX),
+            runs=runs,
         )
 
     def _url(self, bucket: str, key: str) -> str:
         return f"s3://{self._environment.bucket_name(bucket)}/{key}"
 
-    def _steps(self) -> None:
-        """One resource for all steps, so that tables can go from one to another; its id is that of the first one."""
+    def _steps(self, cluster: emr.CfnCluster | None) -> None:
+        """One resource for all steps, so that tables can go from one to another; its id is that of the first one.
+
+        Without a cluster there is none, but all that it needs.
+        """
         first, *further = Jobs(self._environment, self._assets).steps()
+        provider = self._step_provider()
+        if cluster is None:
+            return
         request = {
-            "clusterId": self.cluster_id,
+            "clusterId": cluster.ref,
             "name": first.name,
             "arguments": first.arguments,
             **({"further": [asdict(step) for step in further]} if further else {}),
@@ -104,7 +114,7 @@ class ProcessingStack(Stack):
         steps = CustomResource(
             self,
             "Step-cdc_events",
-            service_token=self._step_provider().service_token,
+            service_token=provider.service_token,
             resource_type="Custom::EmrStep",
             properties={"Request": self.to_json_string(request)},
         )
