@@ -77,6 +77,13 @@ adopt: wheels node_modules/.ready ## After `make destroy`: take over what stayed
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
 	@$(BIN)/python -m operate.stack_commands destroy --env "$(or $(ENV),dev)"
 
+.PHONY: pause resume
+pause: wheels node_modules/.ready ## Stop what costs by the hour and lose nothing: EMR, MSK Connect, Aurora (ENV=dev, CONFIRM=prod, ANYWAY=1, DRY=1)
+	@$(BIN)/python -m operate.stack_commands pause --env "$(or $(ENV),dev)" $(if $(CONFIRM),--confirm "$(CONFIRM)") $(if $(ANYWAY),--anyway) $(if $(DRY),--dry-run)
+
+resume: wheels certificates ## Start what a pause has stopped, each part where it was (ENV=dev)
+	@$(BIN)/python -m operate.stack_commands resume --env "$(or $(ENV),dev)"
+
 # What of which pipeline and table: the same words everywhere.
 OF = $(AT) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))')
 topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform; PIPELINE=mine TABLE=orders)

@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
-from contract.errors import one_line_errors
+from contract.errors import UserError, one_line_errors
 
 # isort: split
 from aws_cdk import App, Tags
@@ -94,20 +95,29 @@ def _context(environment: Environment) -> dict[str, object]:
     return context | {key: list(environment.availability_zones)}
 
 
+def _paused(context: Mapping[str, object]) -> Paused:
+    chosen = context.get("paused", Paused.NOTHING)
+    try:
+        return Paused(str(chosen))
+    except ValueError:
+        raise UserError(f"-c paused={chosen}: it is one of {', '.join(Paused)}") from None
+
+
 def main() -> None:
-    """Synthesize the environment that `-c env=…` or ENV names, dev without it.
+    """Synthesize the environment that `-c env=…` or ENV names, dev without it; `-c paused=…` as a pause leaves it.
 
     CDK's command line says where to; by hand and by `make synth` it is cdk.out/<environment>, without CDK's own check:
     `make review` and `make deploy` have that and more.
     """
     by_cdk = "CDK_OUTDIR" in os.environ
-    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("env") or os.environ.get("ENV") or "dev"
+    context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
+    chosen = context.get("env") or os.environ.get("ENV") or "dev"
     outdir = None if by_cdk else ROOT / "cdk.out" / str(chosen)
     with one_line_errors("synth"):
         environment = load(str(chosen))
         if outdir:
             shutil.rmtree(outdir, ignore_errors=True)
-        assembly = build(environment, outdir=outdir, validate=by_cdk).synth()
+        assembly = build(environment, outdir=outdir, validate=by_cdk, paused=_paused(context)).synth()
     if outdir:
         print(f"{len(assembly.stacks)} templates in {outdir.relative_to(ROOT)}")
 

@@ -10,6 +10,7 @@ from operate import source_cluster, stack_states
 from operate.adopt import write_mappings
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
+from operate.pausing.deployed import check_runs
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.versions import load_versions
@@ -26,12 +27,13 @@ CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 def bootstrap(environment: Environment) -> int:
     """Make CDK's own bucket and roles in the environment's account and region. Returns CDK's exit status."""
     check_account(environment)
-    return _cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
+    return cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
 
 
-def deploy(environment: Environment) -> int:
+def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
 
+    `resumes`: whether it is to end a pause, in which it is refused otherwise.
     Returns its status, or MISSED when all is deployed and the lake misses changes, until `make resnapshot` has run.
     """
     if unpinned := load_versions().unpinned:
@@ -40,6 +42,8 @@ def deploy(environment: Environment) -> int:
             "has written and commit it; what can't be verified isn't deployed"
         )
     session = check_account(environment)
+    if not resumes:
+        _check_not_paused(environment, session)
     synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
@@ -51,8 +55,13 @@ def deploy(environment: Environment) -> int:
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
-    status = _cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
+    status = cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
     return status or _missed(environment, session)
+
+
+def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
+    with one_line(environment):
+        check_runs(session.client("cloudformation", config=QUICK), environment)
 
 
 def _missed(environment: Environment, session: boto3.Session) -> int:
@@ -75,13 +84,15 @@ def destroy(environment: Environment) -> int:
     The network stays where the database and the brokers do, which lie in it.
     """
     session = check_account(environment)
+    # A stopped database can neither be deleted nor asked to drop its slot.
+    _check_not_paused(environment, session)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     names = sorted(synthesis.templates)
     if keeps(environment):
         names.remove(f"{environment.prefix}-network")
     with one_line(environment):
         stack_states.check_unprotected(session.client("cloudformation", config=QUICK), names)
-    return _cdk("destroy", *names, "--app", str(synthesis.folder))
+    return cdk("destroy", *names, "--app", str(synthesis.folder))
 
 
 def adopt(environment: Environment) -> int:
@@ -95,13 +106,14 @@ def adopt(environment: Environment) -> int:
         raise OperateError(f"nothing to adopt: no deleted stack of {environment.prefix} has kept anything that is free")
     for stack, mapping in mappings.items():
         print(f"{stack}: imports what {mapping.name} says", flush=True)
-        if status := _cdk("import", stack, "--app", str(synthesis.folder), "--resource-mapping", str(mapping)):
+        if status := cdk("import", stack, "--app", str(synthesis.folder), "--resource-mapping", str(mapping)):
             return status
     print(f"adopted; `make deploy ENV={environment.name}` makes the rest", flush=True)
     return 0
 
 
-def _cdk(command: str, *arguments: str) -> int:
+def cdk(command: str, *arguments: str) -> int:
+    """Run CDK's command line; returns its exit status. Raises OperateError where it isn't installed."""
     if not CDK.is_file():
         raise OperateError("CDK's command line isn't installed: `make deploy` and its like install it")
     # CDK starts helpers of its own by the name node.

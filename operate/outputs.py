@@ -21,6 +21,7 @@ from botocore.exceptions import (
 
 from operate.errors import OperateError
 from settings.environment import Environment
+from stacks.paused import OUTPUT as PAUSED
 
 LOG_IN = "log in (`aws sso login`, or as your organisation does it) and set AWS_PROFILE"
 # CloudFormation's, STS's and the signature's words for credentials that don't count, or no longer do.
@@ -54,6 +55,10 @@ def output(environment: Environment, stack: str, name: str) -> str:
     session = check_account(environment)
     with one_line(environment):
         outputs, status = _describe(session, environment, full_name)
+    if name not in outputs and PAUSED in outputs:
+        raise OperateError(
+            f"{environment.name} is paused: `make resume ENV={environment.name}` first (docs/pausing.md)"
+        )
     if name not in outputs:
         raise OperateError(
             f"{full_name} has no output {name} (it is {status}): let its deployment end, or run "

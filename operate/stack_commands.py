@@ -11,6 +11,9 @@ import typer
 from contract.errors import one_line_errors
 from operate import deploy, diff, review, synth
 from operate.diff import render, snapshots
+from operate.pausing.pause import Options, pause
+from operate.pausing.resume import resume
+from operate.pausing.waiting import Waiter
 from operate.review.changes import changes
 from operate.review.page import page
 from operate.review.render import write
@@ -76,6 +79,31 @@ def destroy_stacks(*, env: OnAws = "dev") -> None:
     """Delete the environment's stacks; what is kept by its removal policy stays."""
     with one_line_errors("destroy"):
         raise typer.Exit(deploy.destroy(load(env)))
+
+
+@app.command("pause")
+def pause_environment(
+    *,
+    env: OnAws = "dev",
+    confirm: Annotated[str | None, typer.Option(metavar="NAME", help="The environment again, for production.")] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Although something speaks against it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how far it is paused; change nothing.")] = False,
+) -> None:
+    """Stop what costs by the hour (EMR, MSK Connect, Aurora) and lose nothing; what was broken off goes on."""
+    with one_line_errors("pause"):
+        pause(load(env), Options(confirmed=confirm, anyway=anyway, dry=dry_run), Waiter(_say))
+
+
+@app.command("resume")
+def resume_environment(*, env: OnAws = "dev") -> None:
+    """Start what a pause has stopped, each part where it was."""
+    with one_line_errors("resume"):
+        raise typer.Exit(resume(load(env), Waiter(_say)))
+
+
+def _say(line: str) -> None:
+    """Print at once: CDK writes in between."""
+    print(line, flush=True)
 
 
 @app.command("adopt")

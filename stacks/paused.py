@@ -6,8 +6,6 @@ CloudFormation always knows what there is (docs/decisions/0067).
 
 from enum import StrEnum
 
-from aws_cdk import CfnOutput, Stack
-
 # The output of a stack that has something left out; a whole one has none.
 OUTPUT = "Paused"
 
@@ -28,9 +26,3 @@ class Paused(StrEnum):
     def leaves_out_all(self) -> bool:
         """Whether neither connectors nor EMR's cluster are there."""
         return self is Paused.ALL
-
-
-def say_so(stack: Stack, paused: Paused) -> None:
-    """Write into a stack's outputs that, and how much of it, is left out."""
-    if paused is not Paused.NOTHING:
-        CfnOutput(stack, OUTPUT, value=paused.value)

@@ -23,7 +23,7 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     session = check_account(environment)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        found = {name: _template(client, name) for name in _names(client, f"{environment.prefix}-")}
+        found = {name: template(client, name) for name in _names(client, f"{environment.prefix}-")}
     if not found:
         raise OperateError(
             f"nothing of {environment.prefix} is deployed in {environment.region}: without DEPLOYED=1 the comparison is"
@@ -40,7 +40,7 @@ def _names(client: "CloudFormationClient", prefix: str) -> Iterator[str]:
                 yield stack["StackName"]
 
 
-def _template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:
+def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:
     """Return a stack's template; botocore has parsed it when it is JSON, as CDK's are."""
     body: Any = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
     if isinstance(body, str):

@@ -18,5 +18,5 @@ class Stopping:
 AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance")
 CONNECTORS = Stopping(what="MSK Connect", type="Custom::Connector")
 EMR = Stopping(what="EMR", type="AWS::EMR::Cluster")
-# In a pause's order: who reads from another stops before it. A resume goes the other way.
-WHAT_STOPS = (EMR, CONNECTORS, AURORA)
+# In a pause's order, which is the events': nothing stays behind where it expires. A resume begins at the other end.
+WHAT_STOPS = (CONNECTORS, EMR, AURORA)

@@ -17,7 +17,8 @@ from stacks.connectors.topics import PipelineTopics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.outside_source import destinations
-from stacks.paused import Paused, say_so
+from stacks.paused import Paused
+from stacks.paused_output import say_so
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 from stacks.streaming import StreamingStack

@@ -24,7 +24,8 @@ from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
-from stacks.paused import Paused, say_so
+from stacks.paused import Paused
+from stacks.paused_output import say_so
 from stacks.processing.stack import ProcessingStack
 from stacks.retention import removal
 from stacks.streaming import StreamingStack

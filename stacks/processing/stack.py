@@ -13,7 +13,8 @@ from constructs import Construct
 from contract.tags import CLUSTER
 from settings.environment import Environment
 from stacks.lake import LakeStack
-from stacks.paused import Paused, say_so
+from stacks.paused import Paused
+from stacks.paused_output import say_so
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets

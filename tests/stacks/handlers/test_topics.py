@@ -229,6 +229,20 @@ def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Resource) -> N
 
 
 @pytest.mark.integration
+def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Resource) -> None:
+    """Kafka forgets the offsets of a group that nobody was in for a week, and the lag would be unknown again."""
+    wanted = request(kafka, plan("forgotten"))
+    deployed.create(wanted)
+    admin = AdminClient(administrator(kafka))
+    admin.delete_consumer_groups([wanted["group"]])[wanted["group"]].result(REQUEST_S)
+    assert kafka.committed_offset(wanted["group"], "forgotten.events") is None
+    # The property beside the request is what makes it an update; the handler reads the request alone.
+    deployed.properties = deployed.properties | {"Paused": "all"}
+    deployed.update(wanted)
+    assert kafka.committed_offset(wanted["group"], "forgotten.events") == 0
+
+
+@pytest.mark.integration
 def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Resource) -> None:
     """A sink that has waited for its first record since before there was this resource."""
     wanted = request(kafka, plan("members"))

@@ -1,0 +1,131 @@
+"""Whether all that was read has arrived in the lake, as CloudWatch knows it: no VPN is needed to ask.
+
+What waits in a topic or in the landing bucket expires there, a pause may be longer: so it has to be empty before the
+sinks and the jobs end. What no connector has read yet is the slot's to keep, which keeps it for as long as it takes.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from contract.metrics import COMMIT_AGE_SECONDS, DIMENSION, table_value
+from plugins.connector_names import sink_group
+from settings.connectors import sink_settings
+from settings.environment import Environment
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
+
+PERIOD_S = 60
+# How late MSK's and the job's figures may come; older ones say nothing of now.
+LATE = timedelta(minutes=10)
+OF_A_CALL = 500
+# The sink's flush, MSK's figure of it, the job's commit and its figure: some minutes together.
+LIMIT_S = 1_800.0
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A metric's newest value, and the beginning of the minute that it is of."""
+
+    at: datetime
+    value: float
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A figure of the environment's; `what` it is of is a topic or a table."""
+
+    what: str
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+
+    def query(self, id_: str) -> "MetricDataQueryTypeDef":
+        dimensions: Any = [{"Name": name, "Value": value} for name, value in self.dimensions.items()]
+        metric: Any = {"Namespace": self.namespace, "MetricName": self.name, "Dimensions": dimensions}
+        return {"Id": id_, "MetricStat": {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}}
+
+
+class Arrival:
+    """Looks whether what the sources have read until now, by `clock`, is in the tables."""
+
+    def __init__(self, client: "CloudWatchClient", environment: Environment, clock: Callable[[], datetime]) -> None:
+        self._client = client
+        self._clock = clock
+        self._since = clock()
+        self._lags = list(_lags(environment))
+        self._ages = list(_ages(environment))
+        self._landed_at: datetime | None = None
+
+    def missing(self) -> str | None:
+        """Say what hasn't arrived yet; None when everything has."""
+        if self._landed_at is None:
+            waiting, landed_at = self._waiting()
+            if waiting:
+                return waiting
+            self._landed_at = landed_at
+        behind = [metric.what for metric, figure in self._newest(self._ages) if not self._holds(figure)]
+        return f"what has landed to be in {_some(behind)}" if behind else None
+
+    def _waiting(self) -> tuple[str | None, datetime]:
+        """Say which topics hold what no sink has landed, else since when none does."""
+        landed_at, full, unknown = self._since, [], []
+        for metric, figure in self._newest(self._lags):
+            if figure is None or figure.at < self._since:
+                unknown.append(metric.what)
+            elif figure.value > 0:
+                full.append(f"{metric.what} ({figure.value:,.0f} events)")
+            else:
+                landed_at = max(landed_at, figure.at + timedelta(seconds=PERIOD_S))
+        if full:
+            return f"the sink to land what waits in {_some(full)}", landed_at
+        return (f"MSK's figure of what waits in {_some(unknown)}" if unknown else None), landed_at
+
+    def _holds(self, figure: _Figure | None) -> bool:
+        """Whether a table held, so many seconds before its figure, all that had landed by then."""
+        landed_at = self._landed_at
+        assert landed_at is not None  # noqa: S101  the caller looked
+        return figure is not None and figure.at - timedelta(seconds=figure.value) >= landed_at
+
+    def _newest(self, metrics: list[_Metric]) -> Iterator[tuple[_Metric, _Figure | None]]:
+        until = self._clock()
+        for first in range(0, len(metrics), OF_A_CALL):
+            some = metrics[first : first + OF_A_CALL]
+            found: dict[str, _Figure] = {}
+            pages = self._client.get_paginator("get_metric_data").paginate(
+                MetricDataQueries=[metric.query(f"m{number}") for number, metric in enumerate(some)],
+                StartTime=until - LATE,
+                EndTime=until,
+                ScanBy="TimestampDescending",
+            )
+            for result in itertools.chain.from_iterable(page["MetricDataResults"] for page in pages):
+                for at, value in zip(result.get("Timestamps", []), result.get("Values", []), strict=True):
+                    before = found.get(result["Id"])
+                    if before is None or at > before.at:
+                        found[result["Id"]] = _Figure(at, value)
+            yield from ((metric, found.get(f"m{number}")) for number, metric in enumerate(some))
+
+
+def _lags(environment: Environment) -> Iterator[_Metric]:
+    for pipeline in environment.pipelines:
+        sink = sink_settings(environment, pipeline)
+        for topic in sink.topics:
+            dimensions = {"Cluster Name": environment.prefix, "Consumer Group": sink_group(sink.name), "Topic": topic}
+            yield _Metric(topic, "AWS/Kafka", "SumOffsetLag", dimensions)
+
+
+def _ages(environment: Environment) -> Iterator[_Metric]:
+    for pipeline in environment.pipelines:
+        for entry in pipeline.captured.tables:
+            table = table_value(environment.lake.database, pipeline.captured.lake_table(entry))
+            yield _Metric(table, environment.prefix, COMMIT_AGE_SECONDS, {DIMENSION: table})
+
+
+def _some(names: list[str]) -> str:
+    shown = 3
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more

@@ -1,0 +1,107 @@
+"""Aurora, stopped and started: what CloudFormation has no word for.
+
+AWS starts a stopped cluster by itself after seven days (Aurora user guide, "Stopping and starting an Amazon Aurora DB
+cluster"); the cluster says when. Storage stays, and in it the replication slots with the log that they keep.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from operate.errors import OperateError
+from operate.pausing.waiting import Look, Waiter
+
+if TYPE_CHECKING:
+    from mypy_boto3_rds import RDSClient
+    from mypy_boto3_rds.type_defs import DBClusterTypeDef
+
+STOPPED, STOPPING, STARTING, AVAILABLE = "stopped", "stopping", "starting", "available"
+# A backup or a change that is under way ends first; a start takes minutes.
+LIMIT_S = 3_600.0
+# Nothing leads out of these but a person.
+_STUCK = frozenset(
+    {
+        "cloning-failed",
+        "deleting",
+        "failed",
+        "inaccessible-encryption-credentials",
+        "inaccessible-encryption-credentials-recoverable",
+        "migration-failed",
+    }
+)
+
+
+class Aurora:
+    """The environment's cluster. Methods raise OperateError, and botocore's errors."""
+
+    def __init__(self, rds: "RDSClient", identifier: str, waiter: Waiter) -> None:
+        self._rds = rds
+        self._identifier = identifier
+        self._waiter = waiter
+
+    def status(self) -> str:
+        """Return the cluster's status, in RDS's words."""
+        return self._cluster()["Status"]
+
+    def starts_by_itself(self) -> datetime | None:
+        """Return when AWS is going to start the stopped cluster; None where it doesn't say so."""
+        return self._cluster().get("AutomaticRestartTime")
+
+    def stop(self) -> None:
+        """Stop it, whatever it is doing now; return when it is stopped."""
+        self._bring(self._stopped, "stop")
+
+    def start(self) -> None:
+        """Start it, whatever it is doing now; return when its writer takes connections."""
+        self._bring(self._started, "start")
+
+    def _bring(self, look: Look, what: str) -> None:
+        if left := self._waiter.wait(look, limit_s=LIMIT_S):
+            raise OperateError(
+                f"{left}, for {LIMIT_S / 60:.0f} minutes now: it didn't {what}; RDS's events say more; then this again"
+            )
+
+    def _stopped(self) -> str | None:
+        status = self._status()
+        if status == STOPPED:
+            return None
+        if status == AVAILABLE:
+            return self._asked(lambda: self._rds.stop_db_cluster(DBClusterIdentifier=self._identifier), STOPPING)
+        return f"the database {self._identifier} is {status}"
+
+    def _started(self) -> str | None:
+        status = self._status()
+        if status == STOPPED:
+            return self._asked(lambda: self._rds.start_db_cluster(DBClusterIdentifier=self._identifier), STARTING)
+        if status == AVAILABLE:
+            return self._writer_not_ready()
+        return f"the database {self._identifier} is {status}"
+
+    def _asked(self, call: Callable[[], object], becomes: str) -> str:
+        try:
+            call()
+        except (self._rds.exceptions.InvalidDBClusterStateFault, self._rds.exceptions.InvalidDBInstanceStateFault):
+            # Something has begun in between, or an instance isn't there yet.
+            return f"the database {self._identifier} doesn't take it now"
+        return f"the database {self._identifier} is {becomes}"
+
+    def _writer_not_ready(self) -> str | None:
+        members = self._cluster().get("DBClusterMembers", [])
+        writer = next((member["DBInstanceIdentifier"] for member in members if member["IsClusterWriter"]), None)
+        if writer is None:
+            return f"the database {self._identifier} has no writer"
+        [found] = self._rds.describe_db_instances(DBInstanceIdentifier=writer)["DBInstances"]
+        status = found["DBInstanceStatus"]
+        return None if status == AVAILABLE else f"the database's writer {writer} is {status}"
+
+    def _status(self) -> str:
+        if (status := self.status()) in _STUCK:
+            raise OperateError(f"the database {self._identifier} is {status}: mend that first, then this again")
+        return status
+
+    def _cluster(self) -> "DBClusterTypeDef":
+        try:
+            [found] = self._rds.describe_db_clusters(DBClusterIdentifier=self._identifier)["DBClusters"]
+        except self._rds.exceptions.DBClusterNotFoundFault:
+            raise OperateError(f"there is no database {self._identifier} in this account and region") from None
+        return found

@@ -1,0 +1,117 @@
+"""How far an environment is paused, as its deployed stacks say, and whether anything speaks against changing that."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from operate.diff import snapshots
+from operate.diff.deployed import template
+from operate.diff.normal_form import Templates
+from operate.errors import OperateError
+from settings.environment import Environment
+from stacks.paused import OUTPUT, Paused
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+# The stacks that a pause changes, by their names without the environment's.
+MONITORING, CONNECTORS, PROCESSING = "monitoring", "connectors", "processing"
+PAUSING = (MONITORING, CONNECTORS, PROCESSING)
+_UNDER_WAY = "_IN_PROGRESS"
+# Nothing can be deployed on top of these.
+_BROKEN = frozenset(
+    {
+        "CREATE_FAILED",
+        "DELETE_FAILED",
+        "IMPORT_ROLLBACK_FAILED",
+        "ROLLBACK_COMPLETE",
+        "ROLLBACK_FAILED",
+        "UPDATE_FAILED",
+        "UPDATE_ROLLBACK_FAILED",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployed:
+    """An environment's stacks by their names without its prefix: CloudFormation's status, and what each leaves out."""
+
+    environment: Environment
+    statuses: Mapping[str, str]
+    paused: Mapping[str, Paused]
+
+    def left_out(self, stack: str) -> Paused:
+        """Return what a stack that a pause changes leaves out."""
+        return self.paused.get(stack, Paused.NOTHING)
+
+    @property
+    def runs(self) -> bool:
+        """Whether nothing is left out."""
+        return all(self.left_out(stack) is Paused.NOTHING for stack in PAUSING)
+
+    def check_settled(self) -> None:
+        """Raise OperateError while something is deployed, or where nothing can be."""
+        prefix = self.environment.prefix
+        if missing := [stack for stack in PAUSING if stack not in self.statuses]:
+            raise OperateError(
+                f"{self.environment.name} isn't deployed: in {self.environment.region} there is no stack "
+                f"{', '.join(f'{prefix}-{stack}' for stack in missing)}"
+            )
+        for stack, status in self.statuses.items():
+            if status.endswith(_UNDER_WAY):
+                raise OperateError(
+                    f"{prefix}-{stack} is {status}: wait until that deployment has ended, then this again"
+                )
+            if status in _BROKEN:
+                raise OperateError(
+                    f"{prefix}-{stack} is {status}: mend that first (docs/deploy.md, 8), then this again"
+                )
+
+
+def look(client: "CloudFormationClient", environment: Environment) -> Deployed:
+    """Read an environment's stacks."""
+    statuses, paused = {}, {}
+    for page in client.get_paginator("describe_stacks").paginate():
+        for stack in page["Stacks"]:
+            name = stack["StackName"].removeprefix(f"{environment.prefix}-")
+            if name == stack["StackName"] or "ParentId" in stack:
+                continue
+            statuses[name] = stack["StackStatus"]
+            outputs = {output.get("OutputKey"): output.get("OutputValue") for output in stack.get("Outputs", [])}
+            if said := outputs.get(OUTPUT):
+                paused[name] = _left_out(stack["StackName"], said)
+    return Deployed(environment=environment, statuses=statuses, paused=paused)
+
+
+def check_runs(client: "CloudFormationClient", environment: Environment) -> None:
+    """Raise OperateError while the environment is paused, or half of it is."""
+    if not look(client, environment).runs:
+        raise OperateError(
+            f"{environment.name} is paused: first `make resume ENV={environment.name}` (docs/pausing.md)"
+        )
+
+
+def differing(
+    client: "CloudFormationClient", deployed: Deployed, synthesized: Callable[[Paused], Templates]
+) -> list[str]:
+    """Return the stacks of which this checkout makes something else than what is deployed.
+
+    `synthesized` makes the environment's templates with that left out. Hashes of assets don't count.
+    """
+    environment, found = deployed.environment, []
+    for stack in PAUSING:
+        name = f"{environment.prefix}-{stack}"
+        here = {name: synthesized(deployed.left_out(stack))[name]}
+        there = {name: template(client, name)}
+        if snapshots.by_stack(environment, here) != snapshots.by_stack(environment, there):
+            found.append(stack)
+    return found
+
+
+def _left_out(stack: str, said: str) -> Paused:
+    try:
+        return Paused(said)
+    except ValueError:
+        raise OperateError(
+            f"{stack} says {OUTPUT} = {said}, which this checkout doesn't know: take a newer one"
+        ) from None

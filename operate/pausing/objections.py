@@ -1,0 +1,101 @@
+"""What speaks against a pause: a repair that is under way, alarms that ring, databases that go on being written."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import boto3
+import psycopg2
+from botocore.exceptions import ClientError
+
+from operate.errors import OperateError
+from operate.source_login import login
+from plugins.source_connector import not_following_slot
+from settings.connectors import source_settings
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_kafkaconnect import KafkaConnectClient
+
+CONNECT_TIMEOUT_S = 8
+MEGABYTE = 1024 * 1024
+UNLIMITED = "-1"
+_CHANGING = frozenset({"CREATING", "UPDATING", "RESTARTING"})
+_SLOT = """
+SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint, current_setting('max_slot_wal_keep_size', true)
+FROM pg_replication_slots WHERE slot_name = %s
+"""
+
+
+def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> None:
+    """Raise OperateError while a source connector is changed, or `make resnapshot` has it follow its slot."""
+    names = {source_settings(environment, pipeline).name for pipeline in environment.pipelines}
+    for page in client.get_paginator("list_connectors").paginate(connectorNamePrefix=environment.prefix):
+        for connector in page.get("connectors", []):
+            name, state = connector["connectorName"], connector["connectorState"]
+            if name not in names:
+                continue
+            if state in _CHANGING:
+                raise OperateError(f"the connector {name} is {state}: wait until that has ended, then this again")
+            found = client.describe_connector(connectorArn=connector["connectorArn"])["connectorConfiguration"]
+            if found != not_following_slot(found):
+                raise OperateError(
+                    f"a re-snapshot with {name} is under way, or was broken off: let `make resnapshot "
+                    f"ENV={environment.name}` end, then this again"
+                )
+
+
+def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[str]:
+    """Name the environment's alarms that ring: what is broken now would be silent until the end of the pause."""
+    names = sorted(
+        alarm["AlarmName"].removeprefix(f"{environment.prefix}-")
+        for page in client.get_paginator("describe_alarms").paginate(
+            AlarmNamePrefix=f"{environment.prefix}-", StateValue="ALARM"
+        )
+        for alarm in page["MetricAlarms"]
+    )
+    if names:
+        yield f"alarms ring, which a pause would silence: {', '.join(names)} (docs/runbooks/ has a page for each)"
+
+
+def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
+    """Say of each database that isn't the environment's own how much log its slot keeps, and how much it may keep."""
+    for pipeline in environment.pipelines:
+        if pipeline.database is not None:
+            yield (
+                f"{pipeline.database.host}, which {pipeline.name} captures, goes on being written, and its slot keeps "
+                f"all of that log on its disk until `make resume`: {_kept(session, environment, pipeline)}"
+            )
+
+
+def _kept(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> str:
+    slot = source_settings(environment, pipeline).slot_name
+    try:
+        found = _slot(session, environment, pipeline, slot)
+    except (psycopg2.Error, ClientError, OperateError) as error:
+        reason = " ".join(str(error).split())
+        return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
+    if found is None:
+        return f"there is no slot {slot}, so changes are missed already: `make resnapshot` after the pause"
+    kept, limit = found
+    bound = (
+        "without a limit (max_slot_wal_keep_size), so a long pause may fill the disk"
+        if limit in (None, UNLIMITED)
+        else f"{limit} at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it held with it"
+    )
+    return f"now {kept / MEGABYTE:,.0f} MB, {bound}"
+
+
+def _slot(
+    session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline, slot: str
+) -> tuple[int, str | None] | None:
+    with login(environment, session, pipeline) as parameters:
+        connection = psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)
+        try:
+            with connection, connection.cursor() as cursor:
+                cursor.execute(_SLOT, [slot])
+                row = cursor.fetchone()
+        finally:
+            connection.close()
+    return None if row is None else (int(row[0] or 0), row[1])

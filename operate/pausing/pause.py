@@ -1,0 +1,208 @@
+"""`make pause ENV=…`: stops what costs by the hour, and loses nothing.
+
+Each step looks whether it is done already, so a pause that was broken off is finished by the same command.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import boto3
+
+from operate import deploy
+from operate.diff.normal_form import Templates
+from operate.errors import OperateError
+from operate.outputs import QUICK, check_account, one_line
+from operate.pausing import deployed, leftovers, objections
+from operate.pausing.arrival import LIMIT_S, Arrival
+from operate.pausing.database import STOPPED, Aurora
+from operate.pausing.deployed import CONNECTORS, MONITORING, PROCESSING, Deployed
+from operate.pausing.waiting import Waiter
+from operate.synth import CDK_OUT, Synthesis, synthesize
+from settings.connectors import sink_settings, source_settings
+from settings.environment import Environment
+from stacks.paused import Paused
+
+GOES_ON = (
+    "Goes on, and is paid for: MSK's brokers (provisioned ones can't be stopped), NAT, the VPN server, storage, logs; "
+    "what is in the lake can be queried as ever"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a pause is asked for: `confirmed` is the environment's name again, for production.
+
+    `anyway`: although something speaks against it. `dry`: say what would be done, and change nothing.
+    """
+
+    confirmed: str | None = None
+    anyway: bool = False
+    dry: bool = False
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A part of a pause: `what` it does, whether that was `done` when the command began, and how it is done.
+
+    `run` is called in any case: it makes sure that what is done stays so.
+    """
+
+    what: str
+    done: bool
+    run: Callable[[], None]
+
+
+def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
+    """Pause an environment; return when nothing of what stops runs any more. Raises OperateError."""
+    _check_confirmed(environment, options)
+    session = check_account(environment)
+    with one_line(environment):
+        _Pause(environment, options, waiter, session).run()
+
+
+def _check_confirmed(environment: Environment, options: Options) -> None:
+    name = environment.name
+    if options.confirmed not in (None, name):
+        raise OperateError(f"CONFIRM={options.confirmed} names another environment than ENV={name}")
+    if environment.production and options.confirmed is None and not options.dry:
+        raise OperateError(
+            f"{name} is production, and its database answers nobody while it is paused: `make pause ENV={name} "
+            f"CONFIRM={name}` if that is meant"
+        )
+
+
+class _Pause:
+    """One run of the command."""
+
+    def __init__(self, environment: Environment, options: Options, waiter: Waiter, session: boto3.Session) -> None:
+        self._environment = environment
+        self._options = options
+        self._waiter = waiter
+        self._session = session
+        self._connect = session.client("kafkaconnect", config=QUICK)
+        self._emr = session.client("emr", config=QUICK)
+        self._aurora = Aurora(session.client("rds", config=QUICK), environment.database_cluster, waiter)
+        self._cloudformation = session.client("cloudformation", config=QUICK)
+        self._syntheses: dict[Paused, Synthesis] = {}
+
+    def run(self) -> None:
+        self._deployed.check_settled()
+        steps = list(self._steps())
+        if self._options.dry:
+            for step in steps:
+                self._waiter.say(f"{'done    ' if step.done else 'to do   '} {step.what}")
+        if not all(step.done for step in steps):
+            self._check()
+        if self._options.dry:
+            return
+        for number, step in enumerate(steps, 1):
+            self._waiter.say(f"{number}/{len(steps)} {step.what}{': done before' if step.done else ''}")
+            step.run()
+        self._say_paused()
+
+    @cached_property
+    def _deployed(self) -> Deployed:
+        return deployed.look(self._cloudformation, self._environment)
+
+    def _steps(self) -> Iterator[_Step]:
+        left_out = self._deployed.left_out
+        sources_end, sinks_end = left_out(CONNECTORS).leaves_out_sources, left_out(CONNECTORS).leaves_out_all
+        yield _Step(
+            "alarms ring no more, but that of the brokers' disks",
+            left_out(MONITORING).leaves_out_sources,
+            lambda: self._deploy(MONITORING, Paused.ALL),
+        )
+        yield _Step("source connectors end; slots and offsets stay", sources_end, self._end_sources)
+        yield _Step("what they have read arrives in the lake", sinks_end, self._arrive)
+        yield _Step("sink connectors end; their progress stays", sinks_end, self._end_sinks)
+        yield _Step(
+            "the job ends after its commit, and EMR with it", left_out(PROCESSING).leaves_out_all, self._end_jobs
+        )
+        yield _Step("Aurora stops", self._aurora.status() == STOPPED, self._aurora.stop)
+
+    def _check(self) -> None:
+        """Raise OperateError for what speaks against the pause; one that has begun already is past most of it."""
+        name = self._environment.name
+        objections.check_no_repair(self._connect, self._environment)
+        if stacks := deployed.differing(self._cloudformation, self._deployed, self._templates):
+            raise OperateError(
+                f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`make diff "
+                f"ENV={name} DEPLOYED=1`), and a pause must change nothing else: `make deploy ENV={name}` first, or "
+                "check out what was deployed"
+            )
+        against = list(objections.outside(self._session, self._environment))
+        if self._deployed.runs:
+            against += objections.ringing(self._session.client("cloudwatch", config=QUICK), self._environment)
+        if against and not self._options.anyway:
+            raise OperateError("; ".join(against) + f". `make pause ENV={name} ANYWAY=1` pauses even so")
+        for line in against:
+            self._waiter.say(f"although {line}")
+
+    def _end_sources(self) -> None:
+        if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
+            self._deploy(CONNECTORS, Paused.SOURCES)
+        names = [source_settings(self._environment, pipeline).name for pipeline in self._environment.pipelines]
+        leftovers.check_connectors_gone(self._connect, names, self._environment.prefix, self._waiter)
+
+    def _arrive(self) -> None:
+        """Wait until topics and landing hold nothing that isn't in the tables."""
+        if self._deployed.left_out(CONNECTORS).leaves_out_all:
+            return
+        client = self._session.client("cloudwatch", config=QUICK)
+        arrival = Arrival(client, self._environment, self._waiter.now)
+        if not (left := self._waiter.wait(arrival.missing, limit_s=LIMIT_S)):
+            return
+        settings, name = self._environment, self._environment.name
+        kept = (
+            f"Kafka keeps it for {settings.streaming.topic_retention_hours} hours from when it was written, the "
+            f"landing bucket for {settings.lake.landing_expiry_days} days, paused or not"
+        )
+        if not self._options.anyway:
+            raise OperateError(
+                f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}; {kept}. Only the source connectors have "
+                f"ended: this again goes on, `make resume ENV={name}` goes back, `make pause ENV={name} ANYWAY=1` "
+                "leaves it where it is"
+            )
+        self._waiter.say(f"  leaving behind: {left}; {kept}")
+
+    def _end_sinks(self) -> None:
+        if not self._deployed.left_out(CONNECTORS).leaves_out_all:
+            self._deploy(CONNECTORS, Paused.ALL)
+        names = [sink_settings(self._environment, pipeline).name for pipeline in self._environment.pipelines]
+        leftovers.check_connectors_gone(self._connect, names, self._environment.prefix, self._waiter)
+
+    def _end_jobs(self) -> None:
+        if not self._deployed.left_out(PROCESSING).leaves_out_all:
+            self._deploy(PROCESSING, Paused.ALL)
+        leftovers.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
+
+    def _deploy(self, stack: str, paused: Paused) -> None:
+        """Deploy one stack with that left out; nothing is done where it is so already."""
+        if self._deployed.left_out(stack) is paused:
+            return
+        name, folder = self._environment.name, self._synthesis(paused).folder
+        full_name = f"{self._environment.prefix}-{stack}"
+        if status := deploy.cdk(
+            "deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"
+        ):
+            raise OperateError(
+                f"the deployment of {full_name} ended with status {status}, for the reason above: `make pause "
+                f"ENV={name}` goes on from here, `make resume ENV={name}` goes back"
+            )
+
+    def _templates(self, paused: Paused) -> Templates:
+        return self._synthesis(paused).templates
+
+    def _synthesis(self, paused: Paused) -> Synthesis:
+        if paused not in self._syntheses:
+            folder = CDK_OUT / f"{self._environment.name}.paused-{paused}"
+            self._syntheses[paused] = synthesize(self._environment, folder, paused=paused)
+        return self._syntheses[paused]
+
+    def _say_paused(self) -> None:
+        name, at = self._environment.name, self._aurora.starts_by_itself()
+        again = f"AWS starts Aurora by itself {f'at {at:%Y-%m-%d %H:%M} UTC' if at else 'after seven days'}"
+        self._waiter.say(f"{name} is paused. {GOES_ON}")
+        self._waiter.say(f"{again}, and a mail says so: `make pause ENV={name}` stops it again")
+        self._waiter.say(f"`make resume ENV={name}` starts everything where it was")

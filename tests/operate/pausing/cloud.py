@@ -1,0 +1,271 @@
+"""An environment on AWS as a pause meets it: its stacks, connectors, EMR, Aurora, figures and alarms.
+
+It stands in the place of botocore's calls: requests and answers are held to botocore's models. CDK's command line is
+`deploy`, which does to the parts what CloudFormation would do with the template that it is given.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+from botocore.validate import ParamValidator
+
+from operate.pausing.waiting import LOOK_S, Waiter
+from plugins.connector_names import sink_group
+from settings.connectors import sink_settings, source_settings
+from settings.environment import Environment
+from stacks.paused import OUTPUT, Paused
+
+STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "processing", "analytics", "monitoring")
+EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+# How long after a minute its figures are there.
+LATE = 2 * MINUTE
+
+
+def error(code: str, operation: str, status: int = 400) -> ClientError:
+    answer: Any = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, operation)
+
+
+@dataclass
+class Cloud:
+    """What there is, and in `log` what was done to it, in order; `faults` are raised instead of answers."""
+
+    environment: Environment
+    templates: Mapping[Paused, Mapping[str, Any]]
+    status: dict[str, str] = field(default_factory=lambda: dict.fromkeys(STACKS, "UPDATE_COMPLETE"))
+    paused: dict[str, Paused] = field(default_factory=dict)
+    database: str = "available"
+    writer_ready_at: datetime = EPOCH
+    connectors: dict[str, str] = field(default_factory=dict)
+    configurations: dict[str, dict[str, str]] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=lambda: {"j-1": "RUNNING"})
+    alarms: list[str] = field(default_factory=list)
+    waiting: float = 0.0
+    landed_at: datetime = EPOCH
+    job_runs: bool = True
+    changed: set[str] = field(default_factory=set)
+    keeps: set[str] = field(default_factory=set)
+    cdk_status: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, list[BaseException]] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    now: datetime = EPOCH
+
+    def __post_init__(self) -> None:
+        self._make_connectors("source", "sink")
+
+    @property
+    def waiter(self) -> Waiter:
+        return Waiter(self.said.append, self._sleep, lambda: (self.now - EPOCH).total_seconds(), lambda: self.now)
+
+    def names(self, role: str) -> list[str]:
+        environment = self.environment
+        if role == "source":
+            return [source_settings(environment, pipeline).name for pipeline in environment.pipelines]
+        return [sink_settings(environment, pipeline).name for pipeline in environment.pipelines]
+
+    def deploy(self, command: str, *arguments: str) -> int:
+        """In the place of CDK's command line."""
+        assert command == "deploy"
+        if "--all" in arguments:
+            return self._deploy_all()
+        [name] = [each for each in arguments if each.startswith(self.environment.prefix)]
+        assert "--exclusively" in arguments
+        folder = Path(arguments[arguments.index("--app") + 1])
+        paused = Paused(folder.name.rpartition("-")[2])
+        return self._deploy(name.removeprefix(f"{self.environment.prefix}-"), paused)
+
+    def call(self, client: BaseClient, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """In the place of botocore's calls."""
+        model = client.meta.service_model.operation_model(operation)
+        _held_to(parameters, model.input_shape)
+        if self.faults.get(operation):
+            fault = self.faults[operation].pop(0)
+            if not isinstance(fault, ClientError):
+                raise fault
+            raised: Any = client.exceptions.from_code(fault.response["Error"]["Code"])
+            raise raised(fault.response, operation)
+        answer: dict[str, Any] = getattr(self, f"_{_snake(operation)}")(**parameters)
+        _held_to(answer, model.output_shape)
+        return answer
+
+    def _sleep(self, seconds: float) -> None:
+        """Time passes, and what is under way gets on."""
+        assert seconds == LOOK_S
+        self.now += timedelta(seconds=seconds)
+        self.waiting = max(0.0, self.waiting - 1)
+        if self.waiting == 0 and self.job_runs:
+            self.landed_at = self.now
+        self.database = {"stopping": "stopped", "starting": "available"}.get(self.database, self.database)
+        self.connectors = {name: state for name, state in self.connectors.items() if state != "DELETING"}
+        self.clusters = {id_: state for id_, state in self.clusters.items() if state != "TERMINATING"}
+
+    def _deploy_all(self) -> int:
+        self.log.append("deploy all")
+        if status := self.cdk_status.get("all", 0):
+            return status
+        assert self.database == "available", "connectors need their database"
+        self.paused.clear()
+        self._make_connectors("source", "sink")
+        self.clusters = {"j-2": "RUNNING"}
+        return 0
+
+    def _deploy(self, stack: str, paused: Paused) -> int:
+        self.log.append(f"deploy {stack} without {paused}")
+        if status := self.cdk_status.get(stack, 0):
+            return status
+        self.paused[stack] = paused
+        resources = self.templates[paused][f"{self.environment.prefix}-{stack}"]["Resources"].values()
+        types = [resource["Type"] for resource in resources]
+        if stack == "connectors":
+            gone = [name for name in self.names("source") if name in self.connectors]
+            gone += self.names("sink") if "Custom::Connector" not in types else []
+            self.connectors = {
+                name: state for name, state in self.connectors.items() if name not in gone or name in self.keeps
+            }
+        if stack == "processing" and "AWS::EMR::Cluster" not in types:
+            self.clusters = {id_: state for id_, state in self.clusters.items() if id_ in self.keeps}
+        return 0
+
+    def _make_connectors(self, *roles: str) -> None:
+        for role in roles:
+            for name in self.names(role):
+                self.connectors[name] = "RUNNING"
+                self.configurations.setdefault(name, {"slot.name": "x"})
+
+    # AWS's answers.
+    def _get_caller_identity(self) -> dict[str, Any]:
+        return {"Account": self.environment.account}
+
+    def _describe_stacks(self, StackName: str | None = None) -> dict[str, Any]:  # noqa: N803
+        found = [self._stack(name, status) for name, status in self.status.items()]
+        return {"Stacks": [stack for stack in found if StackName in (None, stack["StackName"])]}
+
+    def _stack(self, name: str, status: str) -> dict[str, Any]:
+        outputs = [{"OutputKey": OUTPUT, "OutputValue": self.paused[name].value}] if name in self.paused else []
+        return {
+            "StackName": f"{self.environment.prefix}-{name}",
+            "StackStatus": status,
+            "CreationTime": EPOCH,
+            "Outputs": outputs,
+        }
+
+    def _get_template(self, StackName: str, TemplateStage: str) -> dict[str, Any]:  # noqa: N803
+        assert TemplateStage == "Original"
+        stack = StackName.removeprefix(f"{self.environment.prefix}-")
+        template = dict(self.templates[self.paused.get(stack, Paused.NOTHING)][StackName])
+        if stack in self.changed:
+            template["Resources"] = template["Resources"] | {"Other": {"Type": "AWS::SNS::Topic"}}
+        return {"TemplateBody": json.dumps(template)}
+
+    def _describe_db_clusters(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
+        assert DBClusterIdentifier == self.environment.database_cluster
+        cluster = {
+            "DBClusterIdentifier": DBClusterIdentifier,
+            "DBClusterArn": "arn:aws:rds:x",
+            "Status": self.database,
+            "DBClusterMembers": [
+                {"DBInstanceIdentifier": "reader", "IsClusterWriter": False},
+                {"DBInstanceIdentifier": "writer", "IsClusterWriter": True},
+            ],
+        }
+        return {
+            "DBClusters": [
+                cluster | ({"AutomaticRestartTime": EPOCH + timedelta(days=7)} if self.database == "stopped" else {})
+            ]
+        }
+
+    def _describe_db_instances(self, DBInstanceIdentifier: str) -> dict[str, Any]:  # noqa: N803
+        assert DBInstanceIdentifier == "writer"
+        status = "available" if self.now >= self.writer_ready_at else "rebooting"
+        return {"DBInstances": [{"DBInstanceIdentifier": "writer", "DBInstanceStatus": status}]}
+
+    def _stop_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
+        assert self.database == "available"
+        self.log.append(f"stop {DBClusterIdentifier}")
+        self.database = "stopping"
+        return {}
+
+    def _start_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
+        assert self.database == "stopped"
+        self.log.append(f"start {DBClusterIdentifier}")
+        self.database = "starting"
+        return {}
+
+    def _list_tags_for_resource(self, **_: Any) -> dict[str, Any]:
+        return {"TagList": []}
+
+    def _list_connectors(self, connectorNamePrefix: str) -> dict[str, Any]:  # noqa: N803
+        assert connectorNamePrefix == self.environment.prefix
+        return {
+            "connectors": [
+                {"connectorName": name, "connectorArn": f"arn:{name}", "connectorState": state}
+                for name, state in self.connectors.items()
+            ]
+        }
+
+    def _describe_connector(self, connectorArn: str) -> dict[str, Any]:  # noqa: N803
+        return {"connectorConfiguration": self.configurations[connectorArn.removeprefix("arn:")]}
+
+    def _list_clusters(self, ClusterStates: list[str]) -> dict[str, Any]:  # noqa: N803
+        found = [{"Id": "j-9", "Name": "somebody-elses", "Status": {"State": "RUNNING"}}]
+        for id_, state in self.clusters.items():
+            found += [{"Id": id_, "Name": self.environment.prefix, "Status": {"State": state}}]
+        return {"Clusters": [cluster for cluster in found if cluster["Status"]["State"] in ClusterStates]}  # type: ignore[index]
+
+    def _describe_alarms(self, AlarmNamePrefix: str, StateValue: str) -> dict[str, Any]:  # noqa: N803
+        assert StateValue == "ALARM"
+        return {"MetricAlarms": [{"AlarmName": f"{AlarmNamePrefix}{name}"} for name in self.alarms]}
+
+    def _get_metric_data(
+        self,
+        MetricDataQueries: list[Any],  # noqa: N803
+        StartTime: datetime,  # noqa: N803
+        EndTime: datetime,  # noqa: N803
+        ScanBy: str,  # noqa: N803
+    ) -> dict[str, Any]:
+        assert ScanBy == "TimestampDescending"
+        minute = (EndTime - LATE).replace(second=0)
+        assert StartTime < minute
+        results = []
+        for query in MetricDataQueries:
+            value = self._value(query["MetricStat"]["Metric"], minute)
+            found = (
+                {"Timestamps": [minute], "Values": [value]} if value is not None else {"Timestamps": [], "Values": []}
+            )
+            results.append({"Id": query["Id"], **found})
+        return {"MetricDataResults": results}
+
+    def _value(self, metric: dict[str, Any], minute: datetime) -> float | None:
+        dimensions = {each["Name"]: each["Value"] for each in metric["Dimensions"]}
+        if metric["MetricName"] == "SumOffsetLag":
+            assert metric["Namespace"] == "AWS/Kafka"
+            assert dimensions["Cluster Name"] == self.environment.prefix
+            assert dimensions["Consumer Group"] in map(sink_group, self.names("sink"))
+            return self.waiting
+        assert (metric["Namespace"], metric["MetricName"]) == (self.environment.prefix, "CommitAgeSeconds")
+        return max(0.0, (minute - self.landed_at).total_seconds()) if self.job_runs else None
+
+
+def _held_to(value: Any, shape: Any) -> None:
+    if shape is None:
+        assert value == {}
+        return
+    unknown = set(value) - set(shape.members)
+    assert not unknown, unknown
+    report = ParamValidator().validate(value, shape)
+    assert not report.has_errors(), report.generate_report()
+
+
+def _snake(operation: str) -> str:
+    """`DescribeDBClusters` is `describe_db_clusters`."""
+    from botocore import xform_name
+
+    return str(xform_name(operation))

@@ -1,0 +1,49 @@
+"""dev as AWS would have it, with CDK's command line and all calls of AWS replaced; the templates are the real ones."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.client import BaseClient
+
+from settings.load import load
+from stacks.paused import Paused
+from tests.operate.pausing.cloud import Cloud
+from tests.operate.test_outputs import without_credentials
+
+if TYPE_CHECKING:
+    from operate.synth import Synthesis
+
+
+@pytest.fixture(scope="session")
+def syntheses(tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
+    """dev's templates with nothing, the sources and all left out."""
+    from operate.synth import synthesize
+
+    folder = tmp_path_factory.mktemp("paused")
+    return {paused: synthesize(load("dev"), folder / f"dev.paused-{paused}", paused=paused) for paused in Paused}
+
+
+@pytest.fixture
+def cloud(syntheses: "Mapping[Paused, Synthesis]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
+    """dev, which runs and has caught up."""
+    from operate import deploy
+    from operate.pausing import pause, resume
+
+    without_credentials(monkeypatch, tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    made = Cloud(load("dev"), {paused: synthesis.templates for paused, synthesis in syntheses.items()})
+
+    def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
+        return syntheses[paused]
+
+    for module in (deploy, pause, resume):
+        monkeypatch.setattr(module, "synthesize", synthesize)
+    monkeypatch.setattr(deploy, "cdk", made.deploy)
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "load_versions", lambda: type("Versions", (), {"unpinned": []}))
+    monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
+    yield made
+    assert not any(made.faults.values()), "a fault that never came"

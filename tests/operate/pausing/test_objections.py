@@ -1,0 +1,99 @@
+"""What a database that isn't the environment's own keeps for its slot, as the command says it.
+
+The database is the tests' own here; which one a pipeline logs in to is tests/operate/test_resnapshot.py's.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import psycopg2
+import pytest
+
+from operate.pausing import objections
+from settings.environment import Environment
+from settings.load import load
+from settings.outside_database import OutsideDatabase
+
+SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"
+
+
+@pytest.fixture
+def environment() -> Environment:
+    """dev, whose database is another's."""
+    dev = load("dev")
+    outside = OutsideDatabase.model_validate({"host": "db.example", "secret": SECRET, "cidrs": ("10.1.0.0/24",)})
+    return dev.model_copy(update={"pipelines": (dev.pipelines[0].model_copy(update={"database": outside}),)})
+
+
+@pytest.fixture
+def row(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the server answers; an error is raised."""
+    answers: list[Any] = []
+
+    @contextlib.contextmanager
+    def login(*_: object) -> Iterator[dict[str, Any]]:
+        yield {"host": "db.example"}
+
+    monkeypatch.setattr(objections, "login", login)
+    monkeypatch.setattr(psycopg2, "connect", lambda **_: Connection(answers))
+    return answers
+
+
+class Connection:
+    """As much of a connection and its cursor as is used."""
+
+    def __init__(self, answers: list[Any]) -> None:
+        self._answers = answers
+        if isinstance(answers[0], Exception):
+            raise answers[0]
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def cursor(self) -> "Connection":
+        return self
+
+    def execute(self, sql: str, parameters: list[str]) -> None:
+        assert "pg_replication_slots" in sql
+        assert parameters == ["cdc_orders"]
+
+    def fetchone(self) -> Any:
+        return self._answers[0]
+
+    def close(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            (3 * 1024 * 1024, "-1"),
+            "now 3 MB, without a limit (max_slot_wal_keep_size), so a long pause may fill the disk",
+        ),
+        ((0, "10GB"), "now 0 MB, 10GB at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it"),
+        ((1, None), "now 0 MB, without a limit"),
+        (None, "there is no slot cdc_orders, so changes are missed already: `make resnapshot` after the pause"),
+        (
+            psycopg2.OperationalError("timeout\nexpired"),
+            "can't be read from here (timeout expired); pg_replication_slots",
+        ),
+    ],
+)
+def test_what_the_slot_keeps_is_said(environment: Environment, row: list[Any], answer: Any, said: str) -> None:
+    row.append(answer)
+    [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
+    assert line.startswith(
+        "db.example, which orders captures, goes on being written, and its slot keeps all of that log"
+    )
+    assert said in line
+    assert "\n" not in line
+
+
+def test_the_environments_own_database_is_no_objection() -> None:
+    assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), load("dev"))) == []

@@ -1,0 +1,112 @@
+"""A resume: the database first, then an ordinary deployment; and what other commands say of a paused environment."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from operate import deploy
+from operate.errors import OperateError
+from operate.outputs import output
+from operate.pausing.pause import Options, pause
+from operate.pausing.resume import resume
+from tests.operate.pausing.cloud import Cloud, error
+
+pytestmark = pytest.mark.synth
+
+
+@pytest.fixture
+def paused(cloud: Cloud) -> Cloud:
+    """dev, paused."""
+    pause(cloud.environment, Options(), cloud.waiter)
+    cloud.log.clear()
+    cloud.said.clear()
+    return cloud
+
+
+def run(cloud: Cloud) -> int:
+    return resume(cloud.environment, cloud.waiter)
+
+
+def refused(cloud: Cloud) -> str:
+    with pytest.raises(OperateError) as caught:
+        run(cloud)
+    return str(caught.value)
+
+
+def test_aurora_is_there_before_the_connectors(paused: Cloud) -> None:
+    assert run(paused) == 0
+    assert paused.log == ["start dev-cdc-lake", "deploy all"]
+    assert "dev runs. Alarms that rang in the pause go back to OK within a quarter of an hour" in paused.said
+
+
+def test_what_runs_is_left_as_it_is(cloud: Cloud) -> None:
+    assert run(cloud) == 0
+    assert cloud.log == []
+    assert cloud.said == ["dev isn't paused: nothing to resume"]
+
+
+def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud) -> None:
+    cloud.cdk_status["processing"] = 1
+    with pytest.raises(OperateError):
+        pause(cloud.environment, Options(), cloud.waiter)
+    cloud.log.clear()
+    assert run(cloud) == 0
+    assert cloud.log == ["deploy all"]
+
+
+def test_a_resume_that_failed_goes_on(paused: Cloud) -> None:
+    paused.cdk_status["all"] = 1
+    assert run(paused) == 1
+    assert paused.said[-1] == "dev isn't whole yet, for the reason above: `make resume ENV=dev` goes on from here"
+    paused.cdk_status.clear()
+    assert run(paused) == 0
+    assert paused.log == ["start dev-cdc-lake", "deploy all", "deploy all"]
+
+
+@pytest.mark.parametrize("status", ["stopping", "starting", "backing-up"])
+def test_a_database_in_between_is_waited_for(paused: Cloud, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    paused.database = status
+    if status == "backing-up":
+        looks = iter(["backing-up", "backing-up"])
+        monkeypatch.setattr(type(paused), "database", property(lambda _: next(looks, "available"), lambda *_: None))
+    assert run(paused) == 0
+    assert paused.log[-1] == "deploy all"
+
+
+def test_it_waits_for_the_writer(paused: Cloud) -> None:
+    paused.writer_ready_at = paused.now + timedelta(minutes=10)
+    assert run(paused) == 0
+    assert paused.now >= paused.writer_ready_at
+    assert "  the database's writer writer is rebooting" in paused.said
+
+
+def test_a_start_that_is_throttled_is_asked_for_again(paused: Cloud) -> None:
+    paused.faults["StartDBCluster"] = [error("Throttling", "StartDBCluster")] * 2
+    assert run(paused) == 0
+
+
+def test_while_something_is_deployed_it_does_nothing(paused: Cloud) -> None:
+    paused.status["connectors"] = "UPDATE_IN_PROGRESS"
+    assert refused(paused).startswith("dev-cdc-lake-connectors is UPDATE_IN_PROGRESS: wait until that")
+    assert paused.log == []
+
+
+def test_a_newer_checkout_is_said(paused: Cloud) -> None:
+    paused.changed.add("connectors")
+    assert run(paused) == 0
+    assert paused.said[0] == (
+        "this checkout makes something else of connectors than what was paused: that is deployed, too"
+    )
+
+
+@pytest.mark.parametrize("command", [deploy.deploy, deploy.destroy])
+def test_what_is_paused_is_neither_deployed_nor_destroyed(paused: Cloud, command: Any) -> None:
+    with pytest.raises(OperateError, match="dev is paused: first `make resume ENV=dev`"):
+        command(paused.environment)
+    assert paused.log == []
+
+
+def test_who_asks_for_what_is_left_out_is_told_why(paused: Cloud) -> None:
+    with pytest.raises(OperateError, match="dev is paused: `make resume ENV=dev` first"):
+        output(paused.environment, "connectors", "SourceConnectorArn")

@@ -1,0 +1,166 @@
+"""What a pause leaves out of the templates, and that all else of them stays as it is."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.pausing.what_stops import EMR
+from settings.load import load
+from stacks.paused import OUTPUT, Paused
+from tests.stacks.many import many_pipelines
+
+pytestmark = pytest.mark.synth
+
+ROOT = Path(__file__).resolve().parents[2]
+Templates = dict[str, dict[str, Any]]
+Syntheses = dict[Paused, Templates]
+
+
+def of_environment(folder: Path, environment: Any) -> Syntheses:
+    from operate.synth import synthesize
+
+    return {paused: synthesize(environment, folder / paused, paused=paused).templates for paused in Paused}
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
+    return of_environment(tmp_path_factory.mktemp("dev"), load("dev"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
+    folder = tmp_path_factory.mktemp("many")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        return of_environment(folder / "cdk.out", many_pipelines(folder))
+
+
+def resources(templates: Templates, stack: str) -> dict[str, Any]:
+    return dict(templates[f"dev-cdc-lake-{stack}"]["Resources"])
+
+
+def outputs(templates: Templates, stack: str) -> set[str]:
+    return set(templates[f"dev-cdc-lake-{stack}"]["Outputs"])
+
+
+def gone(syntheses: Syntheses, paused: Paused, stack: str) -> list[str]:
+    before, after = resources(syntheses[Paused.NOTHING], stack), resources(syntheses[paused], stack)
+    return sorted(before[id_]["Type"] for id_ in before.keys() - after.keys())
+
+
+def changed(syntheses: Syntheses, paused: Paused, stack: str) -> set[str]:
+    """The types of what stays and has other properties; who waits for whom is no property."""
+    before, after = resources(syntheses[Paused.NOTHING], stack), resources(syntheses[paused], stack)
+    both = before.keys() & after.keys()
+    return {before[id_]["Type"] for id_ in both if before[id_].get("Properties") != after[id_].get("Properties")}
+
+
+def test_first_the_sources_go_then_all_connectors_and_emr(dev: Syntheses, many: Syntheses, tmp_path: Path) -> None:
+    for syntheses, pipelines in ((dev, 1), (many, len(many_pipelines(tmp_path).pipelines))):
+        assert gone(syntheses, Paused.SOURCES, "connectors") == ["Custom::Connector"] * pipelines
+        assert gone(syntheses, Paused.SOURCES, "processing") == []
+        assert gone(syntheses, Paused.ALL, "connectors") == ["Custom::Connector"] * 2 * pipelines
+        assert gone(syntheses, Paused.ALL, "processing") == ["AWS::EMR::Cluster", "Custom::EmrStep"]
+
+
+def test_nothing_else_changes_but_alarms_and_the_topics_look(dev: Syntheses, many: Syntheses) -> None:
+    for syntheses in (dev, many):
+        for paused in (Paused.SOURCES, Paused.ALL):
+            topics = {"Custom::Topics"} if paused is Paused.ALL else set()
+            assert changed(syntheses, paused, "connectors") == topics
+            assert changed(syntheses, paused, "processing") == set()
+            assert changed(syntheses, paused, "monitoring") == {"AWS::CloudWatch::Alarm"}
+            for stack in ("network", "vpn", "database", "streaming", "lake", "analytics"):
+                name = f"dev-cdc-lake-{stack}"
+                assert syntheses[paused][name] == syntheses[Paused.NOTHING][name]
+
+
+def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
+    def exports(templates: Templates) -> set[str]:
+        return {
+            json.dumps(output["Export"])
+            for template in templates.values()
+            for output in template.get("Outputs", {}).values()
+            if "Export" in output
+        }
+
+    assert exports(dev[Paused.ALL]) == exports(dev[Paused.NOTHING])
+
+
+def test_the_topics_are_looked_at_again_when_a_pause_ends(dev: Syntheses) -> None:
+    [running], [paused] = (
+        [
+            each["Properties"]
+            for each in resources(dev[which], "connectors").values()
+            if each["Type"] == "Custom::Topics"
+        ]
+        for which in (Paused.NOTHING, Paused.ALL)
+    )
+    assert OUTPUT not in running
+    assert paused == {**running, OUTPUT: "all"}
+
+
+def test_who_must_run_so_that_the_end_of_a_job_is_clean_stays(dev: Syntheses) -> None:
+    step = next(
+        each for each in resources(dev[Paused.NOTHING], "processing").values() if each["Type"] == "Custom::EmrStep"
+    )
+    handler, _ = step["Properties"]["ServiceToken"]["Fn::GetAtt"]
+    assert handler in resources(dev[Paused.ALL], "processing")
+    # CloudFormation deletes who refers to another before that one.
+    [cluster] = [id_ for id_, each in resources(dev[Paused.NOTHING], "processing").items() if each["Type"] == EMR.type]
+    assert {"Ref": cluster} in step["Properties"]["Request"]["Fn::Join"][1]
+
+
+def test_a_pause_rings_for_the_brokers_disks_alone(dev: Syntheses) -> None:
+    def ringing(paused: Paused) -> set[str]:
+        return {
+            each["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-")
+            for each in resources(dev[paused], "monitoring").values()
+            if each["Type"] == "AWS::CloudWatch::Alarm" and each["Properties"].get("ActionsEnabled", True)
+        }
+
+    assert ringing(Paused.SOURCES) == ringing(Paused.ALL) == {"broker-disk"}
+    assert len(ringing(Paused.NOTHING)) == 11
+
+
+def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> None:
+    def rules(paused: Paused) -> dict[str, Any]:
+        found = resources(dev[paused], "monitoring")
+        return {id_: each["Properties"] for id_, each in found.items() if each["Type"] == "AWS::Events::Rule"}
+
+    [new] = rules(Paused.ALL).keys() - rules(Paused.NOTHING).keys()
+    rule = rules(Paused.ALL)[new]
+    assert rule["EventPattern"] == {
+        "source": ["aws.rds"],
+        "detail-type": ["RDS DB Cluster Event"],
+        "detail": {"EventID": ["RDS-EVENT-0153"], "SourceIdentifier": ["dev-cdc-lake"]},
+    }
+    assert "`make pause ENV=dev` stops it again" in json.dumps(rule["Targets"])
+
+
+def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
+    for stack in ("connectors", "processing", "monitoring"):
+        assert OUTPUT not in outputs(dev[Paused.NOTHING], stack)
+        for paused in (Paused.SOURCES, Paused.ALL):
+            assert dev[paused][f"dev-cdc-lake-{stack}"]["Outputs"][OUTPUT] == {"Value": paused.value}
+    assert {"SourceConnectorArn", "SinkConnectorArn"} <= outputs(dev[Paused.NOTHING], "connectors")
+    assert not {"SourceConnectorArn", "SinkConnectorArn"} & outputs(dev[Paused.ALL], "connectors")
+
+
+@pytest.mark.parametrize(("paused", "line"), [("all", ""), ("a bit", "it is one of nothing, sources, all")])
+def test_plain_cdk_makes_the_same_by_its_context(tmp_path: Path, paused: str, line: str) -> None:
+    context = json.dumps({"env": "dev", "paused": paused})
+    environment = os.environ | {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    if line:
+        assert (done.returncode, done.stderr) == (1, f"synth: -c paused={paused}: {line}\n")
+        return
+    made = json.loads((tmp_path / "dev-cdc-lake-processing.template.json").read_text())
+    assert made["Outputs"][OUTPUT] == {"Value": "all"}
