@@ -112,6 +112,12 @@ check: $(VENV)/.ready ## Lint, types and unit tests
 test-faults: setup ## Kills and stops of services, at random, each ending with an equal reconcile (MINUTES=30 SEED=1)
 	@$(BIN)/python -m tests.e2e.faults $(if $(MINUTES),--minutes "$(MINUTES)") $(if $(SEED),--seed "$(SEED)")
 
+.PHONY: test-trino
+test-trino: setup ## The named queries in Trino 476, on a table that the job has written (brings 0.9 GB, once)
+	@$(BIN)/python -m local.setup.jars fetch trino
+	@$(BIN)/python -m tests.trino.install
+	@$(BIN)/python -m tests trino
+
 format: $(VENV)/.ready ## Format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
@@ -154,6 +160,7 @@ lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 	$(COMPILE) requirements-build.in -o requirements-build.txt
 	$(COMPILE) requirements.in -o requirements.txt
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) requirements-trino.in -o requirements-trino.txt
 
 lock-jars: $(VENV)/.ready ## Resolve the jars' coordinates and lock them with hashes
 	@$(BIN)/python -m local.setup.jars lock

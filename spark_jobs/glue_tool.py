@@ -15,6 +15,8 @@ _EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class"
 _MULTI_PART = f"{_EXTRACTORS}MultiPartKeysValueExtractor"
 # Without it Athena reads the table by the old connector, which doesn't know Hudi 0.15.
 _ATHENA = "athena_enable_native_hudi_connector_implementation"
+# Without it Glue's type of an instant is bigint, and that is what Athena and Trino answer: microseconds as a number.
+_TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp"
 
 
 def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str, str]:
@@ -24,6 +26,7 @@ def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str
     table_properties = given.pop("hoodie.datasource.hive_sync.table_properties", "")
     return {
         _EXTRACTOR: _EXTRACTORS + extractor,
+        _TIMESTAMPS: "true",
         **given,
         "hoodie.datasource.hive_sync.table_properties": "\n".join(filter(None, [table_properties, f"{_ATHENA}=true"])),
         "hoodie.datasource.meta.sync.base.path": table.base_path,

@@ -24,11 +24,15 @@ HISTORIES = "tests/spark_jobs/test_histories.py"
 NOT_IN_SPARK = [*PROGRAMS, HISTORIES]
 FAULTS = "tests/e2e/test_suffering.py"
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
-FOLDERS = {"synth": ["tests/contract", "tests/operate", "tests/stacks"], "e2e": ["tests/e2e"]}
+FOLDERS = {
+    "synth": ["tests/contract", "tests/operate", "tests/stacks"],
+    "e2e": ["tests/e2e"],
+    "trino": ["tests/trino"],
+}
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e"]],
+    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e and not trino"]],
     "synth": [["pytest", "-q", "-m", "synth", *FOLDERS["synth"]]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     # In one Spark session, and as programs of their own.
@@ -40,10 +44,13 @@ PARTS: dict[str, list[list[str]]] = {
     "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
     # On a platform of their own: they wait for stopped services most of their time.
     "faults": [["pytest", "-q", "-m", "e2e", FAULTS]],
+    "trino": [["pytest", "-q", "-m", "trino", "-rP", *FOLDERS["trino"]]],
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
 ORDER = ["lint", "spark", "integration", "e2e", "synth", "histories", "faults", "job", "types", "unit"]
+# By its name alone: `make test-trino` brings what it needs.
+ASKED_FOR = ["trino"]
 AT_A_TIME = 4
 
 
@@ -68,7 +75,8 @@ def main(arguments: list[str]) -> int:
     RESULTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        results = list(pool.map(_run, [part for part in ORDER if part in arguments or not arguments]))
+        chosen = [part for part in [*ORDER, *ASKED_FOR] if part in arguments] if arguments else ORDER
+        results = list(pool.map(_run, chosen))
     print("\npart          seconds  CPU s  passed  failed  skipped")
     for result in results:
         counts = f"{result.passed:7d} {result.failed:7d} {result.skipped:8d}" if result.passed or result.failed else ""

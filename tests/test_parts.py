@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.__main__ import FOLDERS, ROOT
+from tests.__main__ import ASKED_FOR, FOLDERS, ORDER, PARTS, ROOT
 
 TESTS = Path(__file__).parent
 
@@ -16,3 +16,7 @@ def test_a_markers_tests_are_in_the_folders_that_its_part_looks_into(marker: str
     folders = [ROOT / folder for folder in FOLDERS[marker]]
     assert marked
     assert [path for path in marked if not any(path.is_relative_to(folder) for folder in folders)] == []
+
+
+def test_every_part_is_run_or_has_to_be_asked_for() -> None:
+    assert sorted([*ORDER, *ASKED_FOR]) == sorted(PARTS)

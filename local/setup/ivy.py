@@ -29,7 +29,7 @@ class IvyError(UserError):
 
 @dataclass(frozen=True, kw_only=True)
 class Dependency:
-    """One Maven artifact to bring: `group:name:version[:extension:classifier]`, with what it needs or alone."""
+    """One Maven artifact to bring: `group:name:version[:extension[:classifier]]`, with what it needs or alone."""
 
     coordinate: str
     transitive: bool = False
@@ -101,6 +101,7 @@ def _add(listed: ElementTree.Element, dependency: Dependency) -> None:
     element.set("conf", "default->*")
     element.set("transitive", "false")
     if special:
-        extension, classifier = special
+        extension, *classifier = special
         artifact = ElementTree.SubElement(element, "artifact", name=name, type=extension, ext=extension)
-        artifact.set(f"{{{MAVEN_NAMESPACE}}}classifier", classifier)
+        if classifier:
+            artifact.set(f"{{{MAVEN_NAMESPACE}}}classifier", *classifier)

@@ -1,7 +1,7 @@
 """The jars of the local platform: downloaded once, accepted only with the locked SHA-256, verified ever after.
 
-`python -m local.setup.jars fetch` (in `make setup`) brings what is missing; `python -m local.setup.jars lock` (`make
-lock-jars`) resolves jars.toml anew and writes jars.lock.
+`python -m local.setup.jars fetch` (in `make setup`) brings what is missing, but for what only some need, which is asked
+for by name; `python -m local.setup.jars lock` (`make lock-jars`) resolves jars.toml anew and writes jars.lock.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import shutil
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
@@ -23,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")
 JARS_LOCK = Path(__file__).with_name("jars.lock")
 CACHE = ROOT / ".cache" / "jars"
+# 821 MB that nothing but `make test-trino` looks at.
+ON_DEMAND = frozenset({"trino"})
 
 # Set → file → its `coordinate` (see local.setup.ivy.Dependency), `sha256` and `size` in bytes.
 Files = dict[str, dict[str, str | int]]
@@ -35,25 +38,35 @@ class JarsError(UserError):
 
 
 def jar_folder(name: str) -> Path:
-    """Return the folder of a set (`kafka`, `s3proxy`, `spark`, `debezium`); JarsError when it isn't there."""
+    """Return the folder of a set (`kafka`, `s3proxy`, `spark`, `debezium`, `trino`); JarsError when it isn't there."""
     folder = CACHE / name
     if not folder.is_dir():
-        raise JarsError(f"the jars of {name} are missing: run `make setup`")
+        target = f"test-{name}" if name in ON_DEMAND else "setup"
+        raise JarsError(f"the jars of {name} are missing: run `make {target}`")
     return folder
 
 
+def locked() -> Lock:
+    """Return what jars.lock says."""
+    found: Lock = json.loads(JARS_LOCK.read_text())
+    return found
+
+
 @app.command()
-def fetch() -> None:
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Sets of jars.lock; those of `make setup` without.")] = None,
+) -> None:
     """Download what is missing or damaged, verify everything against jars.lock."""
-    locked: Lock = json.loads(JARS_LOCK.read_text())
+    everything = locked()
+    asked = {name: files for name, files in everything.items() if name in (names or everything.keys() - ON_DEMAND)}
     with one_line_errors("jars"):
-        wanted = {name: files for name, files in locked.items() if problems(CACHE / name, files)}
+        wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
         if wanted:
             # The sets at the same time: a registry's answers take longer to wait for than to receive.
             with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
                 for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
                     finished.result()
-        typer.echo(f"{sum(len(files) for files in locked.values())} jars verified")
+        typer.echo(f"{sum(len(files) for files in asked.values())} jars verified")
 
 
 @app.command()
@@ -117,7 +130,7 @@ def _resolve(name: str) -> Files:
     else:
         entry = _sets()[name]
         alone = [Dependency(coordinate=coordinate) for coordinate in entry.get("alone", [])]
-        transitive = [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry["transitive"]]
+        transitive = [Dependency(coordinate=coordinate, transitive=True) for coordinate in entry.get("transitive", [])]
         resolve([*alone, *transitive], into=staging, work=work, exclude=entry.get("provided", []))
     files: Files = {
         path.name: {"coordinate": _coordinate(path, staging), "sha256": _sha256(path), "size": path.stat().st_size}
@@ -132,7 +145,7 @@ def _coordinate(path: Path, root: Path) -> str:
     """Read the coordinate off the path `<group>/<module>/<version>/[<classifier>/]<file>` under `root`."""
     group, module, version, *classifier, _ = path.relative_to(root).parts
     extension = "tar.gz" if path.name.endswith(".tar.gz") else path.suffix.removeprefix(".")
-    return ":".join([group, module, version, *([extension, *classifier] if classifier else [])])
+    return ":".join([group, module, version, *([extension, *classifier] if classifier or extension != "jar" else [])])
 
 
 def _sets() -> dict[str, dict[str, list[str]]]:

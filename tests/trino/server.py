@@ -1,0 +1,170 @@
+"""A Trino of one node on loopback, whose catalogues are a Glue and an S3 on loopback, set up as EMR's is.
+
+`hive` sends readers of Hudi's tables to `hudi`, which reads them (docs/decisions/0062): a statement names a database
+and a table as it does in Athena.
+"""
+
+import datetime
+import decimal
+import json
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from local.platform.processes import Command
+from local.services.properties import write
+from local.services.s3 import NO_CREDENTIALS, REGION
+from local.setup.ports import HOST, accepts_connections
+from tests.trino.install import Installed
+
+HEAP_MB = 1024
+ANSWER_S = 60
+STATEMENT_S = 120
+CATALOGUE = "hive"
+USER = "tests"
+# What comes as text; Trino's sessions are in UTC here, and an instant without a zone is one in UTC, too.
+_VALUES: Mapping[str, Callable[[str], Any]] = {
+    "date": datetime.date.fromisoformat,
+    "decimal": decimal.Decimal,
+    "timestamp": lambda text: datetime.datetime.fromisoformat(text.removesuffix(" UTC")).replace(tzinfo=datetime.UTC),
+}
+# No proxy of the caller's environment between us and loopback.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class TrinoError(RuntimeError):
+    """A statement failed; Trino's own words."""
+
+
+class Trino:
+    """The server whose files are in `folder`."""
+
+    name = "trino"
+
+    def __init__(self, folder: Path, installed: Installed, *, port: int, glue: str, s3: str) -> None:
+        self._folder = folder
+        self._installed = installed
+        self._port = port
+        self._glue = glue
+        self._s3 = s3
+
+    @property
+    def endpoint(self) -> str:
+        """The server's URL."""
+        return f"http://{HOST}:{self._port}"
+
+    def prepare(self) -> Command:
+        """Write the configuration and return how to start the server."""
+        catalogues = self._folder / "catalogues"
+        catalogues.mkdir(parents=True)
+        write(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
+        hive = {
+            "connector.name": "hive",
+            "hive.hudi-catalog-name": "hudi",
+            "hive.partition-projection-enabled": "true",
+            "hive.table-statistics-enabled": "false",
+            # As Athena does, which reads all that a location begins.
+            "hive.recursive-directories": "true",
+        }
+        write(catalogues / f"{CATALOGUE}.properties", hive | self._storage())
+        settings = {
+            "node.environment": "tests",
+            "node.bind-ip": HOST,
+            "node.internal-address": HOST,
+            "coordinator": "true",
+            "node-scheduler.include-coordinator": "true",
+            "http-server.http.port": str(self._port),
+            "discovery.uri": self.endpoint,
+            "catalog.config-dir": str(catalogues),
+        }
+        write(self._folder / "config.properties", settings)
+        return Command(argv=self._argv(), folder=self._folder)
+
+    def ready(self) -> bool:
+        """Tell whether the server takes statements."""
+        if not accepts_connections(self._port):
+            return False
+        try:
+            return not self._call(f"{self.endpoint}/v1/info")["starting"]
+        except OSError:
+            return False
+
+    def ask(self, sql: str, *parameters: str) -> list[dict[str, Any]]:
+        """Run one statement as it is, its `?` given as SQL, and return its rows. Raises TrinoError when it fails."""
+        headers = {}
+        if parameters:
+            headers = {"X-Trino-Prepared-Statement": f"asked={urllib.parse.quote_plus(sql)}"}
+            sql = f"EXECUTE asked USING {', '.join(parameters)}"
+        answer = self._call(f"{self.endpoint}/v1/statement", sql.encode(), headers)
+        columns: list[dict[str, Any]] = []
+        found: list[list[Any]] = []
+        deadline = time.monotonic() + STATEMENT_S
+        while True:
+            if "error" in answer:
+                raise TrinoError(answer["error"]["message"])
+            columns = answer.get("columns", columns)
+            found += answer.get("data", [])
+            if "nextUri" not in answer:
+                return [{each["name"]: _value(each["type"], one) for each, one in zip(columns, row, strict=True)}
+                        for row in found]  # fmt: skip
+            if time.monotonic() > deadline:
+                raise TrinoError(f"no answer within {STATEMENT_S} s")
+            answer = self._call(answer["nextUri"])
+
+    def _argv(self) -> list[str]:
+        options = {
+            "config": "config.properties",
+            "node.id": "tests",
+            "plugin.dir": str(self._installed.server / "plugin"),
+            "log.enable-console": "true",
+            "file.encoding": "UTF-8",
+            # To measure objects, JOL tries to attach a debugger to its own JVM: seconds later it fails.
+            "jol.skipDynamicAttach": "true",
+            "jol.skipHotspotSAAttach": "true",
+        }
+        return [
+            str(self._installed.java),
+            f"-Xmx{HEAP_MB}m",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:-UsePerfData",
+            *(f"-D{name}={value}" for name, value in options.items()),
+            *("-cp", f"{self._installed.server}/lib/*", "io.trino.server.TrinoServer"),
+        ]
+
+    def _storage(self) -> dict[str, str]:
+        return {
+            "hive.metastore": "glue",
+            "hive.metastore.glue.endpoint-url": self._glue,
+            "hive.metastore.glue.region": REGION,
+            "hive.metastore.glue.aws-access-key": NO_CREDENTIALS,
+            "hive.metastore.glue.aws-secret-key": NO_CREDENTIALS,
+            # Moto knows no segments: it gives each of them all.
+            "hive.metastore.glue.partitions-segments": "1",
+            "fs.native-s3.enabled": "true",
+            "s3.endpoint": self._s3,
+            "s3.region": REGION,
+            "s3.path-style-access": "true",
+            "s3.aws-access-key": NO_CREDENTIALS,
+            "s3.aws-secret-key": NO_CREDENTIALS,
+        }
+
+    def _call(self, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        given = {
+            "X-Trino-User": USER,
+            "X-Trino-Catalog": CATALOGUE,
+            "X-Trino-Time-Zone": "UTC",
+            **(headers or {}),
+        }
+        request = urllib.request.Request(url, data=body, headers=given)  # noqa: S310  (our own server's)
+        with _opener.open(request, timeout=ANSWER_S) as response:
+            answer: dict[str, Any] = json.load(response)
+        return answer
+
+
+def _value(kind: str, value: Any) -> Any:
+    """Return a value as Python has it, of the column's type in Trino's words."""
+    read = _VALUES.get(kind.partition("(")[0])
+    return value if value is None or read is None else read(value)

@@ -1,0 +1,197 @@
+"""The named queries as their files have them, in Trino and in DuckDB: the same rows of a table that the job wrote.
+
+The job runs as its program, with its own sync; Trino reads the Glue table which that made, on a Glue and an S3 of
+loopback.
+"""
+
+import contextlib
+import datetime
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analytics import quarantine_table
+from analytics.queries import QUERIES, Query
+from contract.lake import DATABASE
+from contract.source import OUTBOX_TABLE as TABLE
+from local.look.lake import Lake, local_s3_options
+from local.look.quarantine import BUCKET
+from local.platform.processes import Processes
+from local.query.instants import readable
+from local.query.quarantined import batches
+from local.query.query import LakeTable, Period, QueriedLake, ask
+from local.services.aws import Aws
+from local.services.s3 import S3
+from local.setup.ports import choose
+from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, captured
+from tests.spark_jobs.test_streamer import WAIT_S, Job
+from tests.trino.install import installed
+from tests.trino.server import Trino
+
+pytestmark = pytest.mark.trino
+
+START_S = 180
+# What a table of type merge-on-read needs for its logs to become files now.
+COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=1")
+# Queries that say in which order their rows come, of which no two are alike.
+ORDERED = {"latest_orders", "quarantine"}
+Rows = list[dict[str, Any]]
+
+
+class Storage(S3):
+    """S3's stand-in, which refuses headers that it doesn't know, such as Trino's client sends."""
+
+    def properties(self, objects: Path) -> dict[str, str]:
+        return super().properties(objects) | {"s3proxy.ignore-unknown-headers": "true"}
+
+
+@dataclass
+class WrittenLake:
+    """A lake that the job writes, and who can be asked about it."""
+
+    folder: Path
+    table_type: str
+    s3: S3
+    aws: Aws
+    trino: Trino
+    landed: int = 0
+
+    def run_job(self, *events: str, more: Sequence[str] = ()) -> None:
+        """Land events and run the job once, with its sync and these further properties."""
+        self.landed += len(events)
+        name = f"cdc/{TOPIC}/0/{self.landed - 1:012d}_1_2.json"
+        self.s3.client().put_object(Bucket="landing", Key=name, Body="".join(f"{e}\n" for e in events).encode())
+        properties = [
+            "hoodie.streamer.source.dfs.root=s3a://landing/cdc",
+            f"hoodie.streamer.schemaprovider.source.schema.file={SCHEMA}",
+            *more,
+        ]
+        arguments = [
+            *("--table-type", self.table_type, "--target-table", f"{DATABASE}.{TABLE}", "--enable-sync"),
+            *("--target-base-path", f"s3a://{BUCKET}/{TABLE}", "--props", str(CONF / "cdc_events.properties")),
+            *(argument for given in properties for argument in ("--hoodie-conf", given)),
+        ]
+        job = Job(self.folder, arguments, self.aws.endpoint, s3_endpoint=self.s3.endpoint)
+        try:
+            assert job.process.wait(WAIT_S) == 0, job.output.read_text()[-2000:]
+        finally:
+            job.end()
+
+    @property
+    def table(self) -> Lake:
+        return Lake(base_uri=f"s3://{BUCKET}/{TABLE}", storage_options=local_s3_options(self.s3.endpoint))
+
+    def by_duckdb(self, query: Query, *parameters: str, as_of: str | None = None) -> Rows:
+        """The rows by the project's own engine, with instants as Trino has them: to a millisecond."""
+        table = LakeTable(name=TABLE, lake=self.table, outbox=True)
+        lake = QueriedLake(database=DATABASE, tables=[table], quarantine=lambda names: batches(self.s3.client(), names))
+        text = query.text
+        for parameter in parameters:
+            text = text.replace("?", parameter, 1)
+        found = ask(lake, text, Period(as_of=as_of)).to_pylist()
+        return [{name: _to_a_millisecond(value) for name, value in row.items()} for row in found]
+
+    def add_quarantine(self) -> None:
+        """Make the table of what was set aside, which stacks/analytics makes on AWS."""
+        name, kind = quarantine_table.PARTITION
+        self.aws.glue().create_table(
+            DatabaseName=DATABASE,
+            TableInput={
+                "Name": quarantine_table.NAME,
+                "TableType": "EXTERNAL_TABLE",
+                "Parameters": quarantine_table.parameters(f"s3://{BUCKET}", [TABLE]),
+                "PartitionKeys": [{"Name": name, "Type": kind}],
+                "StorageDescriptor": {
+                    "Columns": [{"Name": name, "Type": kind} for name, kind in quarantine_table.COLUMNS],
+                    "Location": quarantine_table.location(f"s3://{BUCKET}"),
+                    "InputFormat": quarantine_table.INPUT_FORMAT,
+                    "OutputFormat": quarantine_table.OUTPUT_FORMAT,
+                    "SerdeInfo": {"SerializationLibrary": quarantine_table.SERDE},
+                },
+            },
+        )
+
+
+@contextlib.contextmanager
+def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
+    """A lake with a table of two commits and one event in quarantine; its files are gone afterwards."""
+    found = installed()
+    if found is None:
+        pytest.skip("Trino isn't here: `make test-trino` brings it")
+    ports = choose(["s3", "moto", "trino"], earlier={})
+    s3, aws = Storage(folder / "s3", port=ports["s3"]), Aws(folder / "moto", port=ports["moto"])
+    trino = Trino(folder / "trino", found, port=ports["trino"], glue=aws.endpoint, s3=s3.endpoint)
+    processes = Processes(folder, folder / "logs")
+    services = (s3, aws, trino)
+    try:
+        for service in services:
+            processes.start(service.name, service.prepare())
+        for service in services:
+            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        s3.create_buckets(["landing", BUCKET])
+        lake = WrittenLake(folder, table_type, s3, aws, trino)
+        lake.run_job(*captured("snapshot"), *captured("insert"), "{broken")
+        lake.add_quarantine()
+        lake.run_job(*captured("update"), *captured("delete"))
+        yield lake
+    finally:
+        for service in services:
+            processes.stop(service.name, grace_s=10)
+        shutil.rmtree(folder / "s3", ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def copy_on_write(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WrittenLake]:
+    with written_lake(tmp_path_factory.mktemp("trino"), "COPY_ON_WRITE") as lake:
+        yield lake
+
+
+def _to_a_millisecond(value: Any) -> Any:
+    if not isinstance(value, datetime.datetime):
+        return value
+    whole = value.replace(microsecond=0)
+    return whole + datetime.timedelta(milliseconds=(value.microsecond + 500) // 1000)
+
+
+def sides(lake: WrittenLake, query: Query, since: str, *, as_of: str | None = None) -> tuple[Rows, Rows]:
+    """What Trino and DuckDB answer, in the order that the query asks for, or in one that is the same for both."""
+    given = [f"'{since}'" for _ in query.parameters]
+    by_trino = lake.trino.ask(query.text, *given)
+    by_duckdb = lake.by_duckdb(query, *given, as_of=as_of)
+    for name, rows in (("Trino", by_trino), ("DuckDB", by_duckdb)):
+        print(f"{query.name} in {name}: {len(rows)} rows", *rows[:2], sep="\n    ")
+    if query.name in ORDERED:
+        return by_trino, by_duckdb
+    return sorted(by_trino, key=_all_values), sorted(by_duckdb, key=_all_values)
+
+
+def _all_values(row: dict[str, Any]) -> list[str]:
+    return [str(row[name]) for name in sorted(row)]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(query.name))
+def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: WrittenLake, query: Query) -> None:
+    first = readable(copy_on_write.table).oldest
+    by_trino, by_duckdb = sides(copy_on_write, query, since=first)
+    assert by_trino == by_duckdb
+    # Orders 10248, 10249 and, changed by the second commit, 11077; 11075 is deleted.
+    counts = {"order_items": 31, "latest_orders": 3, "changed_since": 1, "quarantine": 1}
+    assert len(by_trino) == counts[query.name]
+
+
+def test_trino_shows_of_a_merge_on_read_table_what_is_compacted(tmp_path: Path) -> None:
+    with written_lake(tmp_path, "MERGE_ON_READ") as lake:
+        first = readable(lake.table).oldest
+        orders = next(query for query in QUERIES if query.name == "latest_orders")
+        as_it_was, then = sides(lake, orders, since=first, as_of=first)
+        assert as_it_was == then
+        assert as_it_was != lake.by_duckdb(orders)
+        lake.run_job(*captured("unavailable_value")[:1], more=COMPACTED)
+        for query in QUERIES:
+            by_trino, by_duckdb = sides(lake, query, since=first)
+            assert by_trino == by_duckdb
+            assert by_trino
