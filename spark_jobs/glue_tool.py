@@ -72,6 +72,23 @@ def _await_updates(spark: SparkSession, tool: Any) -> None:
     field.set(sync_client, jvm.java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
 
 
+def _give_instants_their_type(spark: SparkSession, tool: Any, table: str) -> None:
+    """Make instants of an existing table timestamps, where they are bigint, as they once were for all.
+
+    The tool itself takes that for a change of type that isn't allowed, and would fail at each sync.
+    """
+    jvm: Any = spark._jvm
+    client = _field(tool.getClass(), "syncClient").get(tool)
+    # Of a merge-on-read table there are three.
+    for name in (name for name in (table, f"{table}_ro", f"{table}_rt") if client.tableExists(name)):
+        known = {str(column).lower(): str(kind).lower() for column, kind in client.getMetastoreSchema(name).items()}
+        schema = client.getStorageSchema()
+        wanted = jvm.org.apache.hudi.hive.util.HiveSchemaUtil.parquetSchemaToMapSchema(schema, True, False)
+        kinds = {(known.get(str(column).lower()), str(kind).lower()) for column, kind in wanted.items()}
+        if ("bigint", "timestamp") in kinds:
+            client.updateTableSchema(name, schema)
+
+
 class _Decoding:
     """Hudi's PartitionValueExtractor for encoded folders: its own give Glue the encoded text, which Athena returns."""
 
@@ -127,6 +144,8 @@ def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettin
         properties.setProperty(key, value)
     tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, spark._jsc.hadoopConfiguration())
     _await_updates(spark, tool)
+    if properties.getProperty(_TIMESTAMPS) == "true":
+        _give_instants_their_type(spark, tool, settings.table)
     if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
         _decode_partitions(spark, tool)
     try:

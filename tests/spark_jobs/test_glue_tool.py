@@ -42,3 +42,18 @@ def test_glue_learns_table_new_columns_and_partitions(spark: SparkSession, lake:
     assert [key["Name"] for key in table["PartitionKeys"]] == ["customer_id", "order_id"]
     assert table["partitions"] == [("A", "1"), ("B", "2")]
     assert table["Parameters"]["athena_enable_native_hudi_connector_implementation"] == "true"
+
+
+@pytest.mark.integration
+def test_a_table_of_before_gets_its_instants_as_such(spark: SparkSession, lake: Lake, empty_glue: str) -> None:
+    lake.arguments = ("--enable-sync",)
+    lake.run(event(1, 10, "c"))
+    types = []
+    for given in ({"hoodie.datasource.hive_sync.support_timestamp": "false"}, {}, {}):
+        lake.extra = given
+        decided = lake.settings()
+        assert decided.sync is not None
+        assert sync_to_glue(spark, decided.sync, decided.table)
+        columns = glue_table(empty_glue)["StorageDescriptor"]["Columns"]
+        types += [column["Type"] for column in columns if column["Name"] == "updated_at"]
+    assert types == ["bigint", "timestamp", "timestamp"]
