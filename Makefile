@@ -98,8 +98,8 @@ kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, i
 vpn-password: $(VENV)/.ready ## How one person connects the VPN: server, key, password of now (NAME=alice ENV=dev)
 	@$(BIN)/python -m operate vpn-password "$(NAME)" --env "$(or $(ENV),dev)"
 
-costs: $(VENV)/.ready ## What an environment costs a month, and what could be off (ENV=dev)
-	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)"
+costs: $(VENV)/.ready ## What an environment costs a month, always on or paused at times (ENV=dev HOURS=40, or ENV=all)
+	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)" $(if $(HOURS),--hours "$(HOURS)")
 
 ##@ Develop
 setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)

@@ -83,8 +83,8 @@ def build(
         paused=paused,
         **common,
     )
-    Tags.of(app).add("environment", environment.name)
-    Tags.of(app).add("system", "cdc-lake")
+    for key, value in environment.tags.items():
+        Tags.of(app).add(key, value)
     return app
 
 

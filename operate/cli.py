@@ -9,12 +9,13 @@ from contract.errors import one_line_errors
 from local.demo.display import print_comparison
 from local.resnapshot.run import Wanted
 from operate import kafka, kafka_ui, log_tables, resnapshot, tail, topics, vpn
-from operate.cost_report import report
+from operate.cost_hours import HOURS_A_WEEK
+from operate.cost_report import overview, report
 from operate.errors import OperateError
 from operate.prices import load_prices
 from operate.reader import connect
 from operate.text import columns
-from settings.load import load
+from settings.load import load, names
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="For those who run an environment."
@@ -129,7 +130,19 @@ def show_vpn_password(name: Annotated[str, typer.Argument(help="One of vpn.users
 
 
 @app.command("costs")
-def show_costs(*, env: OnAws = "dev") -> None:
-    """Print what the environment costs a month, and what could be switched off."""
+def show_costs(
+    *,
+    env: Annotated[
+        str, typer.Option("--env", metavar="NAME", help="The environment, or `all` to compare them.")
+    ] = "dev",
+    hours: Annotated[
+        float | None,
+        typer.Option(min=0, max=HOURS_A_WEEK, help="So many hours a week on, and paused for the rest."),
+    ] = None,
+) -> None:
+    """Print what the environment costs a month, always on or by hours a week, and what a pause switches off."""
     with one_line_errors("costs"):
-        typer.echo(report(load(env), load_prices()))
+        if env == "all":
+            typer.echo(overview(map(load, names()), load_prices()))
+        else:
+            typer.echo(report(load(env), load_prices(), hours))

@@ -1,8 +1,10 @@
 """Writes an environment's bill as text, no more exact than its prices are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
+from operate.budgets import budget_problem
+from operate.cost_hours import HOURS_A_WEEK, at_hours, hints
+from operate.costs import Item, confirmed, items, requests_of_rounds, total, unknown
 from operate.prices import HOUR, Prices
 from operate.text import columns
 from settings.environment import Environment
@@ -10,18 +12,26 @@ from settings.environment import Environment
 TENS = -1
 # For the table of what rounds cost: seconds.
 INTERVALS = (5, 15, 60, 300, 900)
+# Hours a week that an environment is on: always, by day, on working days, on one day, never.
+HOURS = (HOURS_A_WEEK, 60, 40, 10, 0)
+# For the table of all environments: a working week.
+SHOWN_HOURS = 40
 NOT_IN_IT = (
     "Not in it: tax, data between zones and to the internet, QuickSight's users. Lambda, Glue and SNS are cents."
 )
 
 
-def report(environment: Environment, prices: Prices) -> str:
-    """Return the bill: a line per item, the total, what could be off. Raises OperateError."""
+def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
+    """Return the bill: a line per item, the total, what could be off, and what is left with `hours` a week on.
+
+    Raises OperateError.
+    """
     lines = items(environment, prices)
     parts = [
         _table(lines),
-        _total(environment, lines),
+        _total(environment, lines, prices),
         _rounds(environment, prices),
+        _hours(environment, lines, hours),
         _hints(environment, lines),
         _notes(prices),
     ]
@@ -54,9 +64,28 @@ def _rounded(usd: float) -> str:
     return "<1" if 0 < usd < 1 else f"{usd:,.0f}"
 
 
-def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:
-    known, all_ = (f"{round(usd, TENS):,.0f} USD" for usd in (confirmed(lines), total(lines)))
+def overview(environments: Iterable[Environment], prices: Prices) -> str:
+    """Return a Markdown table: what each environment costs always on, and some hours a week. Raises OperateError."""
+    rows = [
+        f"| environment | always on, USD a month | {SHOWN_HOURS} hours a week on, else paused | budget |",
+        "|---|---:|---:|---:|",
+    ]
+    for environment in environments:
+        lines = items(environment, prices)
+        always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, SHOWN_HOURS))
+        rows.append(f"| {environment.name} | {always} | {paused} | {environment.budget.monthly_usd:,} |")
+    return "\n".join(rows)
+
+
+def _tens(usd: float) -> str:
+    return f"{round(usd, TENS):,.0f}"
+
+
+def _total(environment: Environment, lines: list[Item], prices: Prices) -> Iterator[str]:
+    known, all_ = (f"{_tens(usd)} USD" for usd in (confirmed(lines), total(lines)))
     yield f"{environment.name} costs about {all_} a month; {known} of it at confirmed prices"
+    problem = budget_problem(environment, prices)
+    yield problem or f"Its budget is {environment.budget.monthly_usd:,} USD a month (budget.monthly_usd)"
     if missing := unknown(lines):
         what = "; ".join(line.what for line in missing)
         yield f"incomplete: operate/prices.toml has no price for {what}"
@@ -81,13 +110,23 @@ def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
     yield from (f"  {row}" for row in columns(rows, left=0))
 
 
+def _hours(environment: Environment, lines: list[Item], chosen: float | None) -> Iterator[str]:
+    if environment.production and chosen is None:
+        return
+    yield "With so many hours a week on, and paused for the rest:"
+    shown = sorted({*HOURS, *([] if chosen is None else [chosen])}, reverse=True)
+    rows = [("hours a week", "USD a month"), *((f"{each:g}", f"~{_tens(at_hours(lines, each))}") for each in shown)]
+    yield from (f"  {row}" for row in columns(rows, left=0))
+
+
 def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
     if environment.production:
         return
-    yield "What could be off while nobody uses it, and what that saves a month:"
-    for hint in hints(lines, environment):
-        yield f"  {hint.what}: {round(hint.usd, TENS):,.0f} USD. {hint.how}"
-    yield "  MSK can't be stopped, only deleted."
+    yield "What a pause switches off, and what that saves a month:"
+    for hint in hints(lines):
+        yield f"  {hint.what}: {_tens(hint.usd)} USD; {hint.to_know}"
+    yield f"  `make pause ENV={environment.name}` does it, `make resume ENV={environment.name}` ends it."
+    yield "  MSK can't be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
 
 
 def _notes(prices: Prices) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from operate.errors import OperateError
+from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, Stopping
 from operate.prices import HOUR, Price, Prices
 from settings.environment import Environment
 
@@ -17,7 +18,7 @@ FUNCTIONS_RETENTION_DAYS = 30
 class Item:
     """A line of the bill: so many of what, at which price; `price` None: the table doesn't know it.
 
-    `assumed`: how many is an assumption of the table's, not a setting.
+    `assumed`: how many is an assumption of the table's, not a setting. `stopping`: with what it is off in a pause.
     """
 
     part: str
@@ -26,6 +27,7 @@ class Item:
     price: Price | None
     hours: int
     assumed: bool = False
+    stopping: Stopping | None = None
 
     @property
     def usd(self) -> float | None:
@@ -38,15 +40,6 @@ class Item:
     def estimate(self) -> bool:
         """Tell whether price or quantity is a guess."""
         return self.assumed or (self.price is not None and self.price.estimate)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hint:
-    """What could be switched off, what that saves in USD a month, and what to know before."""
-
-    what: str
-    usd: float
-    how: str
 
 
 def items(environment: Environment, prices: Prices) -> list[Item]:
@@ -86,36 +79,6 @@ def unknown(lines: list[Item]) -> list[Item]:
     return [line for line in lines if line.price is None]
 
 
-def hints(lines: list[Item], environment: Environment) -> list[Hint]:
-    """Return what could be off while nobody uses the environment, the dearest first."""
-    prefix = environment.prefix
-
-    def of(part: str, *, word: str = "") -> float:
-        return total([line for line in lines if line.part == part and word in line.what])
-
-    found = [
-        Hint(
-            what="EMR",
-            usd=of("processing"),
-            how=f"Delete the stack {prefix}-processing, and {prefix}-monitoring, which watches it; deployed again, the "
-            "job goes on from its last commit.",
-        ),
-        Hint(
-            what="MSK Connect",
-            usd=of("connectors"),
-            how=f"Delete the stack {prefix}-connectors, and {prefix}-monitoring; meanwhile the replication slot makes "
-            "Aurora keep every change: for days, not for weeks.",
-        ),
-        Hint(
-            what="Aurora's instances",
-            usd=of("database", word="instance"),
-            how=f"`aws rds stop-db-cluster --db-cluster-identifier {prefix}`, with MSK Connect off; AWS starts it "
-            "again after 7 days.",
-        ),
-    ]
-    return sorted((hint for hint in found if hint.usd), key=lambda hint: -hint.usd)
-
-
 def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
     """Return what the job's requests to S3 cost in USD a month with a round every so many seconds.
 
@@ -140,11 +103,11 @@ class _Bill:
         """A line of instances, whose type the table may not know."""
         return self._item(part, f"{what}, {type_}", quantity, self.prices.of_instance(service, type_))
 
-    def emr_fee(self, part: str, quantity: float, type_: str) -> Item:
-        """EMR's own share for instances of a type."""
-        ec2, fee = self.prices.of_instance(EC2, type_), self.prices.of("emr.fee")
-        price = ec2 and fee.model_copy(update={"usd": ec2.usd * fee.usd, "unit": HOUR})
-        return self._item(part, f"EMR's fee, {type_}", quantity, price)
+    def share(self, part: str, what: str, quantity: float, type_: str, share: str) -> Item:
+        """A line at a share of what instances of a type cost on demand: EMR's fee, spot instances."""
+        ec2, of_it = self.prices.of_instance(EC2, type_), self.prices.of(share)
+        price = ec2 and of_it.model_copy(update={"usd": ec2.usd * of_it.usd, "unit": HOUR})
+        return self._item(part, f"{what}, {type_}", quantity, price)
 
     def _item(self, part: str, what: str, quantity: float, price: Price | None, *, assumed: bool = False) -> Item:
         hours = self.prices.hours_per_month
@@ -152,17 +115,22 @@ class _Bill:
 
 
 def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part, zones = "network", len(environment.availability_zones)
+    part, zones, ways_out = "network", len(environment.availability_zones), _ways_out(environment)
     settings, prices = environment.network, bill.prices
-    if settings.nat == "instances":
-        yield bill.instances(part, "NAT instances", zones, EC2, settings.nat_instance_type)
-        yield bill.line(part, "NAT instances' volumes, GB", zones * prices.counts.nat_volume_gb, "ebs.gp3")
-    else:
-        yield bill.line(part, "NAT gateways", zones, "nat.gateway")
+    if settings.nat == "gateways":
+        yield bill.line(part, "NAT gateways", ways_out, "nat.gateway")
         yield bill.line(part, "through NAT, GB", prices.usage.nat_data_gb, "nat.data", assumed=True)
-    yield bill.line(part, "NAT's public addresses", zones, "vpc.public-ipv4")
+    else:
+        yield bill.instances(part, "NAT instances", ways_out, EC2, settings.nat_instance_type)
+        yield bill.line(part, "NAT instances' volumes, GB", ways_out * prices.counts.nat_volume_gb, "ebs.gp3")
+    yield bill.line(part, "NAT's public addresses", ways_out, "vpc.public-ipv4")
     if endpoints := len(settings.interface_endpoints):
         yield bill.line(part, "interface endpoints x zones", endpoints * zones, "vpc.endpoint")
+
+
+def _ways_out(environment: Environment) -> int:
+    """Count NAT's gateways or instances."""
+    return 1 if environment.network.nat == "instance" else len(environment.availability_zones)
 
 
 def _vpn(environment: Environment, bill: _Bill) -> Iterator[Item]:
@@ -174,7 +142,8 @@ def _vpn(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 def _database(environment: Environment, bill: _Bill) -> Iterator[Item]:
     part, settings, usage = "database", environment.database, bill.prices.usage
-    yield bill.instances(part, "Aurora instances", settings.instances, "aurora", settings.instance_class)
+    instances = bill.instances(part, "Aurora instances", settings.instances, "aurora", settings.instance_class)
+    yield replace(instances, stopping=AURORA)
     yield bill.line(part, "storage, GB", usage.aurora_storage_gb, "aurora.storage", assumed=True)
     yield bill.line(part, "I/O, millions", usage.aurora_requests_millions, "aurora.requests", assumed=True)
 
@@ -191,18 +160,30 @@ def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
         of_which = "" if pipeline.is_first else f" of {pipeline.name}"
         for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
             units = settings.workers * settings.mcu_per_worker
-            yield bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
+            line = bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
+            yield replace(line, stopping=CONNECTORS)
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """A cluster can't be stopped, only ended: with its disks."""
+    for line in _emr(environment, bill):
+        yield replace(line, stopping=EMR)
+
+
+def _emr(environment: Environment, bill: _Bill) -> Iterator[Item]:
     part, settings = "processing", environment.processing
     groups = (
         ("primary", 1, settings.primary_instance_type),
         ("core", settings.core_instances, settings.core_instance_type),
     )
     for role, count, type_ in groups:
-        yield bill.instances(part, f"EMR {role}", count, EC2, type_)
-        yield bill.emr_fee(part, count, type_)
+        if not count:
+            continue
+        if settings.market == "spot":
+            yield bill.share(part, f"EMR {role} on spot", count, type_, "ec2.spot")
+        else:
+            yield bill.instances(part, f"EMR {role}", count, EC2, type_)
+        yield bill.share(part, "EMR's fee", count, type_, "emr.fee")
     nodes = sum(count for _, count, _ in groups)
     yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3")
 
@@ -242,7 +223,7 @@ def _addresses(environment: Environment) -> int:
     processing = environment.processing
     return sum(
         (
-            zones,  # NAT
+            _ways_out(environment),
             zones * len(environment.network.interface_endpoints),
             1,  # the bastion
             environment.database.instances,

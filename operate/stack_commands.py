@@ -18,7 +18,7 @@ from operate.review.changes import changes
 from operate.review.page import page
 from operate.review.render import write
 from operate.review.summary import summary
-from settings.load import ENVIRONMENTS, load
+from settings.load import load, names
 
 PAGES = Path(__file__).resolve().parents[1] / "build" / "review"
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Stacks on AWS.")
@@ -54,7 +54,7 @@ def show_changes(*, env: OnAws = "dev", deployed: Against = False) -> None:
 def write_snapshots() -> None:
     """Write the templates of every environment to tests/snapshots, for `diff` and for whoever reviews a commit."""
     with one_line_errors("snapshots"):
-        for name in sorted(path.stem for path in ENVIRONMENTS.glob("*.toml")):
+        for name in names():
             environment = load(name)
             snapshots.write(environment, synth.synthesize(environment, synth.CDK_OUT / name).templates)
             typer.echo(f"wrote {snapshots.shown(environment)}")

@@ -6,14 +6,18 @@ From the services' documentation, read in November 2026; a value that AWS has ad
 # Amazon MSK developer guide, "Supported Apache Kafka versions"; `.kraft` runs without ZooKeeper.
 MSK_KAFKA_VERSIONS = ("3.7.x", "3.7.x.kraft", "3.8.x", "3.8.x.kraft", "3.9.x", "3.9.x.kraft")
 
-# Amazon MSK developer guide, "Broker types"; the t3 family is known and refused in settings/rules/services.py.
-MSK_BROKER_TYPES = tuple(
-    f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")
+# Amazon MSK developer guide, "Amazon MSK quota": it takes 4 new connections with IAM a second, and bursts, where the
+# others take 100. settings/rules/services.py says what follows from that.
+MSK_SMALL_BROKER = "kafka.t3.small"
+# Amazon MSK developer guide, "Broker types".
+MSK_BROKER_TYPES = (
+    MSK_SMALL_BROKER,
+    *(f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")),
 )
 
 # Amazon MSK developer guide, "Best practices for Standard brokers": the most partitions, replicas included, with which
 # a broker can still be updated.
-MSK_PARTITIONS_PER_BROKER = {
+MSK_PARTITIONS_PER_BROKER = {MSK_SMALL_BROKER: 300} | {
     f"kafka.{family}.{size}": most
     for family in ("m5", "m7g")
     for size, most in (("large", 1_500), ("xlarge", 1_500), ("2xlarge", 3_000), ("4xlarge", 6_000))

@@ -12,7 +12,18 @@ from pydantic import Field, model_validator
 from contract.lake import DATABASE
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.section import Names, Section
-from settings.services import Analytics, Connectors, Database, Lake, Monitoring, Network, Processing, Streaming, Vpn
+from settings.services import (
+    Analytics,
+    Budget,
+    Connectors,
+    Database,
+    Lake,
+    Monitoring,
+    Network,
+    Processing,
+    Streaming,
+    Vpn,
+)
 
 
 class Environment(Section):
@@ -33,6 +44,7 @@ class Environment(Section):
     processing: Processing
     pipelines: Annotated[tuple[EnvironmentPipeline, ...], Field(strict=False, min_length=1)]
     monitoring: Monitoring
+    budget: Budget
     analytics: Analytics = Analytics()
 
     @model_validator(mode="before")
@@ -58,6 +70,11 @@ class Environment(Section):
     def prefix(self) -> str:
         """What every name of this environment begins with."""
         return f"{self.name}-cdc-lake"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What all of its resources are tagged with, and its costs are found by."""
+        return {"environment": self.name, "system": "cdc-lake"}
 
     @property
     def vpn_users_parameter(self) -> str:

@@ -27,6 +27,11 @@ _MOVED = {
 }
 
 
+def names(folder: Path = ENVIRONMENTS) -> list[str]:
+    """Name the environments that there are files of."""
+    return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
+
+
 def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
     """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
 

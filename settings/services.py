@@ -1,4 +1,4 @@
-"""The parts of an environment that all its pipelines share: network, VPN, database, Kafka, lake, EMR, alarms."""
+"""The parts of an environment that all its pipelines share: network, VPN, database, Kafka, lake, EMR, alarms, costs."""
 
 from typing import Annotated, Literal
 
@@ -11,10 +11,13 @@ LONGEST_RETENTION_HOURS = 10 * 365 * 24
 
 
 class Network(Section):
-    """The VPC. Interface endpoints are named by their service, such as `secretsmanager`."""
+    """The VPC. Interface endpoints are named by their service, such as `secretsmanager`.
+
+    `nat`: a gateway or an instance in each zone, or one instance for all of them.
+    """
 
     cidr: Cidr
-    nat: Literal["instances", "gateways"]
+    nat: Literal["instances", "gateways", "instance"]
     nat_instance_type: str = "t4g.nano"
     interface_endpoints: Names = ()
     flow_log_retention_days: LogRetention
@@ -106,8 +109,9 @@ class Lake(Section):
 
 
 class Processing(Section):
-    """The EMR cluster. `maximum_core_instances` 0: no managed scaling.
+    """The EMR cluster. `core_instances` 0: it is its primary node. `maximum_core_instances` 0: no managed scaling.
 
+    `market`: how nodes are bought; spot ones cost less and may be taken away at any time, the primary and all with it.
     Memory and executors are those of the one application that keeps the tables of all pipelines, and of any other
     application that doesn't say its own.
     """
@@ -115,12 +119,19 @@ class Processing(Section):
     release: str
     primary_instance_type: str
     core_instance_type: str
-    core_instances: Annotated[int, Field(ge=1)]
+    core_instances: Annotated[int, Field(ge=0)]
     maximum_core_instances: Annotated[int, Field(ge=0)]
+    market: Literal["on_demand", "spot"] = "on_demand"
     applications: Names
     driver_memory: Memory = "2g"
     executor_memory: Memory = "4g"
     executors: Annotated[int, Field(ge=1, le=100)] = 2
+
+
+class Budget(Section):
+    """What a month may cost, in USD: who gets the alarms is told at 80 %, at 100 %, and when 100 % is in sight."""
+
+    monthly_usd: Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Analytics(Section):

@@ -43,7 +43,7 @@ class NetworkStack(Stack):
         CfnOutput(self, "VpcCidr", value=self._settings.cidr)
 
     def _nat_provider(self) -> ec2.NatProvider:
-        """One gateway or one small instance per zone: an instance costs a tenth, and is ours to patch."""
+        """Gateways, or small instances: one costs a tenth, and is ours to patch."""
         if self._settings.nat == "gateways":
             return ec2.NatProvider.gateway()
         return ec2.NatProvider.instance_v2(
@@ -61,7 +61,7 @@ class NetworkStack(Stack):
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr(self._settings.cidr),
             availability_zones=list(zones),
-            nat_gateways=len(zones),
+            nat_gateways=1 if self._settings.nat == "instance" else len(zones),
             nat_gateway_provider=self._nat_gateways,
             subnet_configuration=[
                 ec2.SubnetConfiguration(

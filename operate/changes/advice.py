@@ -30,8 +30,11 @@ ADVICE: Mapping[str, str] = {
     "processing.release": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.primary_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.core_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
+    "processing.core_instances": "Without core nodes, or with the first ones, it is another cluster.",
+    "processing.market": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "analytics.quicksight_principal": "[What has to be there first](analytics.md#quicksight).",
     "analytics.lake_formation": "Before it Lake Formation has to know of the tables: [analytics.md](analytics.md).",
+    "budget.monthly_usd": "`make review` refuses less than the environment costs.",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
 }

@@ -72,6 +72,8 @@ GUARDS = (
     Guard(
         "AWS::SecretsManager::RotationSchedule", "RotationRules", "how often it is rotated", lambda old, new: old != new
     ),
+    Guard("AWS::Budgets::Budget", "Budget.BudgetLimit.Amount", "USD a month until the alarm on costs", _more),
+    Guard("AWS::Budgets::Budget", "NotificationsWithSubscribers", "whom the alarm on costs tells", _gone),
     Guard("AWS::CloudWatch::Alarm", "ActionsEnabled", "the alarm's actions", _off),
     Guard("AWS::CloudWatch::Alarm", "AlarmActions", "whom the alarm tells", _gone),
     Guard("AWS::CloudWatch::Alarm", "EvaluationPeriods", "periods until the alarm", _more),

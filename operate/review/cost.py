@@ -30,6 +30,7 @@ class Cost:
     usd: int | None = None
     sure: int | None = None
     unknown: tuple[str, ...] = ()
+    budget: int | None = None
     not_counted: str = NOT_IN_IT
     problem: str = ""
 
@@ -39,7 +40,8 @@ class Cost:
         if self.usd is None:
             return self.problem
         lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""
-        return f"about {self.usd:,} USD a month, {self.sure:,} USD of it at confirmed prices{lacking}"
+        budget = f"; its budget is {self.budget:,} USD" if self.budget else ""
+        return f"about {self.usd:,} USD a month, {self.sure:,} USD of it at confirmed prices{lacking}{budget}"
 
 
 def cost(environment: Environment, prices: Prices | None = None) -> Cost:
@@ -53,6 +55,7 @@ def cost(environment: Environment, prices: Prices | None = None) -> Cost:
         usd=int(round(total(found), TENS)),
         sure=int(round(confirmed(found), TENS)),
         unknown=tuple(item.what for item in unknown(found)),
+        budget=environment.budget.monthly_usd,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from operate.budgets import budget_problem
+from operate.prices import load_prices
 from operate.synth import Synthesis
 from settings.environment import Environment
 from stacks.gate import Facts, Finding, review
@@ -31,6 +33,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
     found += review(synthesis.templates, facts(environment), synthesis.accepted)
+    found += _budget(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 
 
@@ -42,6 +45,12 @@ def facts(environment: Environment) -> Facts:
         production=environment.production,
         cidr=environment.network.cidr,
     )
+
+
+def _budget(environment: Environment) -> Iterator[Finding]:
+    if problem := budget_problem(environment, load_prices()):
+        stack = f"{environment.prefix}-monitoring"
+        yield Finding(rule="budget-covers-costs", level="error", stack=stack, resource="Budget", message=problem)
 
 
 def _linter(region: str) -> "Runner":

@@ -37,8 +37,6 @@ def processing(environment: Environment) -> Iterator[Problem]:
     for key in ("primary_instance_type", "core_instance_type"):
         if (chosen := getattr(settings, key)) not in types:
             yield f"processing.{key}", f"EMR has no {chosen} in {environment.region}: {', '.join(sorted(types))}"
-    if 0 < settings.maximum_core_instances < settings.core_instances:
-        yield "processing.maximum_core_instances", "must be 0 (no managed scaling) or at least core_instances"
     for application in settings.applications:
         if application not in emr_offers.APPLICATIONS:
             known = ", ".join(sorted(emr_offers.APPLICATIONS))
@@ -49,10 +47,24 @@ def processing(environment: Environment) -> Iterator[Problem]:
         yield "processing.applications", "EMR installs Presto or Trino, not both on one cluster: choose one"
 
 
-def memory(environment: Environment) -> Iterator[Problem]:
-    """Every container fits on a core node, and all of them on all: YARN would let a job wait, or refuse it, unseen."""
+def scaling(environment: Environment) -> Iterator[Problem]:
+    """Core nodes that managed scaling adds are added to some."""
     settings = environment.processing
-    largest = emr_offers.YARN_MEMORY_MB.get(settings.core_instance_type)
+    if 0 < settings.maximum_core_instances < settings.core_instances:
+        yield "processing.maximum_core_instances", "must be 0 (no managed scaling) or at least core_instances"
+    if settings.maximum_core_instances and not settings.core_instances:
+        yield (
+            "processing.maximum_core_instances",
+            "must be 0 with core_instances = 0: a cluster of its primary node alone has no group that could grow",
+        )
+
+
+def memory(environment: Environment) -> Iterator[Problem]:
+    """Every container fits on a node that runs some, and all of them on all: YARN would let a job wait, unseen."""
+    settings = environment.processing
+    which = "core" if settings.core_instances else "primary"
+    type_ = settings.core_instance_type if settings.core_instances else settings.primary_instance_type
+    largest = emr_offers.YARN_MEMORY_MB.get(type_)
     if largest is None:
         return
     sizes = list(_applications(environment))
@@ -62,8 +74,8 @@ def memory(environment: Environment) -> Iterator[Problem]:
         elif _container(_heap(given)) > largest:
             yield (
                 f"{where}.{key}",
-                f"{given} and its overhead don't fit on a {settings.core_instance_type}, which has {largest} MB for "
-                "containers: set less, or a larger processing.core_instance_type",
+                f"{given} and its overhead don't fit on a {type_}, which has {largest} MB for containers: set less, or "
+                f"a larger processing.{which}_instance_type",
             )
     yield from _all_of_them(environment, [(by_key, executors) for _, by_key, executors in sizes], largest)
 
@@ -75,6 +87,17 @@ def _all_of_them(
     settings = environment.processing
     nodes = max(settings.core_instances, settings.maximum_core_instances)
     executors = sum(_container(_heap(by_key["executor_memory"])) * count for by_key, count in applications)
+    drivers = sum(_container(_heap(by_key["driver_memory"])) for by_key, _ in applications)
+    if not settings.core_instances:
+        # What YARN doesn't get is left to the daemons of both kinds of node: so drivers count as if they were YARN's.
+        if drivers + executors > largest:
+            yield (
+                "processing.core_instances",
+                f"without core nodes drivers and executors of {len(applications)} applications share the primary node: "
+                f"{drivers + executors:,} MB, and a {settings.primary_instance_type} has {largest:,}: set less memory, "
+                "a larger primary_instance_type, or core_instances = 1",
+            )
+        return
     if executors > largest * nodes:
         yield (
             "processing.core_instances",
@@ -82,7 +105,6 @@ def _all_of_them(
             f"{settings.core_instance_type} have {largest * nodes:,}: set more, or one_step = true",
         )
     primary = emr_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
-    drivers = sum(_container(_heap(by_key["driver_memory"])) for by_key, _ in applications)
     if primary is not None and drivers > primary:
         yield (
             "processing.primary_instance_type",
@@ -117,4 +139,4 @@ def _container(heap_mb: int) -> int:
     return heap_mb + max(384, heap_mb // 10)
 
 
-RULES: tuple[Rule, ...] = (lake, processing, memory)
+RULES: tuple[Rule, ...] = (lake, processing, scaling, memory)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from contract.events import ORDERING
 from plugins import source_properties
+from settings import aws_offers
 from settings import production as least
 from settings.addresses import too_many
 from settings.environment import Environment
@@ -64,6 +65,24 @@ def acknowledged_is_kept(environment: Environment) -> Iterator[Problem]:
             "streaming.topic_retention_hours",
             "what the sink hasn't read when it ends is gone, and it may be down over a weekend: set "
             f"{least.TOPIC_HOURS} or more",
+        )
+
+
+def runs_on(environment: Environment) -> Iterator[Problem]:
+    """Nothing that AWS may take away, and nothing that is too small to come back after a fault."""
+    settings = environment.processing
+    if settings.market != "on_demand":
+        yield (
+            "processing.market",
+            'AWS may take spot nodes back at any time, and the job with them: set "on_demand"',
+        )
+    if not settings.core_instances:
+        yield "processing.core_instances", "the primary node alone keeps job and daemons on one machine: set 1 or more"
+    if environment.streaming.broker_type == aws_offers.MSK_SMALL_BROKER:
+        yield (
+            "streaming.broker_type",
+            f"{aws_offers.MSK_SMALL_BROKER} takes 4 new connections a second: after a fault all clients come back at "
+            "once, and are refused. Set kafka.m5.large",
         )
 
 
@@ -128,6 +147,7 @@ def logs_are_kept(environment: Environment) -> Iterator[Problem]:
 _RULES: tuple[Rule, ...] = (
     survives,
     acknowledged_is_kept,
+    runs_on,
     landed_is_kept,
     reached_by_few,
     nothing_is_skipped,

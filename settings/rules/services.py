@@ -35,15 +35,15 @@ def streaming(environment: Environment) -> Iterator[Problem]:
     if settings.kafka_version not in aws_offers.MSK_KAFKA_VERSIONS:
         known = ", ".join(aws_offers.MSK_KAFKA_VERSIONS)
         yield "streaming.kafka_version", f"{settings.kafka_version} isn't an MSK version that we know: {known}"
-    if settings.broker_type.startswith("kafka.t3."):
-        yield (
-            "streaming.broker_type",
-            f"{settings.broker_type} takes one new TCP connection per broker and second, so that IAM authentication of "
-            "the connectors fails: kafka.m5.large is the smallest that works",
-        )
-    elif settings.broker_type not in aws_offers.MSK_BROKER_TYPES:
+    if settings.broker_type not in aws_offers.MSK_BROKER_TYPES:
         known = ", ".join(aws_offers.MSK_BROKER_TYPES)
         yield "streaming.broker_type", f"{settings.broker_type} isn't a broker type that we know: {known}"
+    elif settings.broker_type == aws_offers.MSK_SMALL_BROKER and environment.connector_workers > settings.brokers:
+        yield (
+            "streaming.broker_type",
+            f"{settings.broker_type} takes 4 new connections a second, and {environment.connector_workers} workers of "
+            f"connectors that start at once would be refused by {settings.brokers} brokers: set kafka.m5.large",
+        )
     zones = len(environment.availability_zones)
     if zones and settings.brokers % zones:
         yield "streaming.brokers", f"{settings.brokers} brokers don't spread evenly over {zones} zones"

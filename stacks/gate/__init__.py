@@ -40,6 +40,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-closed", data.keys_rotate),
     ("data-closed", data.disks_encrypted),
     ("data-closed", data.alarms_go_to_people),
+    ("data-closed", data.budgets_tell_the_alarms_topic),
     ("data-closed", analysts.workgroups_closed),
     ("rights-of-readers", analysts.lake_formation_reads),
     ("dashboard-sound", analysts.sources_as_a_role),

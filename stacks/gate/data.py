@@ -220,3 +220,16 @@ def alarms_go_to_people(subject: Subject) -> Iterator[str]:
     """Alarms go out by mail; an address on the web would get the names of everything."""
     if subject.type == "AWS::SNS::Subscription" and subject.get("Protocol") != "email":
         yield f"sends alarms by {written(subject.get('Protocol'))}: only e-mail has been judged"
+
+
+def budgets_tell_the_alarms_topic(subject: Subject) -> Iterator[str]:
+    """What a month costs is told to whoever gets the alarms, and to nobody else."""
+    if subject.type != "AWS::Budgets::Budget":
+        return
+    told = subject.get("NotificationsWithSubscribers") or []
+    if not told:
+        yield "tells nobody when a month costs too much: it has no NotificationsWithSubscribers"
+    for address in (each["Address"] for notification in told for each in notification["Subscribers"]):
+        target = subject.target(address)
+        if target is None or subject.app.templates[target[0]]["Resources"][target[1]]["Type"] != "AWS::SNS::Topic":
+            yield f"tells {written(address)} what is spent: only a topic of this app has been judged"

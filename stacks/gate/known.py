@@ -9,6 +9,7 @@ TYPES = frozenset(
     {
         "AWS::Athena::NamedQuery",
         "AWS::Athena::WorkGroup",
+        "AWS::Budgets::Budget",
         "AWS::CloudWatch::Alarm",
         "AWS::CloudWatch::Dashboard",
         "AWS::EC2::EIP",

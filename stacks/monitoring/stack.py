@@ -21,6 +21,7 @@ from stacks.acceptances import accept
 from stacks.connectors.pipeline import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
+from stacks.monitoring.budget import Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
@@ -83,6 +84,7 @@ class MonitoringStack(Stack):
             self._started_event()
         self._accept_events()
         self._dashboard()
+        self._budget()
         for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
@@ -296,6 +298,10 @@ class MonitoringStack(Stack):
         assert isinstance(policy, sns.TopicPolicy)  # noqa: S101  enforce_ssl makes one
         accept(policy, publishing, reason=reason)
         accept(self._key, encrypting, reason=reason)
+
+    def _budget(self) -> None:
+        environment = self._environment
+        Budget(self, "Budget", monthly_usd=environment.budget.monthly_usd, tags=environment.tags, topic=self.topic)
 
     def _dashboard(self) -> None:
         Dashboard(

@@ -86,7 +86,7 @@ class EmrCluster(Construct):
         settings, access = self._settings, self._access
         return emr.CfnCluster.JobFlowInstancesConfigProperty(
             master_instance_group=self._group("Primary", settings.primary_instance_type, 1),
-            core_instance_group=self._group("Core", settings.core_instance_type, settings.core_instances),
+            core_instance_group=self._core_group(),
             ec2_subnet_id=self._subnet.subnet_id,
             ec2_key_name=self.ssh_key.key_pair_name,
             emr_managed_master_security_group=access.primary.security_group_id,
@@ -101,13 +101,21 @@ class EmrCluster(Construct):
             unhealthy_node_replacement=True,
         )
 
+    def _core_group(self) -> emr.CfnCluster.InstanceGroupConfigProperty | None:
+        """Without one, all daemons run on the primary node."""
+        settings = self._settings
+        if not settings.core_instances:
+            return None
+        return self._group("Core", settings.core_instance_type, settings.core_instances)
+
     def _group(self, name: str, type_: str, count: int) -> emr.CfnCluster.InstanceGroupConfigProperty:
         volume = emr.CfnCluster.VolumeSpecificationProperty(size_in_gb=VOLUME_GB, volume_type="gp3")
         return emr.CfnCluster.InstanceGroupConfigProperty(
             name=name,
             instance_type=type_,
             instance_count=count,
-            market="ON_DEMAND",
+            # A spot node is asked for at the price on demand, at the most: EMR's default.
+            market=self._settings.market.upper(),
             ebs_configuration=emr.CfnCluster.EbsConfigurationProperty(
                 ebs_block_device_configs=[
                     emr.CfnCluster.EbsBlockDeviceConfigProperty(volume_specification=volume, volumes_per_instance=1)

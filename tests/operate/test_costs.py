@@ -3,13 +3,15 @@ from typing import Any
 
 import pytest
 
-from operate.cost_report import report
-from operate.costs import Item, confirmed, hints, items, requests_of_rounds, total, unknown
+from operate.budgets import budget_problem
+from operate.cost_hours import HOURS_A_WEEK, at_hours, hints
+from operate.cost_report import overview, report
+from operate.costs import Item, confirmed, items, requests_of_rounds, total, unknown
 from operate.errors import OperateError
 from operate.prices import Prices, load_prices
 from settings import aws_offers, emr_offers
 from settings.environment import Environment
-from settings.load import load
+from settings.load import load, names
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,11 +134,66 @@ def test_the_total_is_no_more_exact_than_the_prices(dev: Environment, prices: Pr
 
 def test_hints_say_what_is_saved_and_production_gets_none(dev: Environment, prices: Prices) -> None:
     lines = items(dev, prices)
-    found = {hint.what: hint.usd for hint in hints(lines, dev)}
+    found = {hint.what: hint.usd for hint in hints(lines)}
     assert found["EMR"] == pytest.approx(usd(lines, "processing"))
     assert found["Aurora's instances"] == pytest.approx(usd(lines, "database", "instances"))
     assert list(found) == sorted(found, key=lambda what: -found[what])
-    assert "could be off" not in report(load("prod"), prices)
+    assert "pause" in report(dev, prices)
+    assert "pause" not in report(load("prod"), prices)
+
+
+def test_hours_off_save_what_a_pause_switches_off_and_nothing_else(dev: Environment, prices: Prices) -> None:
+    lines = items(dev, prices)
+    stops = usd(lines, "processing") + usd(lines, "connectors") + usd(lines, "database", "instances")
+    assert at_hours(lines, HOURS_A_WEEK) == pytest.approx(total(lines))
+    assert at_hours(lines, 0) == pytest.approx(total(lines) - stops)
+    assert at_hours(lines, 42) == pytest.approx(total(lines) - stops * 3 / 4)
+
+
+def test_the_bill_has_the_hours_that_were_asked_for(dev: Environment, prices: Prices) -> None:
+    rows = dict(line.split() for line in report(dev, prices, 37.5).splitlines() if len(line.split()) == 2)
+    assert rows["37.5"] == f"~{round(at_hours(items(dev, prices), 37.5), -1):g}"
+    assert "hours a week" not in report(load("prod"), prices)
+    assert "hours a week" in report(load("prod"), prices, 40)
+
+
+def test_the_sandbox_costs_two_fifths_of_dev_at_the_most(dev: Environment, prices: Prices) -> None:
+    assert total(items(load("sandbox"), prices)) <= 0.4 * total(items(dev, prices))
+
+
+def test_spot_is_a_share_of_the_price_and_emrs_fee_stays(dev: Environment, prices: Prices) -> None:
+    lines = items(changed(dev, "processing", market="spot"), prices)
+    assert usd(lines, "processing", "on spot") == pytest.approx(prices.of("ec2.spot").usd * 3 * 0.24 * 730)
+    assert usd(lines, "processing", "fee") == pytest.approx(usd(items(dev, prices), "processing", "fee"))
+    assert all(line.estimate for line in lines if "on spot" in line.what)
+
+
+def test_one_node_and_one_way_out_are_paid_once(dev: Environment, prices: Prices) -> None:
+    lines = items(changed(changed(dev, "network", nat="instance"), "processing", core_instances=0), prices)
+    assert usd(lines, "network", "NAT instances, t4g.nano") == pytest.approx(0.0053 * 730)
+    assert {line.quantity for line in lines if line.part == "processing"} == {1, prices.counts.emr_volume_gb}
+    # A NAT instance and two core nodes fewer than dev's eleven.
+    assert {line.what: line for line in lines}["flow log, GB"].quantity == pytest.approx(8 * prices.logs.address)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_budget_covers_what_its_environment_costs_and_not_much_more(name: str, prices: Prices) -> None:
+    environment = load(name)
+    assert budget_problem(environment, prices) is None
+    assert environment.budget.monthly_usd <= 1.1 * total(items(environment, prices))
+
+
+def test_a_budget_below_the_costs_is_said_with_what_would_do(dev: Environment, prices: Prices) -> None:
+    poor = changed(dev, "budget", monthly_usd=1400)
+    problem = budget_problem(poor, prices)
+    assert problem is not None
+    assert problem.startswith("environments/dev.toml: budget.monthly_usd: 1,400 is less than the environment costs")
+    assert problem in report(poor, prices).splitlines()
+    enough = int(problem.split()[-3].replace(",", ""))
+    assert budget_problem(changed(dev, "budget", monthly_usd=enough), prices) is None
+    assert budget_problem(changed(dev, "budget", monthly_usd=enough - 10), prices)
+    # Nobody knows the prices there.
+    assert budget_problem(poor.model_copy(update={"region": "eu-west-1"}), prices) is None
 
 
 def test_managed_scaling_is_mentioned_because_it_is_not_in_the_total(dev: Environment, prices: Prices) -> None:
@@ -158,9 +215,17 @@ def test_every_price_says_when_and_where_it_was_read(prices: Prices) -> None:
         assert row.estimate or "us-east-1" not in row.source
 
 
+def test_the_documents_compare_all_environments(prices: Prices) -> None:
+    assert overview(map(load, names()), prices) in (ROOT / "docs" / "costs.md").read_text()
+
+
 def test_the_documents_show_what_the_command_prints(dev: Environment, prices: Prices) -> None:
     text = report(dev, prices)
     assert text in (ROOT / "docs" / "costs.md").read_text()
     [line] = [line for line in text.splitlines() if line.startswith("dev costs about ")]
     amount = line.removeprefix("dev costs ").partition(" a month")[0]
-    assert f"dev {amount}" in (ROOT / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    assert f"dev {amount}" in readme
+    sandbox = items(load("sandbox"), prices)
+    always, at_40 = (f"{round(each, -1):,.0f} USD" for each in (total(sandbox), at_hours(sandbox, 40)))
+    assert f"sandbox {always}, or {at_40} at 40 hours a week" in " ".join(readme.split())

@@ -47,7 +47,7 @@ REFUSED = [
     ("dev", "database", 'instances = "1"', "database.instances: Input should be a valid integer"),
     ("dev", "", "account = 111111111111", "account: Input should be a valid string"),
     ("dev", "", 'account = "1234"', "account: String should match pattern"),
-    ("dev", "network", 'nat = "none"', "network.nat: Input should be 'instances' or 'gateways'"),
+    ("dev", "network", 'nat = "none"', "network.nat: Input should be 'instances', 'gateways' or 'instance'"),
     ("dev", "network", 'cidr = "10.0.0.1/16"', "network.cidr: 10.0.0.1/16 has host bits set"),
     ("dev", "network", 'cidr = "8.8.0.0/16"', "network.cidr: 8.8.0.0/16 isn't private"),
     ("dev", "network", 'cidr = "10.0.0.0/24"', "network.cidr: 10.0.0.0/24 must be from /16"),
@@ -95,7 +95,7 @@ REFUSED = [
     ),
     ("prod", "vpn", "password_rotation_days = 0", "vpn.password_rotation_days: production's passwords last"),
     ("prod", "vpn", "password_rotation_days = 91", "vpn.password_rotation_days: production's passwords last"),
-    ("dev", "streaming", 'broker_type = "kafka.t3.small"', "streaming.broker_type: kafka.t3.small takes one new TCP"),
+    ("prod", "streaming", 'broker_type = "kafka.t3.small"', "streaming.broker_type: kafka.t3.small takes 4 new"),
     ("dev", "streaming", 'broker_type = "kafka.m1.huge"', "streaming.broker_type: kafka.m1.huge isn't a broker type"),
     ("dev", "streaming", 'kafka_version = "2.8.1"', "streaming.kafka_version: 2.8.1 isn't an MSK version"),
     ("dev", "streaming", "brokers = 3", "streaming.brokers: 3 brokers don't spread evenly over 2 zones"),
@@ -240,7 +240,7 @@ def test_a_wrong_setting_is_refused_naming_file_and_key(
 
 
 def test_several_problems_are_one_line_each(folder: Path) -> None:
-    change(folder, "dev", "streaming", 'broker_type = "kafka.t3.small"')
+    change(folder, "dev", "streaming", 'broker_type = "kafka.t3.medium"')
     change(folder, "dev", "processing", 'release = "emr-6.4.0"')
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
@@ -286,12 +286,13 @@ def test_a_missing_section_is_named(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["staging", "../dev", ""])
 def test_an_environment_without_a_file_says_which_there_are(name: str) -> None:
-    with pytest.raises(EnvironmentFileError, match="no such environment; there are dev, prod"):
+    with pytest.raises(EnvironmentFileError, match="no such environment; there are dev, prod, sandbox"):
         load(name)
 
 
 def test_the_guides_example_of_a_refusal_is_what_is_said(folder: Path) -> None:
     change(folder, "dev", "streaming", 'broker_type = "kafka.t3.small"')
+    change(folder, "dev", "pipelines.source", "workers = 2")
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
     assert f"synth: {caught.value}" in (ENVIRONMENTS.parent / "docs" / "deploy.md").read_text().splitlines()

@@ -86,6 +86,24 @@ LINES = [
         "availability_zones: a topic has as many replicas",
     ),
     ("prod", "network", 'nat = "instances"', "network.nat: an instance that fails takes its zone's"),
+    ("prod", "network", 'nat = "instance"', "network.nat: an instance that fails takes its zone's"),
+    ("prod", "processing", 'market = "spot"', "processing.market: AWS may take spot nodes back at any time"),
+    ("prod", "processing", "core_instances = 0", "processing.core_instances: the primary node alone keeps"),
+    ("sandbox", "pipelines.sink", "workers = 2", "streaming.broker_type: kafka.t3.small takes 4 new connections"),
+    ("sandbox", "processing", "executors = 5", "processing.core_instances: without core nodes drivers and executors"),
+    (
+        "sandbox",
+        "processing",
+        'driver_memory = "13g"',
+        "processing.driver_memory: 13g and its overhead don't fit on a m5.xlarge, which has 12288 MB for containers: "
+        "set less, or a larger processing.primary_instance_type",
+    ),
+    (
+        "sandbox",
+        "processing",
+        "maximum_core_instances = 2",
+        "processing.maximum_core_instances: must be 0 with core_instances = 0",
+    ),
     ("prod", "network", "flow_log_retention_days = 1", "network.flow_log_retention_days: who asks what has happened"),
     ("prod", "database", "backup_retention_days = 1", "database.backup_retention_days: a fault that is found after"),
     ("prod", "database", "secret_rotation_days = 0", "database.secret_rotation_days: the master's password would"),
@@ -200,7 +218,8 @@ def test_two_environments_of_an_account_have_databases_of_their_own(folder: Path
 def test_a_folder_of_an_environments_name_is_one_line(folder: Path) -> None:
     (folder / "lab.toml").mkdir()
     assert refusal(folder, "lab") == (
-        "environments/lab.toml: no such environment (it is a folder: an environment is a file); there are dev, prod"
+        "environments/lab.toml: no such environment (it is a folder: an environment is a file); "
+        "there are dev, prod, sandbox"
     )
     assert load("dev", folder).name == "dev"
 

@@ -60,6 +60,12 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Asked for by tests of what is other in it than in dev: another synthesis takes seconds."""
+    return synthesized("sandbox", tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with three pipelines: orders, one of twelve tables, and one whose two tables have steps of their own."""
     folder = tmp_path_factory.mktemp("many")

@@ -39,6 +39,7 @@ def many_pipelines(folder: Path) -> Environment:
     write_pipeline(pipelines, "wide", WIDE)
     write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"')
     change(environments, "dev", "processing", "core_instances = 4")
+    change(environments, "dev", "budget", "monthly_usd = 3000")
     add_to(environments, "wide")
     add_to(environments, "shop", "[pipelines.job]", "one_step = false", "[pipelines.sink]", "tasks = 2")
     for name, lines in (("crm", CRM), ("erp", ERP)):

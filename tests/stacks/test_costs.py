@@ -7,12 +7,13 @@ import pytest
 
 from operate.costs import FUNCTIONS_RETENTION_DAYS
 from operate.prices import Counts, load_prices
+from settings.load import load
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
 
 
-@pytest.fixture(params=["dev", "prod"])
+@pytest.fixture(params=["dev", "prod", "sandbox"])
 def environment(request: pytest.FixtureRequest) -> Synthesized:
     found: Synthesized = request.getfixturevalue(request.param)
     return found
@@ -69,13 +70,15 @@ def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) ->
 
 def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> None:
     [cluster] = resources(environment, "AWS::EMR::Cluster")
-    for group in ("MasterInstanceGroup", "CoreInstanceGroup"):
+    groups = [group for group in ("MasterInstanceGroup", "CoreInstanceGroup") if group in cluster["Instances"]]
+    for group in groups:
         [disk] = cluster["Instances"][group]["EbsConfiguration"]["EbsBlockDeviceConfigs"]
         size = disk["VolumeSpecification"]["SizeInGB"] * disk["VolumesPerInstance"]
         assert size + cluster["EbsRootVolumeSize"] == counts.emr_volume_gb
 
 
 def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: Counts) -> None:
+    settings = load(environment.synthesis.folder.name)
     sizes = Counter(
         device["Ebs"]["VolumeSize"]
         for instance in resources(environment, "AWS::EC2::Instance")
@@ -83,7 +86,8 @@ def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, c
     )
     nat = len(resources(environment, "AWS::EC2::NatGateway"))
     expected = Counter({counts.vpn_volume_gb: 1})
-    expected[counts.nat_volume_gb] += 0 if nat else 2
+    zones = len(settings.availability_zones)
+    expected[counts.nat_volume_gb] += {"gateways": 0, "instances": zones, "instance": 1}[settings.network.nat]
     assert sizes == expected
     # One Elastic IP for the bastion, and one for each gateway.
     assert len(resources(environment, "AWS::EC2::EIP")) == 1 + nat

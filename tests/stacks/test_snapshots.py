@@ -10,7 +10,7 @@ from tests.stacks.conftest import Synthesized
 pytestmark = pytest.mark.synth
 
 
-@pytest.mark.parametrize("name", ["dev", "prod"])
+@pytest.mark.parametrize("name", ["dev", "prod", "sandbox"])
 def test_the_snapshot_is_what_the_code_makes(name: str, request: pytest.FixtureRequest) -> None:
     environment, synthesized = load(name), request.getfixturevalue(name)
     assert isinstance(synthesized, Synthesized)

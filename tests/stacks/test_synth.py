@@ -88,4 +88,4 @@ def test_no_path_of_this_machine_and_no_date_gets_into_a_template(dev: Synthesiz
 def test_a_wrong_environment_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     done = synthesize(ROOT, tmp_path, environment="staging", seed=1)
     assert done.returncode == 1
-    assert done.stderr == "synth: environments/staging.toml: no such environment; there are dev, prod\n"
+    assert done.stderr == "synth: environments/staging.toml: no such environment; there are dev, prod, sandbox\n"

@@ -27,6 +27,10 @@ def alarm(templates: Templates) -> dict[str, Any]:
     return templates.properties("monitoring", "AWS::CloudWatch::Alarm", "commitage")
 
 
+def budget(templates: Templates) -> dict[str, Any]:
+    return templates.properties("monitoring", "AWS::Budgets::Budget")
+
+
 def retention(templates: Templates) -> None:
     templates.properties("network", "AWS::Logs::LogGroup")["RetentionInDays"] = 1
 
@@ -56,6 +60,14 @@ WEAKER: dict[str, tuple[Weaken, str]] = {
     ),
     "expiry": (expiry, "days that objects are kept by the rule all: for ever → 3"),
     "topic": (topic, "hours that the topic msk.datalake.cdc_events keeps its events: 168 → 1"),
+    "larger budget": (
+        lambda each: budget(each)["Budget"]["BudgetLimit"].update(Amount=9_999),
+        "monitoring/Budget (Budgets Budget): USD a month until the alarm on costs: ",
+    ),
+    "costs told to nobody": (
+        lambda each: budget(each).pop("NotificationsWithSubscribers"),
+        "whom the alarm on costs tells: ",
+    ),
     "silent alarm": (lambda each: alarm(each).update(ActionsEnabled=False), "the alarm's actions: nothing → false"),
     "nobody told": (lambda each: alarm(each).pop("AlarmActions"), "whom the alarm tells: "),
     "later alarm": (lambda each: alarm(each).update(Threshold=99_999), "the alarm's threshold: 1800 → 99999"),

@@ -300,6 +300,29 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         set_("processing", EMR, "BootstrapActions", [{"Name": "x", "ScriptBootstrapAction": {"Path": "s3://x/y"}}]),
     ),
     "key that stays the same": ("data-closed", set_("processing", "AWS::KMS::Key", "EnableKeyRotation", False)),
+    "budget that mails a stranger": (
+        "data-closed",
+        set_(
+            "monitoring",
+            "AWS::Budgets::Budget",
+            "NotificationsWithSubscribers",
+            [{"Subscribers": [{"SubscriptionType": "EMAIL", "Address": "x@example.com"}]}],
+        ),
+    ),
+    "budget that tells nobody": (
+        "data-closed",
+        set_("monitoring", "AWS::Budgets::Budget", "NotificationsWithSubscribers", None),
+    ),
+    "budgets of every account": (
+        "rights-accepted",
+        let_in(
+            "monitoring",
+            "AWS::SNS::TopicPolicy",
+            "PolicyDocument",
+            {"Service": "budgets.amazonaws.com"},
+            "sns:Publish",
+        ),
+    ),
     "alarms to the web": ("data-closed", set_("monitoring", "AWS::SNS::Subscription", "Protocol", "https")),
     "database goes with its stack": ("data-survives", deletion("database", RDS)),
     "bucket goes with its stack": ("data-survives", deletion("lake", BUCKET, "Landing")),

@@ -228,7 +228,7 @@ def test_the_topic_is_encrypted_takes_tls_and_mails(dev: Synthesized) -> None:
         for statement in statements
     )
     allowed = {statement["Principal"]["Service"] for statement in statements if statement["Effect"] == "Allow"}
-    assert allowed == {"cloudwatch.amazonaws.com", "events.amazonaws.com"}
+    assert allowed == {"budgets.amazonaws.com", "cloudwatch.amazonaws.com", "events.amazonaws.com"}
 
 
 def test_alarms_and_events_may_use_the_topics_key(dev: Synthesized) -> None:
