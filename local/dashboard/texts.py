@@ -14,6 +14,8 @@ TIMELINE_LINES = 30
 # Bars of the chart.
 CHARTED_COMMITS = 40
 NOTHING = "-"
+# On a logarithmic scale: a bar of one row has a height.
+LOWEST = {"min": 0.5, "startValue": 0.5}
 
 STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
 TABLES = ("table", "inserted", "updated", "deleted", "commits", "since")
@@ -82,13 +84,13 @@ def _commit(one: Commit) -> tuple[str, ...]:
 
 
 def change_rows(picture: Picture) -> Rows:
-    """Return the last changes, a row for each column that changed."""
+    """Return the last changes, a row for each column that changed; each begins with the time, its head."""
     found: Rows = []
     for change in picture.changes:
         first = (clock(change.at), change.table, change.what, change.key)
         columns = change.columns if change.seen else (("", "not seen", ""), *change.columns)
         found += [
-            (*(first if number == 0 else ("",) * len(first)), *column)
+            (*(first if number == 0 else (first[0], "", "", "")), *column)
             for number, column in enumerate(columns or (("", "", "the same"),))
         ]
     return found
@@ -123,19 +125,18 @@ def reconciled_text(picture: Picture) -> list[str]:
 
 
 def commits_chart(found: Sequence[Commit]) -> dict[str, Any]:
-    """Return ECharts' options: rows of the last commits, a bar for each."""
+    """Return ECharts' options: rows of the last commits, on a scale that shows one row beside a first load."""
     commits = found[-CHARTED_COMMITS:]
     return {
-        "aria": {"enabled": True},
         "animation": False,
         "color": ["#2a78c2", "#b8860b", "#b3392f"],
         "tooltip": {"trigger": "axis"},
         "legend": {"top": 0, "textStyle": {"color": INK}},
         "grid": {"left": 50, "right": 12, "top": 32, "bottom": 28},
         "xAxis": {**AXIS, "type": "category", "data": [clock(one.at) for one in commits]},
-        "yAxis": {**AXIS, "type": "value", "minInterval": 1},
+        "yAxis": {**AXIS, "type": "log", **LOWEST, "axisLabel": {"color": INK, "showMinLabel": False}},
         "series": [
-            {"name": name, "type": "bar", "stack": "rows", "data": _numbers(commits, name)}
+            {"name": name, "type": "bar", "barMaxWidth": 24, "data": _numbers(commits, name)}
             for name in ("inserted", "updated", "deleted")
         ],
     }
@@ -146,5 +147,6 @@ def chart_rows(chart: Chart) -> Rows:
     return [(str(name), *(f"{number:,.2f}".removesuffix(".00") for number in numbers)) for name, *numbers in chart.rows]
 
 
-def _numbers(commits: Sequence[Commit], name: str) -> list[int]:
-    return [int(getattr(one, name)) for one in commits]
+def _numbers(commits: Sequence[Commit], name: str) -> list[int | None]:
+    """Return the bars' heights; no bar where there is nothing, which has no logarithm."""
+    return [int(getattr(one, name)) or None for one in commits]

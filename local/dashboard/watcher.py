@@ -26,6 +26,8 @@ from settings.load_pipeline import PIPELINES
 PICTURE_S = 0.25
 # The lake is what is waited for.
 LAKE_S = 0.5
+# What looks that are under way have to end.
+END_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,7 @@ class Watcher:
         self._catalogue = Asked("catalogue", self._read_catalogue)
         self._orders = Asked("orders", self._read_orders)
         self._orders_of = ""
+        self._threads: list[threading.Thread] = []
         self.picture = Picture(
             at=time.time(), pipeline=platform.options.pipeline, state=judge(None, None, (), unanswered_s=0)
         )
@@ -82,12 +85,16 @@ class Watcher:
     def start(self) -> None:
         """Begin to look."""
         for asked in (self._status, self._lake, self._topics, self._catalogue, self._orders):
-            asked.start(self._stop)
+            self._threads.append(asked.start(self._stop))
         threading.Thread(target=self._run, name="picture", daemon=True).start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Look no more. A look that hangs is left: it ends with the program."""
         self._stop.set()
+        deadline = time.monotonic() + END_S
+        for thread in self._threads:
+            # One that still looks when Python ends would end it by SIGABRT: it is in other people's C++.
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
         while not self._stop.wait(PICTURE_S):

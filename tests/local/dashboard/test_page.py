@@ -114,9 +114,12 @@ def test_keyboard_and_screen_readers_find_their_way() -> None:
         elements = list(user.client.elements.values())
         assert [one for one in elements if one.props.get("aria-live") == "polite" and one.props.get("role") == "status"]
         tables = [one for one in elements if one.tag == "table"]
-        regions = [one for one in elements if one.props.get("role") == "region"]
-        assert len(tables) == len(regions) == len(SECTIONS)
-        assert all(one.props["tabindex"] == "0" and one.props["aria-label"] for one in regions)
+        focusable = [one for one in elements if one.props.get("tabindex") == "0"]
+        assert len(tables) == len(SECTIONS) == len([one for one in focusable if one.tag == "div"])
+        assert all(one.props["role"] == "group" and one.props["aria-label"] for one in focusable)
+        # A browser may forget what a table's parts are when they are laid out as cards.
+        roles = {"table": "table", "thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "td": "cell"}
+        assert {(one.tag, one.props.get("role")) for one in elements if one.tag in roles} == set(roles.items())
         assert all(one.props["scope"] in ("col", "row") for one in elements if one.tag == "th")
         assert all(one.props.get("aria-label") for one in elements if one.tag in ("section", "nicegui-echart"))
 

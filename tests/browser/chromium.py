@@ -1,0 +1,136 @@
+"""A headless Chromium for tests and pictures, the same on every machine, without root.
+
+npm's package `@sparticuz/chromium` brings it with its libraries and a font, all compressed; npm has checked it against
+package-lock.json. It is unpacked into `.cache` once for each version. `CHROMIUM=/path/to/chrome` takes another one,
+such as on a machine that isn't Linux on x86-64, which is what the package is for. `python -m tests.browser.chromium`
+makes it ready.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from playwright.sync_api import Browser, sync_playwright
+
+from contract.errors import UserError, one_line_errors
+from stacks.node import NODE
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "node_modules" / "@sparticuz" / "chromium"
+CACHE = ROOT / ".cache" / "chromium"
+OWN = "CHROMIUM"
+INFLATE = """
+const [packed] = process.argv.slice(1), {createReadStream} = require("node:fs");
+const {pipeline} = require("node:stream/promises"), {createBrotliDecompress} = require("node:zlib");
+pipeline(createReadStream(packed), createBrotliDecompress(), process.stdout);
+"""
+INFLATE_S = 300
+# This name is this machine, as when somebody's DNS rebinds it; the browser finds no other.
+FOREIGN = "foreign.example"
+ARGUMENTS = (
+    "--headless=shell",
+    "--no-proxy-server",
+    f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--font-render-hinting=none",
+)
+ARCHIVES = ("al2023.tar.br", "fonts.tar.br")
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}/fonts</dir><cachedir>{folder}/cache</cachedir></fontconfig>
+"""
+
+
+class ChromiumError(UserError):
+    """There is no browser; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chromium:
+    """A program and the environment that it takes."""
+
+    program: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def find() -> Chromium:
+    """Return the browser, unpacked when it wasn't. Raises ChromiumError."""
+    if own := os.environ.get(OWN):
+        if not Path(own).is_file():
+            raise ChromiumError(f"{OWN}={own}: no such file")
+        return Chromium(program=Path(own))
+    if not PACKAGE.is_dir():
+        raise ChromiumError(f"no browser in node_modules: `make test` installs it; {OWN}= names one of your own")
+    version = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
+    folder = CACHE / version
+    if not folder.is_dir():
+        _unpack(folder)
+    # No library or font of the machine's own: both would make the browser another one.
+    environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
+    return Chromium(program=folder / "chromium", environment=environment)
+
+
+@contextlib.contextmanager
+def launched() -> Iterator[Browser]:
+    """Run the browser. Raises ChromiumError."""
+    chromium = find()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.program,
+            args=list(ARGUMENTS),
+            env={**os.environ, **chromium.environment},
+            # It needs rights that not every machine gives; what is looked at is served here or made here.
+            chromium_sandbox=False,
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def _unpack(folder: Path) -> None:
+    """Unpack the package; the folder is there when all of it is, whoever else does the same."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}-") as name:
+        made = Path(name) / "made"
+        made.mkdir()
+        with (made / "chromium").open("wb") as program:
+            _inflate("chromium.br", program)
+        (made / "chromium").chmod(0o755)
+        for packed in ARCHIVES:
+            with tempfile.TemporaryFile() as archive:
+                _inflate(packed, archive)
+                archive.seek(0)
+                _extract(archive, made)
+        (made / "fonts.conf").write_text(FONTS.format(folder=folder), encoding="utf-8")
+        with contextlib.suppress(OSError):  # somebody else's is there already
+            made.rename(folder)
+
+
+def _inflate(packed: str, target: IO[bytes]) -> None:
+    """Write what is packed to a file, by Node.js: Python has no Brotli. Raises ChromiumError."""
+    argv = [str(NODE), "-e", INFLATE, str(PACKAGE / "bin" / packed)]
+    done = subprocess.run(argv, stdout=target, stderr=subprocess.PIPE, text=True, check=False, timeout=INFLATE_S)
+    if done.returncode:
+        raise ChromiumError(f"{packed} can't be unpacked: {done.stderr.strip().rpartition(chr(10))[2]}")
+
+
+def _extract(archive: IO[bytes], folder: Path) -> None:
+    """Write the archive's files to the folder; links and whatever would lead out of it aren't made."""
+    with tarfile.open(fileobj=archive) as tar:
+        for member in tar:
+            target = (folder / member.name).resolve()
+            if member.isfile() and target.is_relative_to(folder.resolve()) and (content := tar.extractfile(member)):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content.read())
+
+
+if __name__ == "__main__":
+    with one_line_errors("chromium"):
+        find()

@@ -1,0 +1,93 @@
+"""The live page served by a process of its own, as `make dashboard` does."""
+
+import contextlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.dashboard.watcher import Picture
+from local.setup.ports import HOST, is_free
+from tests.conftest import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 60
+END_S = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """A page that is served at `port`."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        return f"http://{HOST}:{self.port}/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Still(Served):
+    """A page of pictures that a test shows, without a platform; the file has the picture."""
+
+    file: Path
+
+    def show(self, picture: Picture) -> None:
+        """Have the page show this picture."""
+        written = self.file.with_suffix(".new")
+        written.write_bytes(pickle.dumps(picture))
+        written.replace(self.file)
+
+
+@contextlib.contextmanager
+def serving_platform(state_dir: Path) -> Iterator[Served]:
+    """Serve the page of the platform in a folder, by the command."""
+    port = free_port()
+    with _running("local", "dashboard", "--folder", str(state_dir), "--port", str(port)) as process:
+        _wait_until_taken(port, process)
+        yield Served(port=port)
+
+
+@contextlib.contextmanager
+def serving_still(picture: Picture, folder: Path) -> Iterator[Still]:
+    """Serve a picture, which is kept in the folder."""
+    still = Still(port=free_port(), file=folder / "picture")
+    still.show(picture)
+    with _running("tests.browser.still", str(still.port), str(still.file)) as process:
+        _wait_until_taken(still.port, process)
+        yield still
+
+
+@contextlib.contextmanager
+def _running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `python -m …`; end it as Ctrl-C does. AssertionError when it says anything but where the page is."""
+    argv = [sys.executable, "-m", *arguments]
+    with (
+        tempfile.TemporaryFile("w+") as complaints,
+        subprocess.Popen(
+            argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints
+        ) as process,
+    ):
+        try:
+            yield process
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=END_S)
+        finally:
+            process.kill()
+            complaints.seek(0)
+            said = complaints.read()
+        assert said == "", said
+
+
+def _wait_until_taken(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_S
+    while is_free(port):
+        assert process.poll() is None, "the page's server has ended"
+        assert time.monotonic() < deadline, f"nobody listens on {port} after {START_S} s"
+        time.sleep(0.05)

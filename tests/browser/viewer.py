@@ -1,0 +1,114 @@
+"""One who looks at a page: what the browser says of it, what it asks for, and how it is laid out."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+LOOPBACK = {"127.0.0.1", "localhost"}
+# A machine that does many things at once takes its time; what the page itself may take is measured by its tests.
+PATIENCE_MS = 60_000
+
+# Text and drawings that the window doesn't show: they end beside it, or beside a box that can't be scrolled.
+CUT = """() => {
+  const cut = [], inside = document.documentElement.clientWidth, whole = document.scrollingElement.scrollWidth;
+  if (whole > inside) cut.push(`the page is ${whole} wide`);
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    const drawn = own || element.tagName === "CANVAS";
+    const hidden = element.closest("thead") && getComputedStyle(element.closest("thead")).position === "absolute";
+    if (!drawn || hidden || !element.checkVisibility() || element.closest("script, style")) continue;
+    const {left, right} = element.getBoundingClientRect();
+    if (left < -1 || right > inside + 1) cut.push(`${element.tagName} ${element.textContent.slice(0, 60)}`);
+    for (let box = element; box !== document.body; box = box.parentElement)
+      if (box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline")
+        cut.push(`${box.tagName}.${box.className} hides ${element.textContent.slice(0, 60)}`);
+  }
+  return [...new Set(cut)];
+}"""
+
+Scheme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """A window: its size in CSS pixels, and what the system prefers."""
+
+    width: int
+    height: int
+    scheme: Scheme = "light"
+    scale: float = 1
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}-{self.scheme}"
+
+
+LAPTOP = Screen(width=1280, height=800)
+PHONE = Screen(width=390, height=844)
+SCREENS = tuple(
+    Screen(width=screen.width, height=screen.height, scheme=scheme)
+    for screen in (LAPTOP, PHONE)
+    for scheme in ("light", "dark")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewer:
+    """A page in a window; `said` are the console's warnings and errors, `asked` the URLs of requests and sockets."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise AssertionError when the browser complained or anything but loopback was asked."""
+        assert self.said == []
+        hosts = {urlsplit(url).hostname for url in self.asked if not url.startswith(("data:", "blob:"))}
+        assert hosts
+        assert hosts <= LOOPBACK
+
+    def cut(self) -> list[str]:
+        """Return what the window doesn't show in its whole width."""
+        found: list[str] = self.page.evaluate(CUT)
+        return found
+
+    def violations(self) -> list[str]:
+        """Return what axe finds wrong for those who don't see, don't hear or don't use a mouse, with where it is."""
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found: list[dict[str, Any]] = self.page.evaluate("axe.run().then((result) => result.violations)")
+        return [f"{one['impact']}: {one['id']} at {node['target']}" for one in found for node in one["nodes"]]
+
+
+@contextlib.contextmanager
+def viewing(browser: Browser, url: str, screen: Screen = LAPTOP) -> Iterator[Viewer]:
+    """Look at a page by a browser that was never there before."""
+    context = browser.new_context(
+        viewport={"width": screen.width, "height": screen.height},
+        color_scheme=screen.scheme,
+        device_scale_factor=screen.scale,
+        timezone_id="UTC",
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    try:
+        viewer = Viewer(page=context.new_page())
+
+        def hear(message: ConsoleMessage) -> None:
+            if message.type in ("warning", "error"):
+                viewer.said.append(f"{message.type}: {message.text}")
+
+        viewer.page.on("console", hear)
+        viewer.page.on("pageerror", lambda error: viewer.said.append(f"uncaught: {error}"))
+        viewer.page.on("websocket", lambda socket: viewer.asked.append(socket.url))
+        context.on("request", lambda request: viewer.asked.append(request.url))
+        viewer.page.goto(url)
+        yield viewer
+    finally:
+        context.close()

@@ -1,0 +1,150 @@
+"""The live page of a running platform in a real browser: right numbers, in time, and what it says of a dead service."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from contract.source import SCHEMA
+from local.dashboard.page import LOGS_TITLE
+from local.platform.platform import Platform
+from tests.browser.chromium import launched
+from tests.browser.serving import Served, serving_platform
+from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
+from tests.conftest import execute
+from tests.e2e.faults import kill
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+ORDER = 981_000
+INSERT = (
+    f"INSERT INTO {SCHEMA}.orders VALUES ({ORDER}, 'RICSU', 8, '1998-05-06', '1998-06-03', NULL, 2, 6.19,"
+    " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')"
+)
+SHOWN_S = 3.0
+TOLD_S = 5.0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def served(platform: Platform) -> Iterator[Served]:
+    """The page, by the command."""
+    with serving_platform(platform.state_dir) as served:
+        yield served
+
+
+@pytest.fixture
+def viewer(browser: Browser, served: Served) -> Iterator[Viewer]:
+    """A viewer of the page that says that all is in the lake; at the end the browser has nothing to complain about."""
+    with viewing(browser, served.url) as viewer:
+        up_to_date(viewer.page)
+        yield viewer
+        viewer.check()
+
+
+def up_to_date(page: Page) -> None:
+    expect(page.get_by_role("status")).to_have_text("up to dateall that was committed is in the lake")
+    expect(rows(page, "Rows by table")).to_have_count(1)
+
+
+def rows(page: Page, table: str) -> Locator:
+    """The rows of a table, without its head."""
+    return page.get_by_role("table", name=table, exact=True).locator("tbody").get_by_role("row")
+
+
+def written(page: Page) -> tuple[int, ...]:
+    """The rows inserted, updated and deleted by all commits."""
+    cells = rows(page, "Rows by table").get_by_role("cell").all_inner_texts()
+    return tuple(int(cell.replace(",", "")) for cell in cells[:3])
+
+
+def test_an_insert_an_update_and_a_delete_are_counted_and_shown(platform: Platform, viewer: Viewer) -> None:
+    page = viewer.page
+    steps = (
+        (INSERT, "inserted", (1, 0, 0)),
+        (f"UPDATE {SCHEMA}.orders SET freight = 7 WHERE order_id = {ORDER}", "updated", (0, 1, 0)),
+        (f"DELETE FROM {SCHEMA}.orders WHERE order_id = {ORDER}", "deleted", (0, 0, 1)),
+    )
+    before = written(page)
+    for statement, word, more in steps:
+        execute(platform.endpoints.source, statement)
+        before = tuple(had + added for had, added in zip(before, more, strict=True))
+        numbers = rows(page, "Rows by table").get_by_role("cell")
+        for number, wanted in enumerate(before):
+            expect(numbers.nth(number)).to_have_text(f"{wanted:,}")
+        newest = rows(page, "Last changes").first
+        expect(newest).to_contain_text(word)
+        expect(newest).to_contain_text(f"order_id = {ORDER}")
+        inserted, updated, deleted = more
+        expect(rows(page, "Commits and errors").first).to_contain_text(
+            f"{inserted} inserted, {updated} updated, {deleted} deleted"
+        )
+        up_to_date(page)
+
+
+def test_the_lakes_newest_commit_is_on_the_page_within_three_seconds(
+    platform: Platform, viewer: Viewer, record_testsuite_property: Callable[[str, object], None]
+) -> None:
+    """The middle of three changes; `--junit-xml` has each one's seconds since its commit in the source, too."""
+    from_lake, from_source = [], []
+    for _ in range(3):
+        up_to_date(viewer.page)
+        known, shown = platform.lake.last_commit(), written(viewer.page)
+        execute(platform.endpoints.source, f"UPDATE {SCHEMA}.orders SET freight = freight + 1 WHERE order_id = 10250")
+        begun = time.monotonic()
+        seconds(begun, partial(is_other, platform.lake.last_commit, known))
+        committed = time.monotonic()
+        from_lake.append(seconds(committed, partial(is_other, partial(written, viewer.page), shown)))
+        from_source.append(time.monotonic() - begun)
+    record_testsuite_property("seconds_from_lake", [round(one, 2) for one in from_lake])
+    record_testsuite_property("seconds_from_source", [round(one, 2) for one in from_source])
+    assert statistics.median(from_lake) <= SHOWN_S, (from_lake, from_source)
+
+
+def is_other(look: Callable[[], object], before: object) -> bool:
+    """Whether a look finds something else than before."""
+    return look() != before
+
+
+def seconds(begun: float, question: Callable[[], bool]) -> float:
+    """Return the seconds from `begun` until the answer is yes."""
+    while not question():
+        assert time.monotonic() < begun + PATIENCE_MS / 1000
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+def test_a_service_that_dies_and_comes_back_is_told(platform: Platform, viewer: Viewer) -> None:
+    page = viewer.page
+    state, logs = page.get_by_role("status"), page.get_by_role("region", name=LOGS_TITLE)
+    expect(logs).to_be_hidden()
+    kill(platform, "sink")
+    expect(state.locator("strong")).to_have_text("failing", timeout=TOLD_S * 1000)
+    expect(state).to_contain_text("sink is dead")
+    expect(logs.locator("pre")).to_contain_text("sink\n")
+    sink = rows(page, "Services").filter(has=page.get_by_role("rowheader", name="sink", exact=True))
+    expect(sink).to_contain_text("dead")
+    expect(rows(page, "Commits and errors").first).to_contain_text("error, lasts")
+    platform.up()
+    up_to_date(page)
+    expect(logs).to_be_hidden()
+    expect(sink).to_contain_text("running")
+    expect(rows(page, "Commits and errors").filter(has_text="sink is dead").first).to_contain_text("error, until")
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=str)
+def test_all_of_it_can_be_read_and_used(browser: Browser, served: Served, screen: Screen) -> None:
+    with viewing(browser, served.url, screen) as viewer:
+        up_to_date(viewer.page)
+        expect(viewer.page.locator("canvas")).to_have_count(3)
+        assert viewer.cut() == []
+        assert viewer.violations() == []
+        viewer.check()
