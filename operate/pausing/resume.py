@@ -6,8 +6,9 @@ the job from its last commit, and alarms are armed last.
 
 from operate import deploy
 from operate.outputs import QUICK, check_account, one_line
-from operate.pausing import deployed
+from operate.pausing import deployed, leftovers
 from operate.pausing.database import AVAILABLE, Aurora
+from operate.pausing.deployed import PROCESSING
 from operate.pausing.waiting import Waiter
 from operate.synth import CDK_OUT, synthesize
 from settings.environment import Environment
@@ -24,6 +25,9 @@ def resume(environment: Environment, waiter: Waiter) -> int:
         if found.runs and aurora.status() == AVAILABLE:
             waiter.say(f"{name} isn't paused: nothing to resume")
             return 0
+        if found.left_out(PROCESSING).leaves_out_all:
+            # Its job would still write the tables, and the new one wait for them; connectors are taken over.
+            leftovers.check_cluster_gone(session.client("emr", config=QUICK), environment.prefix, waiter)
         folder = CDK_OUT / f"{name}.deployed"
         if newer := deployed.differing(
             client, found, lambda paused: synthesize(environment, folder, paused=paused).templates

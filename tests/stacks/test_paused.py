@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from operate.pausing.what_stops import EMR
+from operate.diff import snapshots
+from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.stacks.many import many_pipelines
@@ -90,6 +91,20 @@ def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
         }
 
     assert exports(dev[Paused.ALL]) == exports(dev[Paused.NOTHING])
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in snapshots.SNAPSHOTS.iterdir()))
+def test_what_a_template_leaves_out_is_deleted_where_everything_else_is_kept(name: str) -> None:
+    """CloudFormation would let go of what it has to keep, and it would run on."""
+    stopped = {CONNECTORS.type, EMR.type, "Custom::EmrStep"}
+    made = [
+        resource
+        for template in snapshots.read(load(name)).values()
+        for resource in template["Resources"].values()
+        if resource["Type"] in stopped
+    ]
+    assert {resource["Type"] for resource in made} == stopped
+    assert {resource.get("DeletionPolicy", "Delete") for resource in made} == {"Delete"}
 
 
 def test_the_topics_are_looked_at_again_when_a_pause_ends(dev: Syntheses) -> None:

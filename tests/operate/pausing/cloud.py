@@ -112,6 +112,7 @@ class Cloud:
         if status := self.cdk_status.get("all", 0):
             return status
         assert self.database == "available", "connectors need their database"
+        assert self.paused.get("processing") is not Paused.ALL or not self.clusters, "two jobs of one table"
         self.paused.clear()
         self._make_connectors("source", "sink")
         self.clusters = {"j-2": "RUNNING"}

@@ -4,6 +4,7 @@ The database is the tests' own here; which one a pipeline logs in to is tests/op
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import boto3
 import psycopg2
 import pytest
 
+from local.services.postgres import Postgres
 from operate.pausing import objections
 from settings.environment import Environment
 from settings.load import load
@@ -97,3 +99,29 @@ def test_what_the_slot_keeps_is_said(environment: Environment, row: list[Any], a
 
 def test_the_environments_own_database_is_no_objection() -> None:
     assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), load("dev"))) == []
+
+
+@pytest.mark.integration
+def test_a_server_answers_what_it_is_asked(
+    environment: Environment, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = postgres.connection_parameters()
+
+    @contextlib.contextmanager
+    def login(*_: object) -> Iterator[dict[str, Any]]:
+        yield dict(parameters)
+
+    def said() -> str:
+        [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
+        return line
+
+    monkeypatch.setattr(objections, "login", login)
+    assert "there is no slot cdc_orders" in said()
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
+        connection.autocommit = True
+        cursor.execute("SELECT pg_create_logical_replication_slot('cdc_orders', 'pgoutput')")
+        try:
+            line = said()
+        finally:
+            cursor.execute("SELECT pg_drop_replication_slot('cdc_orders')")
+    assert re.search(r"until `make resume`: now \d+ MB, without a limit \(max_slot_wal_keep_size\)", line)

@@ -92,6 +92,14 @@ def test_while_something_is_deployed_it_does_nothing(paused: Cloud) -> None:
     assert paused.log == []
 
 
+def test_a_cluster_that_cloudformation_let_go_of_is_named_before_a_second_job_starts(paused: Cloud) -> None:
+    paused.clusters = {"j-1": "RUNNING"}
+    assert refused(paused).startswith("the EMR cluster j-1 is RUNNING: CloudFormation couldn't terminate it")
+    assert paused.log == []
+    paused.clusters = {"j-1": "TERMINATING"}
+    assert run(paused) == 0
+
+
 def test_a_newer_checkout_is_said(paused: Cloud) -> None:
     paused.changed.add("connectors")
     assert run(paused) == 0
