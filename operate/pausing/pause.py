@@ -204,5 +204,6 @@ class _Pause:
         name, at = self._environment.name, self._aurora.starts_by_itself()
         again = f"AWS starts Aurora by itself {f'at {at:%Y-%m-%d %H:%M} UTC' if at else 'after seven days'}"
         self._waiter.say(f"{name} is paused. {GOES_ON}")
+        self._waiter.say(f"`make costs ENV={name} HOURS=0` says what that costs a month")
         self._waiter.say(f"{again}, and a mail says so: `make pause ENV={name}` stops it again")
         self._waiter.say(f"`make resume ENV={name}` starts everything where it was")
