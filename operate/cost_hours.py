@@ -9,7 +9,7 @@ from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, WHAT_STOPS, Stop
 HOURS_A_WEEK = 7 * 24
 _TO_KNOW: Mapping[Stopping, str] = {
     EMR: "its job goes on from its last commit.",
-    CONNECTORS: "meanwhile the replication slot makes Aurora keep every change: for days, not for weeks.",
+    CONNECTORS: "their slots keep what they haven't read: a database that runs on meanwhile fills its disk.",
     AURORA: "AWS starts them again after 7 days.",
 }
 
