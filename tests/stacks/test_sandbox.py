@@ -23,8 +23,8 @@ def test_both_zones_go_out_through_one_instance(sandbox: Synthesized) -> None:
         for name, route in sandbox.resources("network", "AWS::EC2::Route").items()
         if "Private" in name
     ]
-    assert len(ways) == len(load("sandbox").availability_zones) == 2
-    assert set(ways) == set(sandbox.resources("network", "AWS::EC2::Instance"))
+    [instance] = sandbox.resources("network", "AWS::EC2::Instance")
+    assert ways == [instance] * len(load("sandbox").availability_zones)
 
 
 def test_the_cluster_is_one_spot_node_that_nothing_scales(sandbox: Synthesized) -> None:
