@@ -9,7 +9,7 @@ import signal
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import psycopg2
@@ -23,6 +23,9 @@ from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.ports import HOST
 from tests.broker import RunningBroker, running_broker
 from tests.no_network import MAY_USE_THE_NETWORK, NoNetwork
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # A shell starts background jobs with both ignored, which children inherit; tests of Ctrl-C and stops need them both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -144,6 +147,19 @@ def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningB
 def postgres_log(postgres_folder: Path) -> Path:
     """What the session's server writes."""
     return postgres_folder / "logs" / "postgres.log"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A headless browser for a module's tests: while it runs, their thread can't have another event loop."""
+    from tests.browser.chromium import OtherMachineError, find, launched
+
+    try:
+        find()
+    except OtherMachineError as error:
+        pytest.skip(str(error))
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

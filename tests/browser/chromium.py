@@ -9,7 +9,9 @@ makes it ready.
 import contextlib
 import json
 import os
+import platform
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "node_modules" / "@sparticuz" / "chromium"
 CACHE = ROOT / ".cache" / "chromium"
 OWN = "CHROMIUM"
+ITS_MACHINE = ("linux", "x86_64")
 INFLATE = """
 const [packed] = process.argv.slice(1), {createReadStream} = require("node:fs");
 const {pipeline} = require("node:stream/promises"), {createBrotliDecompress} = require("node:zlib");
@@ -51,6 +54,10 @@ class ChromiumError(UserError):
     """There is no browser; the message is one line that says what to do."""
 
 
+class OtherMachineError(ChromiumError):
+    """The package's browser isn't for this machine."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chromium:
     """A program and the environment that it takes."""
@@ -60,11 +67,13 @@ class Chromium:
 
 
 def find() -> Chromium:
-    """Return the browser, unpacked when it wasn't. Raises ChromiumError."""
+    """Return the browser, unpacked when it wasn't. Raises ChromiumError; OtherMachineError where it can't run."""
     if own := os.environ.get(OWN):
         if not Path(own).is_file():
             raise ChromiumError(f"{OWN}={own}: no such file")
         return Chromium(program=Path(own))
+    if (sys.platform, platform.machine()) != ITS_MACHINE:
+        raise OtherMachineError(f"the browser of node_modules is for {' on '.join(ITS_MACHINE)}: {OWN}= names your own")
     if not PACKAGE.is_dir():
         raise ChromiumError(f"no browser in node_modules: `make test` installs it; {OWN}= names one of your own")
     version = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
@@ -131,6 +140,14 @@ def _extract(archive: IO[bytes], folder: Path) -> None:
                 target.write_bytes(content.read())
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Make it ready; say so where there is none for this machine, whose tests are skipped then."""
     with one_line_errors("chromium"):
-        find()
+        try:
+            find()
+        except OtherMachineError as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,9 @@
 
 import io
 import os
+import platform
 import re
+import sys
 import tarfile
 from pathlib import Path
 from typing import IO
@@ -11,7 +13,7 @@ import psutil
 import pytest
 
 from tests.browser import chromium
-from tests.browser.chromium import ARCHIVES, OWN, ChromiumError, find, launched
+from tests.browser.chromium import ARCHIVES, ITS_MACHINE, OWN, ChromiumError, OtherMachineError, find, launched
 
 GLIBC = re.compile(r"(ld-linux|lib(c|m|dl|rt|util|pthread|resolv|gcc_s|nss_\w+))\b")
 
@@ -30,10 +32,17 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         target.write((folder / "bin" / packed).read_bytes())
 
     monkeypatch.delenv(OWN, raising=False)
+    on(monkeypatch, *ITS_MACHINE)
     monkeypatch.setattr(chromium, "PACKAGE", folder)
     monkeypatch.setattr(chromium, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(chromium, "_inflate", copy)
     return folder
+
+
+def on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
+    """Be on another machine."""
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr("platform.machine", lambda: machine)
 
 
 def archive(files: dict[str, bytes]) -> bytes:
@@ -95,8 +104,24 @@ def test_without_a_browser_one_line_says_what_to_do(package: Path, monkeypatch: 
         find()
 
 
+@pytest.mark.parametrize(("system", "machine"), [("linux", "aarch64"), ("darwin", "arm64")])
+def test_a_machine_that_it_is_not_for_is_told(
+    package: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], system: str, machine: str
+) -> None:
+    on(monkeypatch, system, machine)
+    with pytest.raises(OtherMachineError):
+        find()
+    chromium.main()
+    assert capsys.readouterr().out == "the browser of node_modules is for linux on x86_64: CHROMIUM= names your own\n"
+    own = package / "chrome"
+    own.touch()
+    monkeypatch.setenv(OWN, str(own))
+    assert find().program == own
+
+
 @pytest.mark.integration
 @pytest.mark.skipif(OWN in os.environ, reason="another one than the package's")
+@pytest.mark.skipif((sys.platform, platform.machine()) != ITS_MACHINE, reason="the package's isn't for this machine")
 def test_the_real_one_needs_nothing_of_the_machine_but_glibc() -> None:
     folder = find().program.resolve().parent
     with launched() as browser:

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from contract.source import SCHEMA
 from local.dashboard.page import LOGS_TITLE
 from local.platform.platform import Platform
-from tests.browser.chromium import launched
 from tests.browser.serving import Served, serving_platform
 from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.conftest import execute
@@ -25,13 +24,7 @@ INSERT = (
     " 'Richter Supermarkt', 'Starenweg 5', 'Genève', NULL, '1204', 'Switzerland')"
 )
 SHOWN_S = 3.0
-TOLD_S = 5.0
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as browser:
-        yield browser
+TOLD_S = 10.0
 
 
 @pytest.fixture(scope="module")

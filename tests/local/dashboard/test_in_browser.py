@@ -14,7 +14,7 @@ from local.dashboard.page import CHARTED, ITEMS_TITLE, LIGHTS, LOGS_TITLE, SECTI
 from local.dashboard.state import State, Word
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
-from tests.browser.chromium import FOREIGN, launched
+from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
 from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, viewing
 from tests.local.dashboard.pictures import picture
@@ -27,7 +27,7 @@ OPEN = """(url) => new Promise((resolve) => {
   socket.onopen = () => resolve("opened");
   socket.onerror = () => resolve("refused");
 })"""
-MOVES_MS = 3_000
+MOVES_MS = 10_000
 REVENUE, QUANTITY = "Revenue by customer", "Average quantity and revenue"
 
 
@@ -51,12 +51,6 @@ def everything(**changed: Any) -> Picture:
             **changed,
         }
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
