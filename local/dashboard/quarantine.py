@@ -42,8 +42,12 @@ class Quarantine:
             if (key, tag) not in self._read:
                 body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read().decode(errors="replace")
                 self._read[key, tag] = [entry(self._table, line) for line in body.splitlines() if line.strip()][-SHOWN:]
-        lines = [line for one in wanted for line in self._read.get(one, [])]
-        return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
+        return newest([line for one in wanted for line in self._read.get(one, [])])
+
+
+def newest(lines: list[PutAside]) -> list[PutAside]:
+    """Return the newest lines, newest first."""
+    return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
 
 
 def entry(table: str, line: str) -> PutAside:

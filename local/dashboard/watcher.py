@@ -13,7 +13,7 @@ from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
 from local.dashboard.looks import PAUSE_S, Asked
-from local.dashboard.quarantine import PutAside, Quarantine
+from local.dashboard.quarantine import PutAside, Quarantine, newest
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, Word, judge
 from local.look.lake import LakeError
@@ -178,7 +178,7 @@ class Watcher:
         return Found(
             commits=tuple(sorted(commits, key=lambda commit: commit.instant)),
             read_to=read_to,
-            put_aside=tuple(put_aside),
+            put_aside=tuple(newest(put_aside)),
         )
 
     def _read_to(self, table: LocalTable, progress: str) -> int:

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from local.dashboard.changes import Changes, date_columns, differing
-from local.look.topic import RawEvent
+from local.dashboard.changes import FIRST_EVENTS, Changes, date_columns, differing
+from local.look.topic import RawEvent, Topic
 
 
 def event(offset: int, operation: str, **row: Any) -> RawEvent:
@@ -18,6 +18,42 @@ def taken(*events: RawEvent, dates: tuple[str, ...] = ()) -> list[tuple[str, tup
     changes = Changes("t", dates)
     changes.take(events)
     return [(change.what, change.columns, change.seen) for change in changes.newest]
+
+
+class Following(Topic):
+    """A topic of so many events of one row, which notes from where it was read."""
+
+    def __init__(self, first: int, end: int) -> None:
+        super().__init__(connection={}, name="t")
+        object.__setattr__(self, "has", (first, end))
+        object.__setattr__(self, "read", [])
+
+    has: tuple[int, int]
+    read: list[int]
+
+    def bounds(self) -> tuple[int, int]:
+        return self.has
+
+    def raw_events(self, start: int) -> list[RawEvent]:
+        self.read.append(start)
+        return [event(offset, "u", name=f"{offset}") for offset in range(start, self.has[1])]
+
+
+def test_a_topic_is_read_on_from_where_the_last_look_ended() -> None:
+    topic, changes = Following(0, FIRST_EVENTS + 50), Changes("t")
+    changes.read(topic)
+    changes.read(topic)
+    object.__setattr__(topic, "has", (0, FIRST_EVENTS + 52))
+    assert changes.read(topic)[0].columns == (("name", f"{FIRST_EVENTS + 50}", f"{FIRST_EVENTS + 51}"),)
+    assert topic.read == [50, FIRST_EVENTS + 50]
+
+
+def test_a_topic_that_was_made_anew_is_read_from_its_beginning() -> None:
+    topic, changes = Following(0, 9), Changes("t")
+    changes.read(topic)
+    object.__setattr__(topic, "has", (0, 2))
+    assert changes.read(topic)[0].offset == 1
+    assert topic.read == [0, 0]
 
 
 def test_an_update_shows_the_columns_that_changed() -> None:

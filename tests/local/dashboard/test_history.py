@@ -78,6 +78,20 @@ def test_an_error_begins_and_ends_and_keeps_its_beginning_while_its_words_change
     assert (past.at, past.ended) == (10, 20)
 
 
+def test_an_error_goes_on_while_its_counts_grow() -> None:
+    failures = Failures()
+    failures.note(["3 lines in quarantine: see the table"], 10)
+    failures.note(["4 lines in quarantine: see the table"], 14)
+    assert [(failure.at, failure.ended) for failure in failures.all()] == [(10, None)]
+
+
+def test_of_what_lasts_the_newest_comes_first() -> None:
+    failures = Failures()
+    failures.note(["kafka hangs"], 10)
+    failures.note(["kafka hangs", "job is dead"], 12)
+    assert [failure.text for failure in failures.all()] == ["job is dead", "kafka hangs"]
+
+
 def test_what_lasts_comes_before_what_has_ended() -> None:
     failures = Failures()
     failures.note(["kafka hangs"], 10)

@@ -114,7 +114,7 @@ FOCUSED = """() => {
   const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   const seen = outlined || style.boxShadow.includes("4px");
   const name = element.getAttribute("aria-label") || (element === document.body ? "" : element.innerText);
-  return [name, seen && place.top < innerHeight && place.bottom > 0];
+  return [name, seen && place.top < innerHeight && place.bottom > 0, place.top + scrollY];
 }"""
 
 
@@ -130,7 +130,9 @@ def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(
         for _ in wanted:
             viewer.page.keyboard.press("Tab")
             found.append(viewer.page.evaluate(FOCUSED))
-        assert found == [[name, True] for name in wanted]
+        assert [(name, seen) for name, seen, _ in found] == [(name, True) for name in wanted]
+        tops = [top for _, _, top in found]
+        assert tops == sorted(tops)
         viewer.page.keyboard.press("Tab")
         assert viewer.page.evaluate("document.activeElement === document.body")
 

@@ -63,6 +63,17 @@ def test_a_slot_that_falls_behind_is_so_since_then() -> None:
     assert by_name(found)["slot"].lag_s == 6.0
 
 
+def test_a_little_wal_of_the_servers_own_is_no_lag() -> None:
+    stages, slot = Stages(), Slot(active=True, behind_bytes=60_000)
+    stages.read(0, "0/10000", data(1, 1, slot=slot), lakes(1))
+    assert by_name(stages.read(90, "0/10000", data(1, 1, slot=slot), lakes(1)))["slot"].lag_s == 0.0
+
+
+def test_an_empty_outbox_queue_is_no_lag_however_long_ago_it_was_read() -> None:
+    queue = OutboxQueue(entries=0, seconds=2.5, failing=0, error=None)
+    assert by_name(Stages().read(0, "0/1", data(1, 1, outbox_queue=queue), lakes(1)))["source"].lag_s == 0.0
+
+
 def test_the_outbox_queue_is_the_sources_lag() -> None:
     queue = OutboxQueue(entries=4, seconds=2.5, failing=0, error=None)
     found = by_name(Stages().read(0, "0/1", data(1, 1, outbox_queue=queue), lakes(1)))["source"]

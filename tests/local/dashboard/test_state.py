@@ -31,6 +31,7 @@ def state(
         (state(WELL, ("connector x has failed: no",)), Word.FAILING),
         (state(Alive(expected=ALL, running=ALL - {"job"})), Word.FAILING),
         (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"s3"}))), Word.FAILING),
+        (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"one that was not started"}))), Word.UP_TO_DATE),
         (state(unanswered_s=11), Word.NO_ANSWER),
     ],
 )
