@@ -1,12 +1,10 @@
-"""What files say: the last comparison, a log's end, lines in quarantine."""
+"""What files say: the last comparison, and a log's end."""
 
-import json
 from pathlib import Path
 
 from local.comparison.compare import TableComparison
 from local.comparison.report import write
 from local.dashboard.files import last_lines, read_reconciled
-from local.dashboard.quarantine import entry
 
 
 def test_the_report_of_a_comparison_is_read(tmp_path: Path) -> None:
@@ -37,19 +35,3 @@ def test_a_logs_last_lines_are_read_however_long_it_is(tmp_path: Path) -> None:
     log.write_text("".join(f"line {number}\n" for number in range(100_000)))
     assert last_lines(log, 2) == ["line 99998", "line 99999"]
     assert last_lines(tmp_path / "none.log") == []
-
-
-def test_a_quarantined_line_has_its_reason_origin_and_text() -> None:
-    line = {"reason": "not JSON", "origin": "a.json", "line": 3, "quarantined_at": "2026-11-22T11:26:00", "text": "{"}
-    found = entry("t", json.dumps(line))
-    assert (found.reason, found.origin, found.at, found.text) == (
-        "not JSON",
-        "a.json, line 3",
-        line["quarantined_at"],
-        "{",
-    )
-
-
-def test_a_line_that_isnt_the_jobs_is_shown_as_it_is() -> None:
-    assert entry("t", "rubbish").text == "rubbish"
-    assert entry("t", "[]").reason == "unreadable"

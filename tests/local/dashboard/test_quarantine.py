@@ -84,5 +84,6 @@ def test_a_line_says_where_it_was(place: dict[str, object], origin: str) -> None
     assert entry(TABLE, json.dumps(said)) == PutAside(table=TABLE, reason="not JSON", origin=origin, at=at(3), text="{")
 
 
-def test_what_is_no_such_line_is_shown_as_it_is() -> None:
-    assert entry(TABLE, "[1]") == PutAside(table=TABLE, reason="unreadable", origin="", at="", text="[1]")
+@pytest.mark.parametrize("rubbish", ["rubbish", "[1]"])
+def test_what_is_no_such_line_is_shown_as_it_is(rubbish: str) -> None:
+    assert entry(TABLE, rubbish) == PutAside(table=TABLE, reason="unreadable", origin="", at="", text=rubbish)
