@@ -34,6 +34,8 @@ ADVICE: Mapping[str, str] = {
     "processing.market": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
     "analytics.quicksight_principal": "[What has to be there first](analytics.md#quicksight).",
+    "analytics.import_mode": "That is with a `quicksight_principal`; without one nothing.",
+    "analytics.refresh": "That is with a `quicksight_principal` and SPICE; without them nothing.",
     "analytics.lake_formation": "Before it Lake Formation has to know of the tables: [analytics.md](analytics.md).",
     "budget.monthly_usd": "`make review` refuses less than the environment costs.",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",

@@ -115,11 +115,12 @@ def write() -> None:
 
 
 def row(change: Change, before: Templates) -> Row:
-    """Synthesize a change, and say what it does. Raises MissingAdviceError."""
+    """Synthesize a change, and say what it does to `before`, or to what is given. Raises MissingAdviceError."""
     if change.environment is None:
         both = written_change(change)
         return Row(key=change.key, change=both, effect=REFUSED_BY_US, text=f"**not accepted** {change.refused}")
-    return row_of(change, touched(before, synthesized(change.environment)))
+    was = before if change.given is None else synthesized(change.given)
+    return row_of(change, touched(was, synthesized(change.environment)))
 
 
 def row_of(change: Change, found: Sequence[Touched]) -> Row:

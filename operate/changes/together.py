@@ -31,6 +31,8 @@ def rows_as_said(name: str, said: Mapping[Name, str]) -> list[Row]:
 def groups(wanted: Iterable[Change], said: Mapping[Name, str]) -> list[list[Change]]:
     """Share out changes so that no two of a group touch one stack; what the page doesn't have, or calls refused, alone.
 
+    So is what is looked at in another environment than the file's.
+
     What is refused names one stack of several: the others aren't changed, since nothing is.
     """
     found: list[tuple[set[str], list[Change]]] = []
@@ -38,7 +40,7 @@ def groups(wanted: Iterable[Change], said: Mapping[Name, str]) -> list[list[Chan
     by_size = sorted(wanted, key=lambda change: -len(stacks_of(_text(change, said))))
     for change in by_size:
         text = _text(change, said)
-        if change.environment is None or not text or text.startswith(_REFUSED):
+        if change.environment is None or change.given is not None or not text or text.startswith(_REFUSED):
             alone.append([change])
             continue
         stacks = stacks_of(text)

@@ -23,6 +23,12 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "database.restore": {"database.sample_data": False},
     "analytics.lake_formation_readers": {"analytics.lake_formation": True},
 }
+# Settings that say nothing without others, which the environment has before and after: no file has them yet.
+_ANALYSTS = {"analytics.quicksight_principal": "arn:aws:quicksight:us-east-1:{account}:group/default/analysts"}
+GIVEN: Mapping[str, Mapping[str, str]] = {
+    "analytics.import_mode": _ANALYSTS,
+    "analytics.refresh": _ANALYSTS | {"analytics.import_mode": "SPICE"},
+}
 # Where the next number or the other truth isn't a change that one would make, or only one direction is possible.
 OTHERS: Mapping[str, tuple[Any, ...]] = {
     "availability_zones": (
@@ -96,21 +102,26 @@ class NoOtherValueError(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A setting, `key` as in the file, with its value and the other one. `refused`: what our own rules say to that."""
+    """A setting, `key` as in the file, with its value and the other one. `refused`: what our own rules say to that.
+
+    `given`: the environment before, where that isn't the file's, but one with what the setting is nothing without.
+    """
 
     key: str
     before: Any
     after: Any
     environment: Environment | None
     refused: str = ""
+    given: Environment | None = None
 
 
 def changes(environment: Environment) -> Iterator[Change]:
     """Change every setting of the environment, one at a time. Raises NoOtherValueError."""
     for key, before, field in settings(environment):
         for after in _others(key, before, field):
-            changed, refused = _changed(environment, key, after)
-            yield Change(key=key, before=before, after=after, environment=changed, refused=refused)
+            given = _given(environment, key)
+            changed, refused = _changed(given or environment, key, after)
+            yield Change(key=key, before=before, after=after, environment=changed, refused=refused, given=given)
 
 
 def settings(section: Section, prefix: str = "") -> Iterator[tuple[str, Any, FieldInfo]]:
@@ -171,6 +182,15 @@ def changed_together(group: Sequence[Change]) -> Environment:
     for change in group:
         _set_all(values, change.key, change.after)
     return Environment.model_validate(values)
+
+
+def _given(environment: Environment, key: str) -> Environment | None:
+    """Return the environment with what the setting is nothing without; None where nothing is missing."""
+    values: dict[str, Any] = environment.model_dump(by_alias=True)
+    for each, value in GIVEN.get(key, {}).items():
+        _set(values, each, value.format(account=environment.account))
+    given = Environment.model_validate(values)
+    return None if given == environment or rules.broken(given) else given
 
 
 def _changed(environment: Environment, key: str, after: Any) -> tuple[Environment | None, str]:

@@ -23,7 +23,12 @@ GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClient
 CATALOGUES = {
     "Presto": {"presto-connector-hive": {"hive.metastore.glue.datacatalog.enabled": "true"}},
     "Trino": {
-        "trino-connector-hive": {"hive.metastore": "glue", "hive.hudi-catalog-name": "hudi"},
+        "trino-connector-hive": {
+            "hive.metastore": "glue",
+            "hive.hudi-catalog-name": "hudi",
+            # Athena looks into folders, too; Trino would find nothing in the quarantine.
+            "hive.recursive-directories": "true",
+        },
         "trino-connector-hudi": {"connector.name": "hudi", "hive.metastore": "glue"},
     },
 }

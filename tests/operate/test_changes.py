@@ -202,7 +202,7 @@ def test_every_setting_is_changed_and_only_that_one(name: str) -> None:
         assert change.before != change.after
         assert (change.environment is None) == bool(change.refused)
         if change.environment and change.key not in values.TOGETHER:
-            before, after = (dict_of(each) for each in (environment, change.environment))
+            before, after = (dict_of(each) for each in (change.given or environment, change.environment))
             assert {key for key in before if before[key] != after[key]} == {change.key}
 
 
@@ -218,7 +218,29 @@ def test_a_new_setting_without_another_value_is_said(monkeypatch: pytest.MonkeyP
 
 def test_no_other_value_is_for_a_setting_that_is_gone() -> None:
     keys = {key for key, _, _ in settings(load("dev"))}
-    assert values.OTHERS.keys() | values.TOGETHER.keys() <= keys
+    assert values.OTHERS.keys() | values.TOGETHER.keys() | values.GIVEN.keys() <= keys
+    assert {key for given in values.GIVEN.values() for key in given} <= keys
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_what_is_nothing_without_quicksight_is_changed_where_it_is(name: str) -> None:
+    environment = load(name)
+    found = {change.key: change for change in changes(environment)}
+    assert {key for key, change in found.items() if change.given} == set(values.GIVEN)
+    for key in values.GIVEN:
+        given = found[key].given
+        assert given is not None
+        assert f":{environment.account}:" in str(given.analytics.quicksight_principal)
+    refresh = found["analytics.refresh"]
+    assert refresh.given is not None
+    assert refresh.given.analytics.import_mode == "SPICE"
+    assert refresh.environment is not None
+    assert refresh.environment.analytics.refresh != refresh.given.analytics.refresh
+
+
+def test_what_the_file_itself_has_isnt_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "GIVEN", {"analytics.refresh": {"analytics.import_mode": "DIRECT_QUERY"}})
+    assert [change.given for change in changes(load("dev")) if change.key == "analytics.refresh"] == [None]
 
 
 def test_a_row_is_shared_where_environments_agree() -> None:

@@ -45,6 +45,15 @@ def test_what_is_refused_or_not_on_the_page_is_alone() -> None:
     assert sorted(len(group) for group in groups(wanted, texts)) == [1, 1, 1]
 
 
+def test_what_is_looked_at_in_another_environment_is_alone() -> None:
+    wanted = chosen("vpn.instance_type", "lake.log_expiry_days", "analytics.refresh")
+    texts = said(wanted, *(IN_PLACE.format(stack) for stack in ("vpn", "lake", "analytics")))
+    assert sorted([change.key for change in group] for group in groups(wanted, texts)) == [
+        ["analytics.refresh"],
+        ["vpn.instance_type", "lake.log_expiry_days"],
+    ]
+
+
 def templates(environment: Environment) -> dict[str, Any]:
     """Two stacks that hold one setting each, and a third that the page doesn't know of."""
 

@@ -87,7 +87,11 @@ def test_trino_reads_hudi_tables_by_their_own_catalogue(dev: Synthesized) -> Non
     """Since EMR 7.3 its Hive connector can't, and sends readers on to the catalogue that it is told."""
     found = configurations(dev)
     hive = found["trino-connector-hive"]["ConfigurationProperties"]
-    assert hive == {"hive.metastore": "glue", "hive.hudi-catalog-name": "hudi"}
+    assert hive == {
+        "hive.metastore": "glue",
+        "hive.hudi-catalog-name": "hudi",
+        "hive.recursive-directories": "true",
+    }
     hudi = found["trino-connector-hudi"]["ConfigurationProperties"]
     assert hudi == {"connector.name": "hudi", "hive.metastore": "glue"}
 
