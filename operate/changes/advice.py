@@ -36,7 +36,9 @@ ADVICE: Mapping[str, str] = {
     "analytics.quicksight_principal": "[What has to be there first](analytics.md#quicksight).",
     "analytics.import_mode": "That is with a `quicksight_principal`; without one nothing.",
     "analytics.refresh": "That is with a `quicksight_principal` and SPICE; without them nothing.",
-    "analytics.lake_formation": "Before it Lake Formation has to know of the tables: [analytics.md](analytics.md).",
+    "analytics.lake_formation": (
+        "Whoever deploys has to be a data lake administrator before: [analytics.md](analytics.md#lake-formation)."
+    ),
     "budget.monthly_usd": "`make review` refuses less than the environment costs.",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
 }

@@ -93,7 +93,7 @@ def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
 def _granted_place(subject: Subject) -> str:
     """What Lake Formation grants rights on, in words."""
     resource = "Resource"
-    if location := subject.get(f"{resource}.DataLocation.S3Resource"):
+    if location := subject.get(f"{resource}.DataLocation.ResourceArn"):
         return f"location {written(location)}"
     if table := subject.get(f"{resource}.Table"):
         name = table.get("Name")

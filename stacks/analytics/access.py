@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lakeformation as lakeformation
 from constructs import Construct, IConstruct
 
 from settings.environment import Environment
 from stacks.acceptances import acknowledge_wildcards
+from stacks.lake_formation import TableGrants
 
 _RUN = (
     "BatchGetNamedQuery",
@@ -80,30 +80,13 @@ class LakeReaders(Construct):
             return
         first = len(self.node.children)
         for number, reader in enumerate(readers, first):
-            self._grants(f"Reader{number}", reader)
-
-    def _grants(self, id_: str, reader: str) -> None:
-        scope, catalogue, permissions = (
-            Construct(self, id_),
-            Stack.of(self).account,
-            lakeformation.CfnPrincipalPermissions,
-        )
-        principal = permissions.DataLakePrincipalProperty(data_lake_principal_identifier=reader)
-        database = permissions.DatabaseResourceProperty(catalog_id=catalogue, name=self._database)
-        tables = permissions.TableResourceProperty(
-            catalog_id=catalogue, database_name=self._database, table_wildcard={}
-        )
-        for what, resource, granted in (
-            ("Database", permissions.ResourceProperty(database=database), ["DESCRIBE"]),
-            ("Tables", permissions.ResourceProperty(table=tables), ["DESCRIBE", "SELECT"]),
-        ):
-            permissions(
-                scope,
-                what,
-                principal=principal,
-                resource=resource,
-                permissions=granted,
-                permissions_with_grant_option=[],
+            TableGrants(
+                self,
+                f"Reader{number}",
+                principal=reader,
+                database=self._database,
+                on_database=["DESCRIBE"],
+                on_tables=["DESCRIBE", "SELECT"],
             )
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:

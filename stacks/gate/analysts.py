@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from analytics.definition_check import definition_problems, permission_problems
+from stacks.gate.rights import grants, holders, statements
 from stacks.gate.template import Subject, as_list, written
 
 _READING = frozenset({"DESCRIBE", "SELECT"})
+_KEEPING = _READING | {"ALL", "CREATE_TABLE"}
 _QUICKSIGHT = "AWS::QuickSight::"
 
 
@@ -27,17 +29,30 @@ def workgroups_closed(subject: Subject) -> Iterator[str]:
 
 
 def lake_formation_reads(subject: Subject) -> Iterator[str]:
-    """By Lake Formation tables are read, nothing else, and nobody grants that on."""
+    """By Lake Formation tables are read, and kept by whoever makes them by IAM; nobody grants that on."""
     if subject.type != "AWS::LakeFormation::PrincipalPermissions":
         return
+    principal = subject.get("Principal.DataLakePrincipalIdentifier")
+    allowed = _KEEPING if _makes_tables(subject, subject.target(principal)) else _READING
     for permission in as_list(subject.get("Permissions") or []):
-        if permission not in _READING:
-            yield f"grants {permission}: analysts read"
+        if permission not in allowed:
+            yield f"grants {permission}: whoever makes no tables reads them"
     if subject.get("PermissionsWithGrantOption"):
         yield "lets readers grant what they have to others: PermissionsWithGrantOption must be empty"
-    principal = subject.get("Principal.DataLakePrincipalIdentifier")
     if subject.target(principal) is None and f":iam::{subject.facts.account}:" not in written(principal):
         yield f"grants to {written(principal)}, which isn't a role or user of this account"
+
+
+def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
+    """Whether a role's own policies let it make tables."""
+    policies = subject.app.resources("AWS::IAM::Policy", "AWS::IAM::Role") if role else ()
+    return any(
+        grant.action == "glue:CreateTable"
+        for policy in policies
+        if role in {(policy.stack, holder) for holder in holders(policy)}
+        for _, statement in statements(policy)
+        for grant in grants(statement)
+    )
 
 
 def sources_as_a_role(subject: Subject) -> Iterator[str]:

@@ -9,6 +9,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from stacks.acceptances import accept, acknowledge, acknowledge_wildcards
+from stacks.lake_formation import TableGrants
 from stacks.session_manager import serve_sessions
 
 _READ_CATALOGUE = ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
@@ -95,6 +96,20 @@ class EmrRoles(Construct):
         self._allow([catalogue, defaults[0]], "glue:CreateDatabase")
         databases = [catalogue, *defaults, own[0]]
         self._allow([*databases, *functions], "glue:GetUserDefinedFunctions", reason=reason)
+
+    def may_keep_tables_by_lake_formation(self, database: str) -> None:
+        """Let the nodes make and keep the tables where Lake Formation decides, too: IAM alone isn't enough there.
+
+        ALL is what whoever makes a table has of it anyway; these are for those that are there already.
+        """
+        TableGrants(
+            self,
+            "LakeFormation",
+            principal=self.nodes.role_arn,
+            database=database,
+            on_database=["CREATE_TABLE", "DESCRIBE"],
+            on_tables=["ALL"],
+        )
 
     def may_publish_metrics(self, namespace: str) -> None:
         """Let the nodes publish metrics to one namespace."""

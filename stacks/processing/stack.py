@@ -165,5 +165,7 @@ class ProcessingStack(Stack):
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)
         roles.may_keep_tables(self._environment.lake.database)
+        if self._environment.analytics.lake_formation:
+            roles.may_keep_tables_by_lake_formation(self._environment.lake.database)
         roles.may_publish_metrics(self.metrics_namespace)
         self._assets.grant_read(roles.nodes)

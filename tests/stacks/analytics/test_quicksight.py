@@ -1,6 +1,7 @@
 """QuickSight as code: who sees what, whom it asks as, and a definition whose references are there."""
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from botocore.validate import ParamValidator
 
 from analytics.dashboard import COLUMNS
 from stacks.gate import Finding, review
-from tests.stacks.analytics.conftest import ANALYSTS, READER, shown
+from tests.stacks.analytics.conftest import ACCOUNT, ANALYSTS, READER, shown
 from tests.stacks.conftest import Synthesized, synthesized
 
 pytestmark = pytest.mark.synth
@@ -89,7 +90,8 @@ def test_spice_is_refreshed_and_a_direct_query_is_not(with_quicksight: Synthesiz
     direct = synthesized("dev", tmp_path, environment=shown())
     assert one(direct, "DataSet")["ImportMode"] == "DIRECT_QUERY"
     assert direct.resources("analytics", f"{QUICKSIGHT}RefreshSchedule") == {}
-    assert direct.resources("analytics", "AWS::LakeFormation::PrincipalPermissions") == {}
+    for stack in ("analytics", "processing"):
+        assert direct.resources(stack, "AWS::LakeFormation::PrincipalPermissions") == {}
 
 
 def test_lake_formation_lets_the_readers_and_quicksights_role_read(with_quicksight: Synthesized) -> None:
@@ -102,6 +104,67 @@ def test_lake_formation_lets_the_readers_and_quicksights_role_read(with_quicksig
     role_arn = str({"Fn::GetAtt": [role, "Arn"]})
     assert found == {(who, *what) for who in (READER, role_arn) for what in (("DESCRIBE",), ("DESCRIBE", "SELECT"))}
     assert all(each["Properties"]["PermissionsWithGrantOption"] == [] for each in grants)
+
+
+def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(with_quicksight: Synthesized) -> None:
+    grants = with_quicksight.resources("processing", "AWS::LakeFormation::PrincipalPermissions")
+    [profile] = with_quicksight.resources("processing", "AWS::IAM::InstanceProfile").values()
+    [nodes] = (each["Ref"] for each in profile["Properties"]["Roles"])
+    found = [each["Properties"] for each in grants.values()]
+    assert {str(each["Principal"]["DataLakePrincipalIdentifier"]) for each in found} == {
+        str({"Fn::GetAtt": [nodes, "Arn"]})
+    }
+    assert sorted(each["Permissions"] for each in found) == [["ALL"], ["CREATE_TABLE", "DESCRIBE"]]
+    assert all(each["PermissionsWithGrantOption"] == [] for each in found)
+    [steps] = with_quicksight.resources("processing", "Custom::EmrStep").values()
+    assert set(grants) <= set(steps["DependsOn"])
+
+
+def test_the_review_says_who_is_granted_what(with_quicksight: Synthesized) -> None:
+    from operate.review.page import page
+    from operate.review.render import render
+
+    shown_to_people = page(shown(), with_quicksight.synthesis, [])
+    found = {(each.who, each.where): each.actions for each in shown_to_people.let_in}
+    in_quicksight = {place[1].rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]}
+    assert in_quicksight.pop("Analysis") == (
+        "QuickSight: reads, changes, deletes, query analysis, update analysis permissions, restore analysis",
+    )
+    assert in_quicksight == {
+        "Dashboard": ("QuickSight: reads, query dashboard",),
+        "DataSet": ("QuickSight: reads, pass data set",),
+        "DataSource": ("QuickSight: reads, pass data source",),
+    }
+    assert {who for who, where in found if "QuickSight/" in where} == {"QuickSight's group analysts"}
+    by_lake_formation = {place: actions for place, actions in found.items() if actions[0].startswith("Lake Formation")}
+    database = shown().lake.database
+    assert by_lake_formation == {
+        ("iam role/analyst", f"database {database}"): ("Lake Formation: describe",),
+        ("iam role/analyst", f"every table of {database}"): ("Lake Formation: describe, select",),
+        ("analytics/QuickSightRole", f"database {database}"): ("Lake Formation: describe",),
+        ("analytics/QuickSightRole", f"every table of {database}"): ("Lake Formation: describe, select",),
+        ("processing/Roles/Nodes", f"database {database}"): ("Lake Formation: create table, describe",),
+        ("processing/Roles/Nodes", f"every table of {database}"): ("Lake Formation: all",),
+    }
+    text = render(shown_to_people, "md")
+    assert "QuickSight's group analysts" in text
+    assert ":group/default/analysts" not in text
+
+
+def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(with_quicksight: Synthesized) -> None:
+    from operate.review.page import page
+
+    templates = copy.deepcopy(with_quicksight.synthesis.templates)
+    resources = {each["Type"].rpartition("::")[2]: each for each in templates[STACK]["Resources"].values()}
+    user = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:user/partners/bob"
+    resources["Dashboard"]["Properties"]["Permissions"][0]["Principal"] = user
+    grant(resources)["PermissionsWithGrantOption"] = ["SELECT"]
+    changed = dataclasses.replace(with_quicksight.synthesis, templates=templates)
+    found = page(shown(), changed, []).let_in
+    assert [each.where for each in found if each.who == "QuickSight's user bob in partners"] == [
+        "analytics/QuickSight/Dashboard"
+    ]
+    assert [each.actions[-1] for each in found if each.actions[-1].startswith("may")] == ["may grant others: select"]
 
 
 # CloudFormation's names of what QuickSight's API takes under others.
@@ -183,6 +246,7 @@ MUTATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     ),
     "queries without a limit": ("data-closed", lambda r: athena(r).pop("BytesScannedCutoffPerQuery")),
     "readers that write": ("rights-of-readers", lambda r: grant(r)["Permissions"].append("INSERT")),
+    "readers that keep tables": ("rights-of-readers", lambda r: grant(r)["Permissions"].append("ALL")),
     "readers that grant": ("rights-of-readers", lambda r: grant(r).update(PermissionsWithGrantOption=["SELECT"])),
     "a reader of another account": (
         "rights-of-readers",
