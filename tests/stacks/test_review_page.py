@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,8 +19,12 @@ from operate.review.summary import summary
 from operate.review.words import RULES
 from settings.load import load
 from stacks.gate import Finding
+from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, port
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.synth
 VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
@@ -106,6 +111,17 @@ def test_the_page_is_for_light_and_dark_and_small_windows(html: str) -> None:
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in html
     assert "@media (prefers-color-scheme: dark)" in html
     assert '<svg role="img" aria-labelledby="drawing-caption"' in html
+
+
+def test_a_browser_shows_all_of_it_to_everybody(html: str, browser: "Browser", tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(html, encoding="utf-8")
+    for screen in (SCREENS[0], SCREENS[-1]):  # a light laptop, a dark phone
+        with viewing(browser, file.as_uri(), screen) as viewer:
+            viewer.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+            assert viewer.violations() == []
+            width = viewer.page.evaluate("document.scrollingElement.scrollWidth")
+            assert (width, viewer.said, viewer.asked) == (screen.width, [], [file.as_uri()])
 
 
 def test_both_formats_have_all_eight_sections(html: str, markdown: str) -> None:

@@ -2,6 +2,9 @@
 
 import threading
 import time
+from collections.abc import Callable
+
+import pytest
 
 from local.dashboard.looks import Asked
 
@@ -30,6 +33,17 @@ def test_an_error_goes_away_with_the_next_answer() -> None:
         errors.append(asked.error)
     assert errors == ["away", None]
     assert asked.value == 1
+
+
+@pytest.mark.parametrize("ask", [lambda: 1, lambda: [][0]])
+def test_an_answer_and_an_error_are_both_an_end(ask: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    asked = Asked("x", ask)
+    clock[0] = 107.0
+    assert asked.unanswered_s == 7.0
+    asked.ask()
+    assert asked.unanswered_s == 0.0
 
 
 def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
