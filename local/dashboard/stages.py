@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
+from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC
 from local.look.status import DataStatus
 from local.services.source_database import OutboxQueue, Slot
 
-NAMES = ("source", "slot", "topic", "landing", "job", "lake", "catalogue")
-SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE = NAMES
 RATE_S = 30.0
 # A server writes so much by itself now and then (checkpoints, vacuum), and nobody confirms it at once.
 QUIET_WAL_BYTES = 65_536
@@ -102,7 +101,7 @@ class Stages:
     """Keeps the trails of one pipeline from look to look."""
 
     def __init__(self) -> None:
-        self._trails = {name: Trail() for name in NAMES}
+        self._trails = {name: Trail() for name in STAGES}
 
     def read(self, now: float, wal: str | None, data: DataStatus, lakes: Lakes) -> list[Stage]:
         """Note what a look found, at `now` in seconds since 1970, and return the stages in their order."""

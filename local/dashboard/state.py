@@ -2,25 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
+from contract.states import MEANING, Word
 from local.dashboard.stages import Stage
 
 # As long may a change be on its way before the page calls it late, and a look may take before it counts as none.
 LATE_S = 60.0
 ANSWER_S = 10.0
-
-
-class Word(StrEnum):
-    """How a pipeline is doing, from the worst to the best."""
-
-    DOWN = "down"
-    FAILING = "failing"
-    NO_ANSWER = "no answer"
-    STARTING = "starting"
-    LATE = "late"
-    MOVING = "moving"
-    UP_TO_DATE = "up to date"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +66,10 @@ def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str
 def _moving(stages: Sequence[Stage]) -> State:
     behind = [stage for stage in stages if stage.lag_events or (stage.lag_s or 0) > 0]
     if not behind:
-        return State(word=Word.UP_TO_DATE, reason="all that was committed is in the lake")
+        return State(word=Word.UP_TO_DATE, reason=MEANING[Word.UP_TO_DATE])
     slowest = max(behind, key=lambda stage: stage.lag_s or 0.0)
     events = max(stage.lag_events or 0 for stage in behind)
-    on_their_way = f"{events:,} events on their way" if events else "changes on their way"
+    on_their_way = f"{events:,} events on their way" if events else MEANING[Word.MOVING]
     lag_s = slowest.lag_s or 0.0
     if lag_s > LATE_S:
         return State(word=Word.LATE, reason=f"{slowest.name} is {lag_s:.0f} s behind, {on_their_way}")

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from contract.states import SLOT, SOURCE, Word
 from local.dashboard.charts import AXIS, INK, Chart
 from local.dashboard.history import Commit, Failure, rows
-from local.dashboard.stages import BYTES_PER_MB, SLOT, SOURCE
+from local.dashboard.stages import BYTES_PER_MB
 from local.dashboard.watcher import Picture
 
 Rows = list[tuple[str, ...]]
@@ -107,7 +108,7 @@ def service_rows(picture: Picture) -> Rows:
     return [
         (
             one.name,
-            "dead" if not one.running else "hangs" if one.silent else "failing" if one.name in broken else "running",
+            "dead" if not one.running else "hangs" if one.silent else Word.FAILING if one.name in broken else "running",
             f"{one.restarts}" if one.restarts else NOTHING,
             NOTHING if one.rss_bytes is None else f"{one.rss_bytes / BYTES_PER_MB:,.0f} MB",
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contract.states import Word
 from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
@@ -15,7 +16,7 @@ from local.dashboard.history import Commit, Commits, Failure, Failures, restarte
 from local.dashboard.looks import PAUSE_S, Asked
 from local.dashboard.quarantine import PutAside, Quarantine, newest
 from local.dashboard.stages import Lakes, Stage, Stages
-from local.dashboard.state import Alive, State, Word, judge
+from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
 from local.look.status import ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform

@@ -1,6 +1,7 @@
-"""The dashboard: one row per part of the pipeline, in the order in which an event passes them."""
+"""The dashboard, to be read like the live page: the state in the same words, then the stages in an event's order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -10,23 +11,57 @@ from contract.metrics import (
     COMMIT_SECONDS,
     DELETES,
     EVENTS,
+    FAILED_ATTEMPTS,
     LAG_SECONDS,
     LATE_FILES,
     MISSING_OFFSETS,
     QUARANTINED,
     UPSERTS,
 )
+from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
+from settings.services import Monitoring
+from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.pipelines import WatchedPipeline
+from stacks.monitoring.state_widgets import WIDTH, heading_line, state_widgets
+from stacks.monitoring.words import WORDS
 
-WIDTH = 24
-# A dashboard takes 500 widgets, and a graph as many lines.
-TABLES_OF_A_ROW = 20
+# CloudWatch user guide, "CloudWatch service quotas": widgets of a dashboard; a graph of more lines is unreadable.
+MOST_WIDGETS = 500
 MOST_LINES = 100
+TABLES_OF_A_ROW = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """From where on an alarm rings, drawn in its graph with the word that it stands for."""
+
+    runbook: str
+    value: float
+    below: bool = False
+
+    def drawn(self) -> cloudwatch.HorizontalAnnotation:
+        """Return the line, with what is beyond it shaded."""
+        side = cloudwatch.Shading.BELOW if self.below else cloudwatch.Shading.ABOVE
+        return cloudwatch.HorizontalAnnotation(
+            value=self.value, label=str(WORDS[self.runbook]), fill=side, color=cloudwatch.Color.RED
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """What it shows of which stage, its lines, and what an alarm says of them."""
+
+    title: str
+    lines: Sequence[cloudwatch.IMetric]
+    limit: Limit | None = None
+
+
+Row = Sequence[Graph]
 
 
 class Dashboard(Construct):
-    """Alarms on top, then the database and the brokers, and for each pipeline connectors, landing and its jobs."""
+    """The state on top, then what all pipelines share, then each pipeline, row by row in the order of the stages."""
 
     def __init__(
         self,
@@ -36,65 +71,109 @@ class Dashboard(Construct):
         name: str,
         metrics: Metrics,
         pipelines: Sequence[WatchedPipeline],
-        alarms: Sequence[cloudwatch.IAlarm],
+        alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]],
+        settings: Monitoring,
     ) -> None:
         super().__init__(scope, id_)
         self._metrics = metrics
+        self._settings = settings
+        self._pipelines = pipelines
         dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=name)
-        dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", width=WIDTH, alarms=list(alarms)))
-        dashboard.add_widgets(*self._row(self._shared()))
-        for pipeline in pipelines:
-            dashboard.add_widgets(*self._row(self._pipeline(pipeline)))
-            for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW):
-                dashboard.add_widgets(*self._row(self._jobs(pipeline, tables)))
+        dashboard.add_widgets(*state_widgets(name, alarms, self._on_their_way()))
+        for title, rows in self._sections():
+            dashboard.add_widgets(heading_line(title))
+            for row in rows:
+                dashboard.add_widgets(*_widgets(row))
 
-    def _shared(self) -> dict[str, list[cloudwatch.IMetric]]:
-        return {
-            "Behind the database (bytes)": [self._metrics.slot_lag(), self._metrics.wal_disk()],
-            "Brokers: disk used (%)": self._metrics.broker_disks(),
-        }
+    def _sections(self) -> list[tuple[str, list[Row]]]:
+        """Return rows by heading; tables share rows, few as they may be, where the dashboard would be too long."""
+        sections: list[tuple[str, list[Row]]] = []
+        for alone in (True, False):
+            sections = [("What all pipelines share", [self._shared()])]
+            sections += [(f"Pipeline {one.name}", [*self._pipeline(one, alone=alone)]) for one in self._pipelines]
+            if sum(1 + sum(len(row) for row in rows) for _, rows in sections) < MOST_WIDGETS * 9 // 10:
+                break
+        return sections
 
-    def _pipeline(self, pipeline: WatchedPipeline) -> dict[str, list[cloudwatch.IMetric]]:
-        metrics = self._metrics
-        tasks = {
-            role: metrics.connector(name, "RunningTaskCount", "Minimum") for role, (name, _) in pipeline.roles.items()
-        }
-        waiting: list[cloudwatch.IMetric] = [
-            metrics.events_waiting(pipeline.sink, topic) for topic in pipeline.topics[:MOST_LINES]
+    def _on_their_way(self) -> list[cloudwatch.IMetric]:
+        """Two lines for each pipeline: what waits in its topics, and what its job has taken in."""
+        most = max(MOST_LINES // len(self._pipelines), 1)
+        return [
+            line
+            for one in self._pipelines
+            for line in (
+                self._metrics.waiting(f"{one.name}: wait in the {TOPIC}", one.sink, one.topics[:most]),
+                self._metrics.taken_in(f"{one.name}: taken in by the {JOB}", one.tables[:most]),
+            )
         ]
-        return {
-            f"{pipeline.name}: running tasks": [task.with_(label=role) for role, task in tasks.items()],
-            f"{pipeline.name}: records/s": [
-                metrics.connector(pipeline.source, "SourceRecordWriteRate", "Average"),
-                metrics.connector(pipeline.sink, "SinkRecordSendRate", "Average"),
-            ],
-            f"{pipeline.name}: events waiting for the sink": waiting,
-            f"{pipeline.name}: objects landed": [metrics.landed(pipeline.landed)],
-        }
 
-    def _jobs(self, pipeline: WatchedPipeline, tables: Sequence[str]) -> dict[str, list[cloudwatch.IMetric]]:
+    def _shared(self) -> Row:
+        lag, disk = self._settings.slot_lag_mb * MEGABYTE, self._settings.broker_disk_percent
+        return (
+            Graph(title=f"{SOURCE}: commits/s", lines=[self._metrics.commits()]),
+            Graph(
+                title=f"{SLOT}: log that it holds (bytes)",
+                lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
+                limit=Limit(runbook="replication-slot-lag", value=lag),
+            ),
+            Graph(
+                title=f"{TOPIC}: brokers' disks (%)",
+                lines=self._metrics.broker_disks(),
+                limit=Limit(runbook="broker-disk", value=disk),
+            ),
+        )
+
+    def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
+        metrics, name = self._metrics, pipeline.name
+        waiting = [metrics.events_waiting(pipeline.sink, topic) for topic in pipeline.topics[:MOST_LINES]]
+        written = metrics.connector(pipeline.source, "SourceRecordWriteRate", "Average")
+        taken = metrics.connector(pipeline.sink, "SinkRecordSendRate", "Average")
+        yield (
+            self._tasks(f"{SLOT} of {name}: tasks that read it", pipeline.source, 1),
+            Graph(title=f"{TOPIC} of {name}: events written/s", lines=[written]),
+        )
+        yield (
+            self._tasks(f"{LANDING} of {name}: tasks that write it", pipeline.sink, pipeline.sink_tasks),
+            Graph(title=f"{LANDING} of {name}: events behind the {TOPIC}", lines=waiting),
+            Graph(title=f"{LANDING} of {name}: events/s", lines=[taken]),
+            Graph(title=f"{LANDING} of {name}: objects written", lines=[metrics.landed(pipeline.landed)]),
+        )
+        for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW, alone=alone):
+            yield self._tables(pipeline, tables)
+
+    def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
+        running = self._metrics.connector(connector, "RunningTaskCount", "Minimum")
+        return Graph(
+            title=title, lines=[running], limit=Limit(runbook="connector-not-running", value=tasks, below=True)
+        )
+
+    def _tables(self, pipeline: WatchedPipeline, tables: Sequence[str]) -> Row:
         """One table's figures by what they are, those of several by table."""
 
-        def job(metric: str, statistic: str) -> list[cloudwatch.IMetric]:
-            found = [(table, self._metrics.job(table, metric, statistic)) for table in tables]
+        def job(statistic: str, *names: str) -> list[cloudwatch.IMetric]:
+            found = [(table, name, self._metrics.job(table, name, statistic)) for name in names for table in tables]
             labels = len(tables) > 1
-            return [each.with_(label=f"{table} {metric}") if labels else each for table, each in found]
+            return [each.with_(label=f"{table} {name}") if labels else each for table, name, each in found]
 
-        title = tables[0] if len(tables) == 1 else f"{pipeline.name}: {tables[0]} to {tables[-1]}"
-        return {
-            f"{title}: age, lag and duration of commits (s)": [
-                *job(COMMIT_AGE_SECONDS, "Maximum"),
-                *job(LAG_SECONDS, "Maximum"),
-                *job(COMMIT_SECONDS, "Maximum"),
-            ],
-            f"{title}: events": [*job(EVENTS, "Sum"), *job(UPSERTS, "Sum"), *job(DELETES, "Sum")],
-            f"{title}: what needs a look": [
-                *job(QUARANTINED, "Sum"),
-                *job(MISSING_OFFSETS, "Sum"),
-                *job(LATE_FILES, "Sum"),
-            ],
-        }
+        of = tables[0] if len(tables) == 1 else f"{pipeline.name} ({tables[0]} to {tables[-1]})"
+        age = Limit(runbook="commit-age", value=self._settings.commit_age_minutes * 60)
+        seconds = job("Maximum", COMMIT_AGE_SECONDS, LAG_SECONDS, COMMIT_SECONDS)
+        wrong = job("Sum", FAILED_ATTEMPTS, QUARANTINED, MISSING_OFFSETS, LATE_FILES)
+        return (
+            Graph(title=f"{JOB} of {of}: events", lines=job("Sum", EVENTS)),
+            Graph(title=f"{JOB} of {of}: what needs a look", lines=wrong),
+            Graph(title=f"{LAKE} of {of}: rows written and deleted", lines=job("Sum", UPSERTS, DELETES)),
+            Graph(title=f"{LAKE} of {of}: age, lag and duration of commits (s)", lines=seconds, limit=age),
+        )
 
-    def _row(self, graphs: Mapping[str, list[cloudwatch.IMetric]]) -> list[cloudwatch.IWidget]:
-        width = WIDTH // len(graphs)
-        return [cloudwatch.GraphWidget(title=title, left=lines, width=width) for title, lines in graphs.items()]
+
+def _widgets(row: Row) -> list[cloudwatch.IWidget]:
+    return [
+        cloudwatch.GraphWidget(
+            title=graph.title,
+            left=graph.lines,
+            left_annotations=[graph.limit.drawn()] if graph.limit else None,
+            width=WIDTH // len(row),
+        )
+        for graph in row
+    ]

@@ -4,13 +4,14 @@ Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK d
 and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: spark_jobs/README.md.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from contract.metrics import DIMENSION, table_value
+from contract.metrics import DIMENSION, EVENTS, table_value
 from plugins.connector_names import sink_group
 
 PERIOD_MINUTES = 5
@@ -29,6 +30,10 @@ class Metrics:
     landing_bucket: str
     namespace: str
     database: str
+
+    def commits(self) -> cloudwatch.Metric:
+        """Transactions that the database's writer commits a second."""
+        return self._writer("CommitThroughput", "Average")
 
     def slot_lag(self) -> cloudwatch.IMetric:
         """Bytes of log that the slot's reader has still to confirm.
@@ -60,6 +65,14 @@ class Metrics:
         """Events in a topic that its sink hasn't landed, at the least in a period."""
         dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
+
+    def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> cloudwatch.IMetric:
+        """Events in all of these topics that their sink hasn't landed."""
+        return self._sum(label, [self.events_waiting(sink_connector, topic) for topic in topics])
+
+    def taken_in(self, label: str, tables: Sequence[str]) -> cloudwatch.IMetric:
+        """Events that the jobs of these tables have committed in a period."""
+        return self._sum(label, [self.job(table, EVENTS, "Sum") for table in tables])
 
     def landed(self, filter_: str) -> cloudwatch.Metric:
         """Objects that were written where a pipeline's sink lands them."""
@@ -109,14 +122,22 @@ class Metrics:
     def _broker_ids(self) -> range:
         return range(1, self.brokers + 1)
 
-    def _writer(self, metric: str) -> cloudwatch.Metric:
+    def _writer(self, metric: str, statistic: str = "Maximum") -> cloudwatch.Metric:
         # By role: a failover makes another instance the writer.
-        return self._metric("AWS/RDS", metric, "Maximum", DBClusterIdentifier=self.database_cluster, Role="WRITER")
+        return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=self.database_cluster, Role="WRITER")
 
     def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=namespace, metric_name=name, statistic=statistic, period=PERIOD, dimensions_map=dimensions
         )
+
+    def _sum(self, label: str, metrics: Sequence[cloudwatch.Metric]) -> cloudwatch.IMetric:
+        if len(metrics) == 1:
+            return metrics[0].with_(label=label)
+        # Ids are unique in a graph, which may have several sums.
+        id_ = re.sub(r"\W+", "_", f"of_{label}".lower())
+        parts = {f"{id_}_{number}": metric for number, metric in enumerate(metrics)}
+        return self._expression(label, f"SUM([{', '.join(parts)}])", **parts)
 
     def _expression(self, label: str, expression: str, **metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
         return cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=PERIOD)

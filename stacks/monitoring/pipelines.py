@@ -43,7 +43,7 @@ class WatchedPipeline:
             yield f"{self.name}-{number}", some
 
     @staticmethod
-    def groups(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-        """Cut names into as many as go together: one by one where they are few."""
-        step = 1 if len(names) <= OF_AN_ALARM else size
+    def groups(names: Sequence[str], size: int, *, alone: bool = True) -> Iterator[Sequence[str]]:
+        """Cut names into as many as go together: one by one where they are few and may be `alone`."""
+        step = 1 if alone and len(names) <= OF_AN_ALARM else size
         yield from (names[first : first + step] for first in range(0, len(names), step))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from contract.source import SCHEMA
-from local.dashboard.state import Word
+from contract.states import Word
 from local.dashboard.texts import table_rows
 from local.dashboard.watcher import Picture, Watcher
 from local.platform.platform import Platform

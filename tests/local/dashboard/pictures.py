@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.files import Reconciled
 from local.dashboard.history import Commit, Failure
 from local.dashboard.quarantine import PutAside
 from local.dashboard.stages import Stage
-from local.dashboard.state import State, Word
+from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.look.status import ServiceStatus
 

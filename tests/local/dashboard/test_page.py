@@ -7,9 +7,10 @@ from dataclasses import replace
 from nicegui import ui
 from nicegui.testing import User, user_simulation
 
+from contract.states import Word
 from local.dashboard.charts import Chart, Orders
 from local.dashboard.page import SECTIONS, draw
-from local.dashboard.state import State, Word
+from local.dashboard.state import State
 from local.dashboard.table import Text
 from local.dashboard.watcher import Picture
 from tests.local.dashboard.pictures import SCRIPT, commit, picture

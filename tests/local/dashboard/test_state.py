@@ -2,8 +2,9 @@
 
 import pytest
 
+from contract.states import Word
 from local.dashboard.stages import Stage
-from local.dashboard.state import Alive, State, Word, judge
+from local.dashboard.state import Alive, State, judge
 
 ALL = frozenset({"job", "kafka", "s3"})
 WELL = Alive(expected=ALL, running=ALL)

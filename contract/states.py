@@ -1,0 +1,44 @@
+"""How a pipeline is doing, in one word, and the stages that an event passes: the live page's and CloudWatch's.
+
+`make dashboard` judges by what it sees within a minute, CloudWatch's alarms by an environment's limits: the words mean
+the same, the seconds from which they hold are each one's own (local/dashboard/state.py, `[monitoring]`).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Word(StrEnum):
+    """How it is, from the worst to the best."""
+
+    DOWN = "down"
+    FAILING = "failing"
+    NO_ANSWER = "no answer"
+    STARTING = "starting"
+    LATE = "late"
+    MOVING = "moving"
+    UP_TO_DATE = "up to date"
+
+
+MEANING: Mapping[Word, str] = MappingProxyType(
+    {
+        Word.DOWN: "it doesn't run, and nothing starts it by itself",
+        Word.FAILING: "a part of it has failed or says what is wrong",
+        Word.NO_ANSWER: "it hangs and doesn't say why",
+        Word.STARTING: "nothing is known of it yet",
+        Word.LATE: "changes are on their way for longer than they may be",
+        Word.MOVING: "changes are on their way",
+        Word.UP_TO_DATE: "all that was committed is in the lake",
+    }
+)
+
+SOURCE = "source"
+SLOT = "slot"
+TOPIC = "topic"
+LANDING = "landing"
+JOB = "job"
+LAKE = "lake"
+CATALOGUE = "catalogue"
+# In the order in which an event passes them.
+STAGES = (SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE)
