@@ -8,6 +8,16 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+SOURCE = "source"
+SLOT = "slot"
+TOPIC = "topic"
+LANDING = "landing"
+JOB = "job"
+LAKE = "lake"
+CATALOGUE = "catalogue"
+# In the order in which an event passes them.
+STAGES = (SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE)
+
 
 class Word(StrEnum):
     """How it is, from the worst to the best."""
@@ -29,16 +39,6 @@ MEANING: Mapping[Word, str] = MappingProxyType(
         Word.STARTING: "nothing is known of it yet",
         Word.LATE: "changes are on their way for longer than they may be",
         Word.MOVING: "changes are on their way",
-        Word.UP_TO_DATE: "all that was committed is in the lake",
+        Word.UP_TO_DATE: f"all that was committed is in the {LAKE}",
     }
 )
-
-SOURCE = "source"
-SLOT = "slot"
-TOPIC = "topic"
-LANDING = "landing"
-JOB = "job"
-LAKE = "lake"
-CATALOGUE = "catalogue"
-# In the order in which an event passes them.
-STAGES = (SOURCE, SLOT, TOPIC, LANDING, JOB, LAKE, CATALOGUE)

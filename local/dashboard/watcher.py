@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contract.states import Word
+from contract.states import CATALOGUE, LAKE, Word
 from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
@@ -73,9 +73,9 @@ class Watcher:
         self._changes: dict[str, Changes] = {}
         self._quarantines: dict[str, Quarantine] = {}
         self._status = Asked("status", self._read_status)
-        self._lake = Asked("lake", self._read_lake, LAKE_S)
+        self._lake = Asked(LAKE, self._read_lake, LAKE_S)
         self._topics = Asked("topics", self._read_topics)
-        self._catalogue = Asked("catalogue", self._read_catalogue)
+        self._catalogue = Asked(CATALOGUE, self._read_catalogue)
         self._orders = Asked("orders", self._read_orders)
         self._orders_of = ""
         self._threads: list[threading.Thread] = []

@@ -116,7 +116,7 @@ class Alarms:
         minutes = self._settings.commit_age_minutes
         for pipeline in self._pipelines:
             for about, tables in pipeline.alarmed(pipeline.tables, of_one="{}"):
-                named = about if len(tables) == 1 else f"A table of {about} ({tables[0]} to {tables[-1]})"
+                named = about if len(tables) == 1 else f"a table of {about} ({tables[0]} to {tables[-1]})"
                 self._alarm(
                     "commit-age",
                     self._metrics.worst_job(tables, COMMIT_AGE_SECONDS, "Maximum"),

@@ -24,6 +24,8 @@ CODE = [
     "spark_jobs",
     "stacks",
 ]
+# Everyday words, which mean something else where data has them.
+WORDS = "states"
 # What carries names as data, and is held to the contract by the settings' rules: here it follows.
 DATA = ("environments", "pipelines")
 # Words of Debezium's and PostgreSQL's own: nobody chooses them.
@@ -41,13 +43,14 @@ def copy_mutated(folder: Path) -> dict[str, str]:
     changed: dict[str, str] = {}
     for family in FAMILIES:
         changed |= _mutate(folder / "contract" / f"{family}.py")
+    words = _mutate(folder / "contract" / f"{WORDS}.py")
     follow = changed | _derived(changed)
     for path in [path for name in DATA for path in (folder / name).rglob("*") if path.is_file()]:
         path.write_text(replaced(path.read_text(encoding="utf-8"), follow), encoding="utf-8")
     for old, new in changed.items():
         for path in (folder / "pipelines").rglob(f"{old}.avsc"):
             shutil.copyfile(path, path.with_name(f"{new}.avsc"))
-    return follow
+    return follow | words
 
 
 def replaced(text: str, names: dict[str, str]) -> str:
@@ -64,14 +67,16 @@ def pattern(names: dict[str, str]) -> re.Pattern[str]:
 def _mutate(path: Path) -> dict[str, str]:
     text = path.read_text(encoding="utf-8")
     changed = {}
-    for node in ast.parse(text).body:
+    tree = ast.parse(text)
+    members = [node for one in tree.body if isinstance(one, ast.ClassDef) for node in one.body]
+    for node in (*tree.body, *members):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             old, target = node.value.value, node.targets[0]
             if isinstance(target, ast.Name) and target.id not in FOREIGN:
                 # Before the last character, so that braces and underscores stay what they are.
                 changed[old] = f"{old[:-1]}x{old[-1]}"
-                line = f"{target.id} = {changed[old]!r}"
-                text = re.sub(rf"^{target.id} = .*$", line, text, flags=re.MULTILINE)
+                line = rf"\g<1>{target.id} = {changed[old]!r}"
+                text = re.sub(rf"^( *){target.id} = .*$", line, text, flags=re.MULTILINE)
     path.write_text(text, encoding="utf-8")
     return changed
 

@@ -8,8 +8,11 @@ from analytics.queries import Queried, named_queries
 from capture import types
 from capture.catalogue import ColumnType
 from db import dump, preparing, replication, rewriting, source_publication, sql_text
+from local.dashboard.stages import Lakes, Stage, Stages
+from local.dashboard.state import Alive, judge
 from local.demo.changes import CHANGES
 from local.look import quarantine, reconcile
+from local.look.status import DataStatus
 from local.platform import job, tables
 from local.tools import record_events, schema
 from plugins import failures
@@ -20,6 +23,7 @@ from settings.load_pipeline import load_pipeline
 from spark_jobs import append_only, keys, metrics, options
 from spark_jobs import schema as schema_of_the_job
 from stacks.handlers import connector, emr_steps, framework, source_record
+from stacks.monitoring import words
 
 SOURCE = SourceSettings(
     database_hostname="localhost", database_password="${file:/secret:password}", topic_prefix="demo"
@@ -32,6 +36,14 @@ CATALOGUE_TYPES = [
     for schema_name, name in (("pg_catalog", "path"), ("public", "hstore"), ("public", "unknown_to_debezium"))
 ]
 EVENT = {"StackId": "arn:aws:cloudformation:r:a:stack/name/id", "LogicalResourceId": "Id", "ResourceProperties": {}}
+WELL = Alive(expected=frozenset({"x"}), running=frozenset({"x"}))
+STATES = [
+    judge(None, None, (), unanswered_s=0),
+    judge(Alive(), None, (), unanswered_s=0),
+    judge(WELL, ["x"], (), unanswered_s=0),
+    judge(WELL, [], (), unanswered_s=1_000),
+    *(judge(WELL, [], [Stage(name="x", lag_s=lag_s)], unanswered_s=0) for lag_s in (0, 1, 1_000)),
+]
 
 print(
     json.dumps(
@@ -75,6 +87,11 @@ print(
             ],
             "job's types": [*schema_of_the_job._ENCODINGS, append_only.COLUMN.name],
             "metrics": list(metrics.Metrics(None, namespace="", table="", log=print)._data({}, 0, 0)),
+            "live page": [
+                *(stage.name for stage in Stages().read(0, None, DataStatus(), Lakes(read_to={}))),
+                *(state.word for state in STATES),
+            ],
+            "CloudWatch": [words.key("x"), *(words.said(runbook, "x") for runbook in words.WORDS)],
             "own tables": [*source_publication.OWN_TABLES, *source_publication.OWN_RIGHTS],
         },
         default=str,

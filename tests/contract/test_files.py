@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract import capture_objects, events, metrics, source
+from contract import capture_objects, events, metrics, source, states
 from settings.load_pipeline import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,3 +40,21 @@ def test_a_runbook_names_metrics_that_the_job_publishes(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     words = set(re.findall(r"`([A-Z][A-Za-z]+(?:Seconds|Files|Offsets|Attempts)|Quarantined)`", text))
     assert words <= ours
+
+
+def test_the_live_pages_document_says_what_each_word_means() -> None:
+    text = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*([^*]+)\*\* \| ([^|]+) \|", text, re.MULTILINE)
+    assert rows == [(str(word), meaning) for word, meaning in states.MEANING.items()]
+    assert " → ".join(states.STAGES) in " ".join(text.split())
+
+
+def test_every_word_means_something_and_the_worst_comes_first() -> None:
+    assert [*states.MEANING] == [*states.Word]
+
+
+def test_the_live_pages_colours_are_of_the_words() -> None:
+    css = (ROOT / "local" / "dashboard" / "page.css").read_text(encoding="utf-8")
+    classes = set(re.findall(r"\.word\.([a-z-]+)", css))
+    # What is starting has the colour of all words.
+    assert classes == {word.replace(" ", "-") for word in states.Word} - {states.Word.STARTING}

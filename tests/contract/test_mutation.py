@@ -20,6 +20,7 @@ from contract import (
     source,
     source_tags,
     special_values,
+    states,
     stop_file,
     tags,
 )
@@ -28,6 +29,7 @@ from tests.contract.mutation import ROOT, copy_mutated, pattern
 REPORT = Path(__file__).with_name("report.py")
 OUTBOX = (source.SCHEMA, source.OUTBOX_TABLE)
 FIELDS = (events.OPERATION, events.LSN, events.DATABASE, events.TABLE, events.SCHEMA, events.SOURCE_TIME_MS)
+STATES = (*states.Word, *states.STAGES)
 # Part → the names that it carries.
 CARRIED = {
     "source connector": (
@@ -71,6 +73,8 @@ CARRIED = {
         *(metrics.DELETES, metrics.QUARANTINED, metrics.MISSING_OFFSETS, metrics.LATE_FILES, metrics.DIMENSION),
         metrics.IGNORED_TRUNCATES,
     ),
+    "live page": STATES,
+    "CloudWatch": STATES,
     "own tables": (capture_objects.HEARTBEAT, capture_objects.SIGNAL),
 }
 # The same of the templates of an environment.
@@ -80,9 +84,11 @@ IN_TEMPLATES = (
     *(events.PLACEHOLDER, events.LSN, lake.LANDING_PREFIX, tags.OWNER, tags.CLUSTER, stop_file.TOKEN),
     *(metrics.DIMENSION, metrics.QUARANTINED, metrics.COMMIT_AGE_SECONDS, metrics.LAG_SECONDS, metrics.EVENTS),
     *(metrics.COMMIT_SECONDS, metrics.MISSING_OFFSETS, metrics.LATE_FILES, metrics.FAILED_ATTEMPTS, source_tags.KEYS),
+    *STATES,
 )
-# In templates these words are also AWS's and everybody's.
+# In templates, and elsewhere, these words are also AWS's and everybody's.
 COMMON = {
+    *STATES,
     capture_objects.HEARTBEAT,
     capture_objects.SIGNAL,
     metrics.DIMENSION,

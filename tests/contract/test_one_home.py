@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from enum import EnumMeta
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from contract import (
     source,
     source_tags,
     special_values,
+    states,
     stop_file,
     tags,
 )
@@ -23,13 +25,22 @@ from contract import (
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
     *(avro_names, capture_objects, events, lake, metrics, source, source_tags, special_values),
-    *(stop_file, tags),
+    *(states, stop_file, tags),
 )
 FOLDERS = ("analytics", "bench", "capture", "db", "local", "operate", "plugins", "settings", "spark_jobs", "stacks")
 # Everyday words, which mean something else elsewhere.
 WORDS = {"r", "c", "u", "d", "t", "s", "true", "table", "__", "op", "db", "schema", "lsn", "string", "long"}
 WORDS |= {"Events", "Commits", "Deletes", "Upserts", "heartbeat", "signal", "id", "type", "data"}
 WORDS |= {"SELECT", "INSERT", "DELETE", "length", "NAN", "POSITIVE_INFINITY", "NEGATIVE_INFINITY"}
+# The page's words and stages are as common; where they are shown no text is or begins with one.
+WORDS |= {*states.Word, *states.STAGES}
+SHOWN = ("local/dashboard", "stacks/monitoring")
+MEANT_OTHERWISE = {
+    ("local/dashboard/charts.py", states.LAKE): "DuckDB's name for a database",
+    ("local/dashboard/files.py", states.Word.LATE): "rows of a comparison that aren't there yet, in its report",
+    ("stacks/monitoring/pipelines.py", states.SOURCE): "a connector's role in names of alarms",
+    ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
+}
 # File → what it may say, and why.
 ALLOWED = {
     "db/sql_text.py": (
@@ -44,8 +55,9 @@ def constants() -> dict[str, str]:
     found: dict[str, str] = {}
     for module in MODULES:
         for name, value in vars(module).items():
-            if name.isupper() and not name.startswith("_"):
-                texts = [value] if isinstance(value, str) else [*value] if isinstance(value, tuple | dict) else []
+            if (name.isupper() and not name.startswith("_")) or value is states.Word:
+                several = isinstance(value, tuple | dict | EnumMeta)
+                texts = [value] if isinstance(value, str) else [*value] if several else []
                 found |= {text: module.__name__ for text in texts if isinstance(text, str)}
     return {text: module for text, module in found.items() if text not in WORDS}
 
@@ -88,6 +100,36 @@ def test_no_module_says_again_what_the_contract_has(folder: str) -> None:
     assert [found for path in sorted((ROOT / folder).rglob("*.py")) for found in copies(path, texts)] == []
 
 
+def shown_again(path: Path) -> list[str]:
+    """Where a text is one of the page's words or stages, or begins with one as a title does."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+    pattern = re.compile(rf"({'|'.join((*states.Word, *states.STAGES))})(?=$|:| /| of )")
+    return [
+        f"{name}:{line}: {found[0]!r} is {states.__name__}'s"
+        for line, literal in sorted(literals(path))
+        if (found := pattern.match(literal)) and (name, found[0]) not in MEANT_OTHERWISE
+    ]
+
+
+@pytest.mark.parametrize("folder", SHOWN)
+def test_no_text_says_again_a_word_or_a_stage(folder: str) -> None:
+    assert [found for path in sorted((ROOT / folder).rglob("*.py")) for found in shown_again(path)] == []
+
+
+def test_a_word_or_a_stage_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "copy.py"
+    path.write_text(
+        f'WORD = "{states.Word.LATE}"\n'
+        f'TITLE = f"{states.LAKE} of {{1}}"\n'
+        f'ALARM = "{states.Word.DOWN}: no task runs"\n'
+        f'OTHER = "{states.Word.LATE}r, on the way to the {states.LAKE}"\n'
+    )
+    assert shown_again(path) == [
+        f"copy.py:{line}: {text!r} is {states.__name__}'s"
+        for line, text in enumerate(map(str, (states.Word.LATE, states.LAKE, states.Word.DOWN)), 1)
+    ]
+
+
 def test_a_copy_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "copy.py"
     path.write_text(
@@ -102,6 +144,8 @@ def test_a_copy_is_seen(tmp_path: Path) -> None:
 
 
 def test_what_is_allowed_is_there() -> None:
+    for name, text in MEANT_OTHERWISE:
+        assert [literal for _, literal in literals(ROOT / name) if literal == text], name
     for name, (texts, _) in ALLOWED.items():
         said = " ".join(literal for _, literal in literals(ROOT / name))
         assert [text for text in texts.split() if text not in said] == [], name

@@ -11,6 +11,7 @@ from contract import metrics as names
 from settings.load import load
 from spark_jobs import metrics
 from tests.stacks.conftest import Synthesized
+from tests.stacks.monitoring.found import alarms, dashboard, events
 
 pytestmark = pytest.mark.synth
 RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
@@ -28,15 +29,6 @@ NAMES = {
     "wal-disk",
 }
 EVENTS = {"emr-cluster-terminated", "emr-step-failed"}
-
-
-def alarms(environment: Synthesized, name: str = "dev") -> dict[str, dict[str, Any]]:
-    found = environment.resources("monitoring", "AWS::CloudWatch::Alarm").values()
-    return {alarm["Properties"]["AlarmName"].removeprefix(f"{name}-cdc-lake-"): alarm["Properties"] for alarm in found}
-
-
-def events(environment: Synthesized) -> list[dict[str, Any]]:
-    return [rule["Properties"] for rule in environment.resources("monitoring", "AWS::Events::Rule").values()]
 
 
 def expression(alarm: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -188,14 +180,6 @@ def test_the_jobs_figures_are_those_that_it_publishes(dev: Synthesized) -> None:
     shown = set(re.findall(r'"dev-cdc-lake","(\w+)","table"', dashboard(dev)))
     assert shown
     assert shown <= published
-
-
-def dashboard(environment: Synthesized) -> str:
-    """The dashboard's body as text; what is known only later as `\\0`."""
-    [found] = environment.resources("monitoring", "AWS::CloudWatch::Dashboard").values()
-    body = found["Properties"]["DashboardBody"]
-    parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
-    return "".join(part if isinstance(part, str) else "\\0" for part in parts)
 
 
 def test_one_dashboard_shows_every_part(dev: Synthesized) -> None:

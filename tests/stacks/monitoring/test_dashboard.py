@@ -1,0 +1,182 @@
+"""The dashboard as a reader of the live page sees it: the words, the worst first, then the stages in their order."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from contract.states import CATALOGUE, STAGES, Word
+from settings.load import load
+from stacks.monitoring.pipelines import WatchedPipeline
+from stacks.monitoring.words import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
+from tests.stacks.conftest import Synthesized
+from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
+
+pytestmark = pytest.mark.synth
+# CloudWatch user guide, "CloudWatch service quotas", and API reference, "Dashboard Body Structure and Syntax".
+MOST_WIDGETS, MOST_ALARMS, MOST_METRICS, WIDTH, HEIGHT = 500, 100, 500, 24, 1_000
+
+
+@pytest.fixture(params=["dev", "prod", "many"])
+def environment(request: pytest.FixtureRequest) -> Synthesized:
+    found: Synthesized = request.getfixturevalue(request.param)
+    return found
+
+
+def titles(found: Sequence[dict[str, Any]], type_: str) -> list[str]:
+    """The titles of the widgets of a type, as one reads: from the top, and in a line from the left."""
+    chosen = sorted((one for one in found if one["type"] == type_), key=lambda one: (one["y"], one["x"]))
+    return [one["properties"]["title"] for one in chosen]
+
+
+def stage(title: str) -> str:
+    return re.split(r": | of ", title)[0]
+
+
+def sections(found: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """The stages of the graphs below each heading."""
+    heads = [one["y"] for one in found if one["type"] == "text" and one["width"] == WIDTH]
+    graphs = [one for one in found if one["type"] == "metric" and one["y"] > heads[0]]
+    return [
+        [stage(title) for title in titles([one for one in graphs if first < one["y"] < last], "metric")]
+        for first, last in zip(heads, [*heads[1:], float("inf")], strict=True)
+    ]
+
+
+def test_every_alarm_and_event_says_exactly_one_word(environment: Synthesized) -> None:
+    told = [*(alarm["AlarmDescription"] for alarm in alarms(environment).values())]
+    told += [rule["Description"] for rule in events(environment)]
+    told += [rule["Targets"][0]["InputTransformer"]["InputTemplate"].strip('"') for rule in events(environment)]
+    for text in told:
+        said, runbook = re.fullmatch(r"(.+?): .+\. Runbook: docs/runbooks/([\w-]+)\.md", text).groups()  # type: ignore[union-attr]
+        assert Word(said) is WORDS[runbook]
+
+
+def test_the_alarms_stand_below_their_words_the_worst_first(environment: Synthesized) -> None:
+    found = widgets(environment)
+    shown = [one["properties"] for one in found if one["type"] == "alarm"]
+    wanted = [word for word in Word if word not in UNALARMED or word is Word.STARTING]
+    assert titles(found, "alarm") == [heading(word) for word in wanted]
+    by_word = {Word(one["title"].split(":")[0]): one for one in shown}
+    starting = by_word.pop(Word.STARTING)
+    described = ids(environment)
+    for word, one in by_word.items():
+        assert {described[id_].split(":")[0] for id_ in one["alarms"]} == {str(word)}
+        assert "states" not in one
+    assert sorted(id_ for one in by_word.values() for id_ in one["alarms"]) == sorted(described)
+    assert (sorted(starting["alarms"]), starting["states"]) == (sorted(described), ["INSUFFICIENT_DATA"])
+
+
+def test_the_key_stands_on_top_with_the_graph_that_tells_what_no_alarm_does(environment: Synthesized) -> None:
+    found = widgets(environment)
+    assert (found[0]["x"], found[0]["y"]) == (0, 0)
+    name = "prod-cdc-lake" if "prod-cdc-lake" in str(found) else "dev-cdc-lake"
+    assert found[0]["properties"]["markdown"] == key(name)
+    [graph] = [one for one in found if one["properties"].get("title") == ON_THEIR_WAY]
+    assert graph["y"] < min(one["y"] for one in found if one["type"] == "text" and one["width"] == WIDTH)
+    labels = [metric[-1]["label"] for metric in graph["properties"]["metrics"] if "label" in metric[-1]]
+    assert len(labels) == 2 * (len(sections(found)) - 1)
+
+
+def test_below_are_the_stages_in_the_order_in_which_an_event_passes_them(environment: Synthesized) -> None:
+    found = sections(widgets(environment))
+    assert {name for names in found for name in names} == {*STAGES} - {CATALOGUE}
+    for names in found:
+        rows = [name for number, name in enumerate(names) if names[number - 1] != name or not number]
+        # The tables of a pipeline have a row each, of the same stages.
+        first = [STAGES.index(name) for name in dict.fromkeys(rows)]
+        assert first == sorted(first)
+
+
+def test_a_limit_is_drawn_with_the_word_that_begins_there(dev: Synthesized) -> None:
+    drawn = {
+        one["properties"]["title"]: (line["label"], line["value"], line["fill"])
+        for one in widgets(dev)
+        for line in one["properties"].get("annotations", {}).get("horizontal", [])
+    }
+    found = alarms(dev)
+    assert drawn == {
+        "slot: log that it holds (bytes)": ("late", found["replication-slot-lag"]["Threshold"], "above"),
+        "topic: brokers' disks (%)": ("failing", found["broker-disk"]["Threshold"], "above"),
+        "slot of orders: tasks that read it": ("down", found["connector-not-running-source"]["Threshold"], "below"),
+        "landing of orders: tasks that write it": ("down", found["connector-not-running-sink"]["Threshold"], "below"),
+        "lake of cdc_events: age, lag and duration of commits (s)": (
+            "late",
+            load("dev").monitoring.commit_age_minutes * 60,
+            "above",
+        ),
+    }
+
+
+def test_it_keeps_to_what_cloudwatch_takes(environment: Synthesized) -> None:
+    keeps_to_the_limits(widgets(environment))
+
+
+def keeps_to_the_limits(found: list[dict[str, Any]]) -> None:
+    assert len(found) <= MOST_WIDGETS
+    taken: set[tuple[int, int]] = set()
+    for one in found:
+        assert one["x"] + one["width"] <= WIDTH
+        assert 1 <= one["height"] <= HEIGHT
+        assert 0 < len(one["properties"].get("alarms", ["any"])) <= MOST_ALARMS
+        metrics = one["properties"].get("metrics", [])
+        assert len(metrics) <= MOST_METRICS
+        named = [metric[-1]["id"] for metric in metrics if isinstance(metric[-1], dict) and "id" in metric[-1]]
+        assert len(named) == len(set(named))
+        cells = {(one["x"] + x, one["y"] + y) for x in range(one["width"]) for y in range(one["height"])}
+        assert not cells & taken, one["properties"].get("title")
+        taken |= cells
+
+
+@pytest.fixture
+def crowded() -> list[dict[str, Any]]:
+    """The widgets of thirteen pipelines of nine tables each, with all that an environment alarms about."""
+    from aws_cdk import App, Stack
+    from aws_cdk import aws_sns as sns
+
+    from stacks.monitoring.alarms import Alarms
+    from stacks.monitoring.dashboard import Dashboard
+    from stacks.monitoring.metrics import Metrics
+
+    stack = Stack(App(), "Stack")
+    metrics = Metrics(
+        database_cluster="d", kafka_cluster="k", brokers=3, landing_bucket="b", namespace="n", database="lake"
+    )
+    pipelines = [
+        WatchedPipeline(
+            name=f"p{number}",
+            suffix=f"-p{number}",
+            source=f"{number}-source",
+            sink=f"{number}-sink",
+            sink_tasks=1,
+            topics=[f"p{number}.public.t{table}" for table in range(9)],
+            tables=[f"p{number}_t{table}" for table in range(9)],
+            ignoring=[],
+            landed="landed",
+        )
+        for number in range(13)
+    ]
+    settings = load("dev").monitoring
+    made = Alarms(
+        stack, prefix="p", settings=settings, metrics=metrics, pipelines=pipelines, topic=sns.Topic(stack, "Topic")
+    )
+    Dashboard(
+        stack,
+        "Dashboard",
+        name="p",
+        metrics=metrics,
+        pipelines=pipelines,
+        alarms=made.by_word,
+        settings=settings,
+    )
+    return widgets_of(stack)
+
+
+def test_tables_share_rows_and_alarms_widgets_where_there_are_many(crowded: list[dict[str, Any]]) -> None:
+    keeps_to_the_limits(crowded)
+    assert "job of p0 (p0_t0 to p0_t8): events" in titles(crowded, "metric")
+    shown = [one["properties"] for one in crowded if one["type"] == "alarm"]
+    failing = [one for one in shown if one["title"] == heading(Word.FAILING)]
+    assert len(failing) > 1
+    assert sum(len(one["alarms"]) for one in failing) == 1 + 13 * (2 + 2 * 9)
