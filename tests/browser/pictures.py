@@ -15,7 +15,7 @@ import typer
 from playwright.sync_api import Browser, Page, expect
 
 from contract.errors import UserError, one_line_errors
-from local.dashboard.state import Word
+from contract.states import Word
 from local.demo.arrival import Watch
 from local.demo.changes import CHANGES
 from local.platform.platform import Platform

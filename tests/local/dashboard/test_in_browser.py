@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from contract.states import Word
 from local.dashboard.charts import Chart, Orders
 from local.dashboard.page import CHARTED, ITEMS_TITLE, LIGHTS, LOGS_TITLE, SECTIONS
-from local.dashboard.state import State, Word
+from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.setup.ports import HOST
 from tests.browser.chromium import FOREIGN
