@@ -1,10 +1,11 @@
 """What the page says of a picture, in words."""
 
+from contract.states import Word
 from local.dashboard import texts
 from local.dashboard.changes import Change
 from local.dashboard.history import Failure
 from local.dashboard.stages import Stage
-from local.dashboard.state import State, Word
+from local.dashboard.state import State
 from local.look.status import ServiceStatus
 from tests.local.dashboard.pictures import AT, commit, picture
 
