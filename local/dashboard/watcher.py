@@ -28,7 +28,7 @@ PICTURE_S = 0.25
 # The lake is what is waited for.
 LAKE_S = 0.5
 # What looks that are under way have to end.
-END_S = 5.0
+END_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from tests.conftest import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
-END_S = 20
+END_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
