@@ -14,8 +14,10 @@ from local.look.topic import RawEvent, Topic
 SHOWN = 20
 # Events that are read at first, to know what rows were before, and rows whose last event is remembered.
 FIRST_EVENTS, ROWS = 1_000, 5_000
-# A value is cut after so many characters.
+# A value and a key are cut after so many characters, and a change after so many columns: a table may have 1,600.
 VALUE_CHARACTERS = 80
+KEY_CHARACTERS = 200
+COLUMNS = 40
 # What Debezium calls days since 1970 (`connect.name`).
 DATE = "io.debezium.time.Date"
 EPOCH_DAY, MOST_DAYS = date(1970, 1, 1), 700_000
@@ -26,7 +28,8 @@ WORDS = {READ: "loaded", CREATE: "inserted", UPDATE: "updated", DELETE: "deleted
 class Change:
     """A change: its row's key, and of each column that changed the value before and after, as text.
 
-    `at` is when it was made at the source, in seconds since 1970; `seen` says whether the row's former event was.
+    `at` is when it was made at the source, in seconds since 1970; `seen` says whether the row's former event was;
+    `more` columns changed that aren't in `columns`.
     """
 
     table: str
@@ -36,6 +39,7 @@ class Change:
     at: float | None
     columns: tuple[tuple[str, str, str], ...]
     seen: bool
+    more: int = 0
 
 
 class Changes:
@@ -55,8 +59,10 @@ class Changes:
         if self._next is None or not first <= self._next <= end:
             self._next = max(first, end - FIRST_EVENTS)
         if self._next < end:
-            self.take(topic.raw_events(self._next))
-            self._next = end
+            events = topic.raw_events(self._next)
+            self.take(events)
+            # Some may have come since the question for the end.
+            self._next = max([end, *(event.offset + 1 for event in events[-1:])])
         return self.newest
 
     @property
@@ -86,16 +92,23 @@ class Changes:
         if operation == READ:
             return  # the snapshot's rows aren't changes
         made = row.get(SOURCE_TIME_MS)
+        columns = differing(before, None if gone else row, self._dates)
         change = Change(
             table=self._table,
             offset=event.offset,
             what=WORDS[DELETE] if gone else WORDS.get(operation, operation),
-            key=", ".join(f"{name} = {value}" for name, value in key.items()),
+            key=cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS),
             at=made / 1000 if isinstance(made, int) else None,
-            columns=differing(before, None if gone else row, self._dates),
+            columns=columns[:COLUMNS],
+            more=max(len(columns) - COLUMNS, 0),
             seen=before is not None or operation == CREATE,
         )
         self._changes = [*self._changes, change][-SHOWN:]
+
+
+def cut(text: str, characters: int) -> str:
+    """Return a text, cut with an ellipsis where it is longer."""
+    return text if len(text) <= characters else text[: characters - 1] + "…"
 
 
 def date_columns(schema: Path) -> frozenset[str]:
@@ -126,4 +139,4 @@ def _text(row: Mapping[str, Any] | None, name: str, is_date: bool) -> str:
     if is_date and isinstance(value, int) and abs(value) < MOST_DAYS:
         return (EPOCH_DAY + timedelta(days=value)).isoformat()
     text = "NULL" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_CHARACTERS else text[: VALUE_CHARACTERS - 1] + "…"
+    return cut(text, VALUE_CHARACTERS)

@@ -87,6 +87,11 @@ class Commits:
         found = (read_commit(self._table, instant, metadata) for instant, metadata in new.items())
         self._commits = sorted([*self._commits, *filter(None, found)], key=lambda commit: commit.instant)
         self._seen |= new.keys()
+        return self.all
+
+    @property
+    def all(self) -> list[Commit]:
+        """Those that were seen, oldest first."""
         return list(self._commits)
 
 

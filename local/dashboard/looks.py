@@ -25,6 +25,7 @@ class Asked(Generic[Value]):
         self._ask = ask
         self._pause_s = pause_s
         self._ended = time.monotonic()
+        self._took_s = 0.0
 
     def start(self, stop: threading.Event) -> threading.Thread:
         """Begin; a daemon, since what never answers must not keep the program from its end."""
@@ -37,14 +38,22 @@ class Asked(Generic[Value]):
         """For how long there was neither an answer nor an error."""
         return time.monotonic() - self._ended
 
+    @property
+    def silent_s(self) -> float:
+        """The same; 0 within twice the last one's time, since rows of large tables are counted for a while."""
+        unanswered_s = self.unanswered_s - self._pause_s
+        return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
+
     def ask(self) -> None:
         """Ask once."""
+        began = time.monotonic()
         try:
             self.value = self._ask()
             self.error = None
         except Exception as error:  # noqa: BLE001  (whatever is wrong there, the next look may find it well again)
             self.error = (str(error) or type(error).__name__).splitlines()[0]
         self._ended = time.monotonic()
+        self._took_s = self._ended - began
 
     def _run(self, stop: threading.Event) -> None:
         while not stop.is_set():

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from local.dashboard.changes import cut
 from local.look.quarantine import BUCKET, prefix
 
 if TYPE_CHECKING:
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 LINE_CHARACTERS = 2_000
+REASON_CHARACTERS = 500
+# So much of a file's end is read: a thousand lines may be there, of 16 MiB each.
+MOST_BYTES = 4 * 1024 * 1024
 _OF_A_FILE = ".reason.json"
 
 
@@ -36,18 +40,29 @@ class Quarantine:
     def read(self, client: "S3Client") -> list[PutAside]:
         """Return the newest lines, newest first. Raises boto3's errors."""
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self._prefix)
-        found = {entry["Key"]: entry["ETag"] for page in pages for entry in page.get("Contents", [])}
-        wanted = [(key, tag) for key, tag in found.items() if f"{key}{_OF_A_FILE}" not in found]
+        found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", [])}
+        wanted = [(key, one["ETag"]) for key, one in found.items() if f"{key}{_OF_A_FILE}" not in found]
         for key, tag in wanted[-SHOWN:]:
             if (key, tag) not in self._read:
-                body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read().decode(errors="replace")
-                self._read[key, tag] = [entry(self._table, line) for line in body.splitlines() if line.strip()][-SHOWN:]
+                lines = last_lines(client, key, found[key]["Size"])
+                self._read[key, tag] = [entry(self._table, line) for line in lines[-SHOWN:]]
         return newest([line for one in wanted for line in self._read.get(one, [])])
 
 
 def newest(lines: list[PutAside]) -> list[PutAside]:
     """Return the newest lines, newest first."""
     return sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN]
+
+
+def last_lines(client: "S3Client", key: str, size: int) -> list[str]:
+    """Return the lines of an object of `size` bytes, of a large one those at its end. Raises boto3's errors."""
+    if size <= MOST_BYTES:
+        body = client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+    else:
+        body = client.get_object(Bucket=BUCKET, Key=key, Range=f"bytes={size - MOST_BYTES}-")["Body"].read()
+        # The first one has lost its beginning; one that is larger than all that was read is shown by its end.
+        body = body.partition(b"\n")[2] or body
+    return [line for line in body.decode(errors="replace").split("\n") if line.strip()]
 
 
 def entry(table: str, line: str) -> PutAside:
@@ -58,8 +73,8 @@ def entry(table: str, line: str) -> PutAside:
         text = str(found.get("text") or found.get("file") or "")
         return PutAside(
             table=table,
-            reason=str(found["reason"]),
-            origin=f"{found['origin']}{where}",
+            reason=cut(str(found["reason"]), REASON_CHARACTERS),
+            origin=cut(f"{found['origin']}{where}", REASON_CHARACTERS),
             at=str(found.get("quarantined_at", "")),
             text=text[:LINE_CHARACTERS],
         )

@@ -104,7 +104,7 @@ class Stages:
         self._trails = {name: Trail() for name in STAGES}
 
     def read(self, now: float, wal: str | None, data: DataStatus, lakes: Lakes) -> list[Stage]:
-        """Note what a look found, at `now` in seconds since 1970, and return the stages in their order."""
+        """Note what a look found, at `now` on a clock that nobody sets, and return the stages in their order."""
         source = None if wal is None else wal_bytes(wal)
         slot = data.slot
         confirmed = None if slot is None or source is None or slot.behind_bytes is None else source - slot.behind_bytes

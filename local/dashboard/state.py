@@ -9,6 +9,8 @@ from local.dashboard.stages import Stage
 # As long may a change be on its way before the page calls it late, and a look may take before it counts as none.
 LATE_S = 60.0
 ANSWER_S = 10.0
+# Commands that start and stop services.
+UP, DOWN = "up", "down"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +37,27 @@ class Alive:
 
 
 def judge(
-    alive: Alive | None, problems: Sequence[str] | None, stages: Sequence[Stage], *, unanswered_s: float
+    alive: Alive | None,
+    problems: Sequence[str] | None,
+    stages: Sequence[Stage],
+    *,
+    unanswered_s: float,
+    command: str | None = None,
 ) -> State:
-    """Return the state. `problems` is None before the first look; `unanswered_s`: since when none has ended."""
+    """Return the state. `problems` is None before the first look; `unanswered_s`: since when none has ended.
+
+    `command`: `up` or `down` while it is at work on the platform: what doesn't run then is no failure.
+    """
     if alive is None:
         return State(word=Word.STARTING, reason="the first look isn't done yet")
     if not alive.expected and not alive.running:
         return State(word=Word.DOWN, reason="the platform is down: `make up` starts it")
-    if broken := alive.broken:
+    broken = alive.broken
+    if command == DOWN and broken:
+        return State(word=Word.DOWN, reason="`make down` stops the platform")
+    if command == UP and (broken or problems):
+        return State(word=Word.STARTING, reason=f"`make up` is at work: {', '.join(broken) or (problems or [''])[0]}")
+    if broken:
         return State(word=Word.FAILING, reason=_broken(alive, broken, problems or ()), parts=broken)
     if unanswered_s > ANSWER_S:
         return State(word=Word.NO_ANSWER, reason=f"no look has ended for {unanswered_s:.0f} s: a service may hang")

@@ -1,16 +1,26 @@
 """A table of text on the page: cells change in place, so that a reader keeps the place; rows are cards on a phone."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
+
+
+def plain(text: str) -> str:
+    """Return a text as a page can be sent it: half a surrogate pair, which JSON may have, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Text(TextElement):
     """An element of text; whatever is in it is shown as text."""
 
     def __init__(self, tag: str, text: str = "") -> None:
-        super().__init__(tag=tag, text=text)
+        super().__init__(tag=tag, text=plain(text))
+
+    def set_text(self, text: str) -> Self:
+        """Show this text."""
+        return super().set_text(plain(text))
 
 
 class TextTable:
@@ -37,7 +47,7 @@ class TextTable:
         for number, row in enumerate(rows):
             if number == len(self._rows):
                 self._add()
-            for cell, text in zip(self._rows[number][1], row, strict=True):
+            for cell, text in zip(self._rows[number][1], map(plain, row), strict=True):
                 if cell.text != text:
                     cell.set_text(text)
         self._empty.set_visibility(not rows)

@@ -90,6 +90,7 @@ def change_rows(picture: Picture) -> Rows:
     for change in picture.changes:
         first = (clock(change.at), change.table, change.what, change.key)
         columns = change.columns if change.seen else (("", "not seen", ""), *change.columns)
+        columns = (*columns, (f"and {change.more:,} more", "", "")) if change.more else columns
         found += [
             (*(first if number == 0 else (first[0], "", "", "")), *column)
             for number, column in enumerate(columns or (("", "", "the same"),))

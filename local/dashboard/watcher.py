@@ -2,23 +2,24 @@
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from contract.states import CATALOGUE, LAKE, Word
 from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
+from local.dashboard.at_work import command_at_work
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
-from local.dashboard.looks import PAUSE_S, Asked
+from local.dashboard.looks import Asked
 from local.dashboard.quarantine import PutAside, Quarantine, newest
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
-from local.look.status import ServiceStatus, Status, is_stopped, read_status
+from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts
 from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalTable
@@ -99,19 +100,26 @@ class Watcher:
 
     def _run(self) -> None:
         while not self._stop.wait(PICTURE_S):
-            self.picture = self.look()
+            try:
+                self.picture = self.look()
+            except Exception as error:  # noqa: BLE001  (a page that stands still would go on saying that all is well)
+                reason = f"the page can't look: {(str(error) or type(error).__name__).splitlines()[0]}"
+                self.picture = replace(self.picture, at=time.time(), state=State(word=Word.FAILING, reason=reason))
 
     def look(self) -> Picture:
         """Put together what was found last; asks nothing that could hang."""
         now, alive = time.time(), self._alive()
         down = not alive.expected and not alive.running
-        status, wal = (None, None) if down else self._status.value or (None, None)
+        if down:
+            self._forget()
+        status, wal = self._status.value or (None, None)
         found = self._lake.value or Found()
-        stages = self._stages.read(now, wal, status.data, self._lakes(found)) if status else []
+        stages = self._read_stages(now, wal, status.data, found) if status else []
         problems = None if status is None else [*status.problems, *self._status_error()]
         others: list[Asked[Any]] = [self._lake, self._topics, self._catalogue, self._orders]
         asked = [self._status, *([] if down else others)]
-        state = judge(alive, problems, stages, unanswered_s=max(one.unanswered_s for one in asked) - PAUSE_S)
+        silent_s = max(one.silent_s for one in asked)
+        state = judge(alive, problems, stages, unanswered_s=silent_s, command=command_at_work(self._platform.lock.path))
         self._note(state, problems or [], now)
         return Picture(
             at=now,
@@ -130,6 +138,21 @@ class Watcher:
             orders=self._orders.value,
             unseen=tuple(f"{one.name}: {one.error}" for one in asked if one.error),
         )
+
+    def _read_stages(self, now: float, wal: str | None, data: DataStatus, found: Found) -> list[Stage]:
+        """Count by a clock that nobody sets: the time of the day jumps, and what is behind would be so for hours."""
+        counted = time.monotonic()
+        stages = self._stages.read(counted, wal, data, self._lakes(found))
+        return [stage if stage.last is None else replace(stage, last=now - (counted - stage.last)) for stage in stages]
+
+    def _forget(self) -> None:
+        """Begin anew: after a stop there may be another platform in the folder."""
+        self._stages = Stages()
+        for kept in (self._commits, self._changes, self._quarantines):
+            kept.clear()
+        for asked in (self._status, self._lake, self._topics, self._catalogue, self._orders):
+            asked.value = None
+        self._orders_of = ""
 
     def _note(self, state: State, problems: list[str], now: float) -> None:
         wrong = [*problems] if problems or state.word not in (Word.FAILING, Word.NO_ANSWER) else [state.reason]
@@ -169,10 +192,7 @@ class Watcher:
         for table in services.tables:
             quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
             put_aside += quarantine.read(s3)
-            try:
-                of_table = self._commits.setdefault(table.name, Commits(table.name)).read(table.lake)
-            except LakeError:
-                continue  # a table without any event isn't there yet
+            of_table = self._commits_of(table)
             commits += of_table
             if of_table:
                 read_to[table.name] = self._read_to(table, of_table[-1].progress)
@@ -181,6 +201,14 @@ class Watcher:
             read_to=read_to,
             put_aside=tuple(newest(put_aside)),
         )
+
+    def _commits_of(self, table: LocalTable) -> list[Commit]:
+        """Return a table's commits; those of before where a look is disturbed, none of a table without any event."""
+        known = self._commits.setdefault(table.name, Commits(table.name))
+        try:
+            return known.read(table.lake)
+        except LakeError:
+            return known.all
 
     def _read_to(self, table: LocalTable, progress: str) -> int:
         """Return the offset after the last event that the lake has, by the objects that were landed."""

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from local.dashboard.changes import FIRST_EVENTS, Changes, date_columns, differing
+from local.dashboard.changes import COLUMNS, FIRST_EVENTS, Changes, date_columns, differing
 from local.look.topic import RawEvent, Topic
 
 
@@ -93,3 +93,42 @@ def test_the_dates_are_the_schemas(tmp_path: Path) -> None:
     schema.write_text(json.dumps({"fields": [{"name": "day", "type": ["null", date]}, {"name": "n", "type": "int"}]}))
     assert date_columns(schema) == {"day"}
     assert date_columns(tmp_path / "none.avsc") == frozenset()
+
+
+class Growing(Topic):
+    """A topic that gets its last event between the question for its end and the reading."""
+
+    def __init__(self, *events: RawEvent) -> None:
+        super().__init__(connection={}, name="t")
+        object.__setattr__(self, "found", events)
+        object.__setattr__(self, "asked", [])
+
+    found: tuple[RawEvent, ...]
+    asked: list[int]
+
+    def bounds(self) -> tuple[int, int]:
+        self.asked.append(len(self.asked))
+        return 0, len(self.found) - (len(self.asked) == 1)
+
+    def raw_events(self, start: int) -> list[RawEvent]:
+        return list(self.found[start:])
+
+
+def test_an_event_that_comes_while_others_are_read_is_taken_once() -> None:
+    topic, changes = Growing(event(0, "c", name="a"), event(1, "u", name="b")), Changes("t")
+    assert [change.offset for change in changes.read(topic)] == [1, 0]
+    assert [change.offset for change in changes.read(topic)] == [1, 0]
+
+
+def test_of_a_wide_row_the_first_columns_are_shown_and_the_others_counted() -> None:
+    changes = Changes("t")
+    changes.take([event(0, "c", **{f"c{number}": number for number in range(1_599)})])
+    (change,) = changes.newest
+    assert (len(change.columns), change.more) == (COLUMNS, 1_600 - COLUMNS)
+
+
+def test_a_long_key_is_cut() -> None:
+    changes = Changes("t")
+    key = json.dumps({"id": "x" * 100_000}).encode()
+    changes.take([RawEvent(offset=0, key=key, value=event(0, "c").value)])
+    assert len(changes.newest[0].key) == 200

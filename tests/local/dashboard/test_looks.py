@@ -56,3 +56,19 @@ def test_what_hangs_is_unanswered_and_doesnt_hold_up_who_asks() -> None:
     assert time.monotonic() - before < 5
     stop.set()
     hanging.set()
+
+
+def test_what_takes_its_time_as_a_rule_isnt_silent_until_it_takes_twice_as_long() -> None:
+    long_s, now = 60.0, [0.0]
+
+    def ask() -> None:
+        now[0] += long_s
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: now[0])
+        asked = Asked("x", ask, pause_s=1)
+        asked.ask()
+        now[0] += 2 * long_s
+        assert (asked.unanswered_s, asked.silent_s) == (2 * long_s, 0.0)
+        now[0] += 2
+        assert asked.silent_s == 2 * long_s + 1

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from nicegui import ui
+from nicegui.json import dumps
 from nicegui.testing import User, user_simulation
 
 from contract.states import Word
@@ -62,6 +63,16 @@ def test_a_raw_line_is_shown_as_text() -> None:
         assert not [one for one in user.client.elements.values() if isinstance(one, ui.html)]
 
     on_page([picture()], look)
+
+
+def test_half_a_surrogate_pair_keeps_nothing_from_the_page() -> None:
+    async def look(user: User) -> None:
+        assert "a?b" in texts(user, "td")
+        assert user.client is not None
+        dumps([one.text for one in user.client.elements.values() if isinstance(one, Text)])
+
+    aside = replace(picture().put_aside[0], text="a\ud800b")
+    on_page([picture(put_aside=(aside,), logs=(("job", ("x\udfff",)),))], look)
 
 
 def test_it_moves_when_the_picture_does() -> None:

@@ -10,7 +10,7 @@ import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
-from local.dashboard.quarantine import SHOWN, PutAside, Quarantine, entry, newest
+from local.dashboard.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, PutAside, Quarantine, entry, newest
 from local.look.quarantine import BUCKET, prefix
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ def at(number: int) -> str:
     return f"2026-11-22T11:{number:02d}:00"
 
 
-def listed(answers: Any, *names: str) -> None:
-    found = [{"Key": FOLDER + name, "ETag": '"1"'} for name in names]
+def listed(answers: Any, *names: str, size: int = 100) -> None:
+    found = [{"Key": FOLDER + name, "ETag": '"1"', "Size": size} for name in names]
     answers.add_response("list_objects_v2", {"Contents": found}, {"Bucket": BUCKET, "Prefix": FOLDER})
 
 
-def read(answers: Any, name: str, *lines: str) -> None:
+def read(answers: Any, name: str, *lines: str, **asked: str) -> None:
     content = "\n".join(lines).encode()
     body = StreamingBody(io.BytesIO(content), len(content))  # type: ignore[no-untyped-call, unused-ignore]
-    answers.add_response("get_object", {"Body": body}, {"Bucket": BUCKET, "Key": FOLDER + name})
+    answers.add_response("get_object", {"Body": body}, {"Bucket": BUCKET, "Key": FOLDER + name, **asked})
 
 
 def test_the_newest_lines_come_first_and_each_object_is_read_once(client: "S3Client", answers: Any) -> None:
@@ -87,3 +87,22 @@ def test_a_line_says_where_it_was(place: dict[str, object], origin: str) -> None
 @pytest.mark.parametrize("rubbish", ["rubbish", "[1]"])
 def test_what_is_no_such_line_is_shown_as_it_is(rubbish: str) -> None:
     assert entry(TABLE, rubbish) == PutAside(table=TABLE, reason="unreadable", origin="", at="", text=rubbish)
+
+
+def test_of_a_large_file_the_end_is_read_without_the_line_whose_beginning_is_missing(
+    client: "S3Client", answers: Any
+) -> None:
+    listed(answers, "a", size=MOST_BYTES + 7)
+    read(answers, "a", "half a line", line(3), Range="bytes=7-")
+    assert [one.at for one in Quarantine(TABLE, LAKE_NAME).read(client)] == [at(3)]
+
+
+def test_a_line_with_other_line_breaks_stays_one(client: "S3Client", answers: Any) -> None:
+    text = "a\u2028b\u0085c"
+    listed(answers, "a")
+    read(answers, "a", json.dumps({**json.loads(line(3)), "text": text}, ensure_ascii=False))
+    assert [one.text for one in Quarantine(TABLE, LAKE_NAME).read(client)] == [text]
+
+
+def test_a_long_reason_is_cut() -> None:
+    assert len(entry(TABLE, line(3, reason="x" * 10_000)).reason) == REASON_CHARACTERS

@@ -4,7 +4,7 @@ import pytest
 
 from contract.states import Word
 from local.dashboard.stages import Stage
-from local.dashboard.state import Alive, State, judge
+from local.dashboard.state import DOWN, UP, Alive, State, judge
 
 ALL = frozenset({"job", "kafka", "s3"})
 WELL = Alive(expected=ALL, running=ALL)
@@ -69,3 +69,16 @@ def test_what_is_on_its_way_is_counted() -> None:
 def test_the_slowest_stage_is_named_when_it_is_late() -> None:
     found = state(WELL, (), stage(lag_s=2, lag_events=1), stage("lake", lag_s=75, lag_events=5))
     assert found.reason == "lake is 75 s behind, 5 events on their way"
+
+
+def test_what_a_start_hasnt_started_yet_is_no_failure() -> None:
+    partly = Alive(expected=ALL, running=ALL - {"job", "s3"})
+    found = judge(partly, None, (), unanswered_s=0, command=UP)
+    assert (found.word, found.reason) == (Word.STARTING, "`make up` is at work: job, s3")
+    assert judge(WELL, ["kafka doesn't answer yet"], (), unanswered_s=0, command=UP).word == Word.STARTING
+    assert judge(WELL, [], (), unanswered_s=0, command=UP).word == Word.UP_TO_DATE
+
+
+def test_what_a_stop_has_stopped_already_is_no_failure() -> None:
+    found = judge(Alive(expected=ALL, running=ALL - {"job"}), None, (), unanswered_s=0, command=DOWN)
+    assert (found.word, found.parts) == (Word.DOWN, ())

@@ -1,0 +1,41 @@
+"""Which command is at work on a platform, by the lock's file and the processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.dashboard.at_work import command_at_work
+
+# A process whose arguments are such a command's, and which waits to be told to end.
+PROGRAM = "import sys; sys.stdin.read()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("-m", "local", "up", "--folder", "x"), "up"),
+        (("-m", "local", "down"), "down"),
+        (("-m", "local", "supervise"), None),
+        (("-m", "local"), None),
+        (("up",), None),
+    ],
+)
+def test_the_command_is_that_of_the_process_that_took_the_lock(
+    tmp_path: Path, arguments: tuple[str, ...], command: str | None
+) -> None:
+    lock = tmp_path / "lock"
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdin=subprocess.PIPE) as process:
+        lock.write_text(f"{process.pid}\n")
+        assert command_at_work(lock) == command
+    assert command_at_work(lock) is None
+
+
+def test_no_lock_and_a_lock_of_nobodys_are_none(tmp_path: Path) -> None:
+    assert command_at_work(tmp_path / "lock") is None
+    (tmp_path / "lock").write_text("")
+    assert command_at_work(tmp_path / "lock") is None
+    (tmp_path / "lock").write_text(f"{os.getpid()}\n")
+    assert command_at_work(tmp_path / "lock") is None

@@ -1,0 +1,137 @@
+"""The picture when a platform is stopped, made anew or can't be looked at, without a platform."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from contract.states import LAKE, TOPIC, Word
+from local.dashboard.watcher import Found, Picture, Watcher
+from local.errors import PlatformError
+from local.look.lake import LakeError
+from local.look.status import DataStatus, Status, TableStatus
+from tests.local.dashboard.pictures import commit
+
+ALL = frozenset({"job", "s3"})
+WITHIN_S = 30
+INSTANT = "20261122112531744"
+
+
+@dataclass
+class Stub:
+    """A platform as far as a picture needs one; nothing of it runs."""
+
+    state_dir: Path
+    services_there: frozenset[str] = ALL
+    wrong: str | None = None
+    options: Any = field(default_factory=lambda: SimpleNamespace(pipeline="orders"))
+
+    @property
+    def lock(self) -> Any:
+        return SimpleNamespace(path=self.state_dir / "lock")
+
+    @property
+    def restarts_file(self) -> Path:
+        return self.state_dir / "restarts.json"
+
+    @property
+    def services(self) -> Any:
+        if self.wrong:
+            raise PlatformError(self.wrong)
+        return SimpleNamespace(tables=[1])
+
+    def expected(self) -> frozenset[str]:
+        return self.services_there
+
+    def running(self) -> set[str]:
+        return set(self.services_there)
+
+    def pid(self, _: str) -> None:
+        return None
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Stub:
+    return Stub(tmp_path)
+
+
+@pytest.fixture
+def watcher(platform: Stub) -> Iterator[Watcher]:
+    watching = Watcher(cast("Any", platform))
+    found(watching, topic_end=3)
+    yield watching
+    watching.close()
+
+
+def found(watcher: Watcher, *, topic_end: int) -> None:
+    """What looks have found: a commit, and a topic that goes on to there, of which all is in the lake."""
+    table = TableStatus(name="t", topic_end=topic_end, sink_offset=topic_end)
+    watcher._status.value = Status(services=[], data=DataStatus(tables=(table,)), problems=[]), None
+    watcher._lake.value = Found(commits=(commit(INSTANT, inserted=3),), read_to={"t": topic_end})
+
+
+def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
+    deadline = time.monotonic() + WITHIN_S
+    while not question(watcher.picture):
+        assert time.monotonic() < deadline, watcher.picture
+        time.sleep(0.01)
+    return watcher.picture
+
+
+def test_a_look_that_fails_is_told_and_the_next_one_is_made(platform: Stub, watcher: Watcher) -> None:
+    assert watcher.look().state.word == Word.UP_TO_DATE
+    platform.wrong = "pipeline.toml says nonsense\nat length"
+    # The picture alone: no question is asked.
+    threading.Thread(target=watcher._run, daemon=True).start()
+    picture = wait(watcher, lambda picture: picture.state.word == Word.FAILING)
+    assert picture.state.reason == "the page can't look: pipeline.toml says nonsense"
+    platform.wrong = None
+    wait(watcher, lambda picture: picture.state.word == Word.UP_TO_DATE)
+
+
+def test_what_was_found_before_a_stop_isnt_shown_of_what_is_started_next(platform: Stub, watcher: Watcher) -> None:
+    assert watcher.look().commits
+    platform.services_there = frozenset()
+    picture = watcher.look()
+    assert (picture.state.word, picture.commits, picture.stages) == (Word.DOWN, (), ())
+    platform.services_there = ALL
+    assert watcher.look().state.word == Word.STARTING
+    found(watcher, topic_end=1)
+    assert {stage.name: stage.lag_events for stage in watcher.look().stages}[LAKE] == 0
+
+
+@pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
+def test_a_clock_that_is_set_moves_no_lag_and_no_rate(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch, jump_s: float
+) -> None:
+    now = time.time()
+    watcher.look()
+    found(watcher, topic_end=5)
+    watcher._lake.value = Found(commits=(commit(INSTANT),), read_to={"t": 3})
+    watcher.look()
+    monkeypatch.setattr(time, "time", lambda: now + jump_s)
+    picture = watcher.look()
+    stages = {stage.name: stage for stage in picture.stages}
+    lag_s, rate = stages[LAKE].lag_s, stages[TOPIC].rate
+    assert lag_s is not None
+    assert rate is not None
+    assert 0 <= lag_s < WITHIN_S
+    assert 0 < rate <= 2
+    assert picture.state.word == Word.MOVING
+    assert abs((stages[TOPIC].last or 0) - (now + jump_s)) < WITHIN_S
+
+
+def test_a_look_at_a_table_that_is_disturbed_keeps_what_was_seen(watcher: Watcher) -> None:
+    class Disturbed:
+        def commit_metadata(self, _: object) -> None:
+            raise LakeError("being written")
+
+    table = cast("Any", SimpleNamespace(name="t", lake=Disturbed()))
+    assert watcher._commits_of(table) == []
+    watcher._commits["t"]._commits = [commit(INSTANT)]
+    assert watcher._commits_of(table) == [commit(INSTANT)]
