@@ -22,7 +22,7 @@ test: setup browser ## All tests: lint, types, unit, integration, end to end; sa
 ##@ Explore
 # The database is given without a password, which comes from PGPASSWORD or PGPASSFILE, or is asked for. make hands its
 # variables on in the environment: a name may have what a shell would take apart.
-pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalogue (NAME=mine DSN=… TABLES=… SCHEMA=… UPDATE=1)
+pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalogue (NAME=mine DSN=… TABLES=… SCHEMA=… HOW=query UPDATE=1)
 	@$(BIN)/python -m capture pipeline $(if $(UPDATE),--update)
 
 prepare: $(VENV)/.ready ## Give that database the publication, role and rights that capturing takes (NAME=mine DSN=… DRY=1)
@@ -149,6 +149,10 @@ bench-freshness: setup ## How old changes are when the lake shows them: one by o
 
 bench-requests: setup ## What a commit of the streaming job asks S3 for, by layout
 	@$(BIN)/python -m bench.s3_requests
+
+.PHONY: bench-query
+bench-query: setup ## What polls by a timestamp lose of a random load (SECONDS=60 SEEDS=3), and looks at ROWS=1000000
+	@$(BIN)/python -m bench.query_based --seconds "$(or $(SECONDS),60)" --seeds "$(or $(SEEDS),3)" --rows "$(or $(ROWS),1000000)"
 
 .PHONY: bench-reconcile
 bench-reconcile: setup ## Seconds and memory of a comparison of 1,000,000 rows (ROWS=)

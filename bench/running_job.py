@@ -29,6 +29,11 @@ class RunningJob:
         """Return how many commits there have been."""
         return sum(line.startswith("commit=") for line in self._output.read_text().splitlines())
 
+    def upserts(self) -> int:
+        """Return how many rows they have written."""
+        lines = [line for line in self._output.read_text().splitlines() if line.startswith("commit=")]
+        return sum(int(dict(pair.split("=", 1) for pair in line.split())["upserts"]) for line in lines)
+
     def wait_for_commits(self, count: int) -> None:
         """Wait until there have been so many."""
         self.wait(lambda: self.commits() >= count, f"{count} commits")
@@ -65,11 +70,20 @@ class RunningJob:
 @contextmanager
 def running(arguments: Sequence[str], *, folder: Path, s3: CountedS3, program: Path = JOB) -> Iterator[RunningJob]:
     """Run the job, or another `program` of it, until the block ends; `folder` is its place for all that it writes."""
+    with running_on(arguments, folder=folder, s3_endpoint=s3.endpoint, program=program) as job:
+        yield job
+
+
+@contextmanager
+def running_on(
+    arguments: Sequence[str], *, folder: Path, s3_endpoint: str | None = None, program: Path = JOB
+) -> Iterator[RunningJob]:
+    """The same with an S3 at an endpoint, or none."""
     argv, environment = spark_submit(
         arguments,
         work_folder=folder / "job",
         log_file=folder / "logs" / "spark.log",
-        s3_endpoint=s3.endpoint,
+        s3_endpoint=s3_endpoint,
         program=program,
     )
     output = folder / "job.out"

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from contract.column_types.catalogue import ColumnType
+
 # pg_class.relkind, as far as it may hold what users call a table.
 Kind = Literal["table", "partitioned table", "view", "materialized view", "foreign table"]
 KINDS: Mapping[str, Kind] = {
@@ -53,24 +55,6 @@ class Server:
     createrole: bool
     may_create: bool
     large_objects: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnType:
-    """A type of the catalogue. `kind` is pg_type.typtype in words; `parts` what it is made of.
-
-    `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty but for fields),
-    type and its modifier. `labels` are an enum's. `extension`: what it came with, None for PostgreSQL's own and the
-    user's.
-    """
-
-    oid: int
-    schema: str
-    name: str
-    kind: Literal["base", "array", "composite", "domain", "enum", "range", "multirange", "pseudo"]
-    parts: tuple[tuple[str, "ColumnType", int], ...] = ()
-    labels: tuple[str, ...] = ()
-    extension: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

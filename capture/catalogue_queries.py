@@ -79,52 +79,6 @@ WHERE a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum
 """
 
-# The types that columns have and, below them, what those are made of. `kind` true arrays have a subscript function of
-# arrays; oidvector and int2vector, which have elements as well, haven't.
-TYPES = """
-WITH RECURSIVE used (oid) AS (
-    SELECT unnest(%(types)s::oid[])
-    UNION
-    SELECT part.oid FROM used u JOIN pg_type t ON t.oid = u.oid, LATERAL (
-        SELECT t.typbasetype WHERE t.typtype = 'd'
-        UNION ALL SELECT t.typelem WHERE t.typelem <> 0 AND t.typlen = -1
-        UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
-        UNION ALL SELECT a.atttypid FROM pg_attribute a
-            WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-    ) AS part (oid)
-)
-SELECT
-    t.oid::bigint AS oid,
-    n.nspname AS schema,
-    t.typname AS name,
-    CASE
-        WHEN t.typcategory = 'A' AND t.typelem <> 0 AND t.typlen = -1 AND t.typtype = 'b' THEN 'array'
-        ELSE (jsonb_build_object(
-            'b', 'base', 'c', 'composite', 'd', 'domain', 'e', 'enum', 'r', 'range', 'm', 'multirange', 'p', 'pseudo'
-        )) ->> t.typtype::text
-    END AS kind,
-    CASE
-        WHEN t.typtype = 'd' THEN jsonb_build_array(jsonb_build_array('', t.typbasetype::bigint, t.typtypmod))
-        WHEN t.typelem <> 0 AND t.typlen = -1 THEN
-            jsonb_build_array(jsonb_build_array('', t.typelem::bigint, t.typtypmod))
-        WHEN t.typtype IN ('r', 'm') THEN (
-            SELECT jsonb_build_array(jsonb_build_array('', r.rngsubtype::bigint, -1))
-            FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
-        )
-        WHEN t.typtype = 'c' THEN (
-            SELECT jsonb_agg(jsonb_build_array(a.attname, a.atttypid::bigint, a.atttypmod) ORDER BY a.attnum)
-            FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-        )
-    END AS parts,
-    (SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid) AS labels,
-    (
-        SELECT x.extname FROM pg_depend d JOIN pg_extension x ON x.oid = d.refobjid
-        WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass
-          AND d.deptype = 'e' LIMIT 1
-    ) AS extension
-FROM used JOIN pg_type t ON t.oid = used.oid JOIN pg_namespace n ON n.oid = t.typnamespace
-"""
-
 TYPE_TEXTS = """
 SELECT t.oid::bigint, t.modifier, format_type(t.oid, t.modifier)
 FROM unnest(%(types)s::oid[], %(modifiers)s::int[]) AS t (oid, modifier)

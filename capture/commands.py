@@ -13,6 +13,8 @@ from capture.catalogue import Database
 from capture.inspection import inspect
 from capture.objects import source_objects
 from capture.proposal import propose_all
+from capture.query_checks import UNSEEN, Checked, check
+from capture.query_tables import with_queries
 from capture.selection import Patterns
 from db import source_preparing
 from db.command_line import ask_password
@@ -26,25 +28,57 @@ PASSWORD = "CDC_CONNECTOR_PASSWORD"  # noqa: S105  the variable's name
 
 
 def make_pipeline(
-    name: str, dsn_text: str, *, tables: str, schemas: Sequence[str], update: bool, folder: Path = PIPELINES
+    name: str,
+    dsn_text: str,
+    *,
+    tables: str,
+    schemas: Sequence[str],
+    update: bool,
+    how: str = "",
+    folder: Path = PIPELINES,
 ) -> None:
     """Write or compare a pipeline's files; say what would be lost, and what the database needs. Raises LoadError &c."""
     pipeline_file.check_name(name)
     patterns = Patterns.of_text(tables)
     known = pipeline_file.read(name, folder)
+    queried = _is_queried(how, known)
     with _connected(dsn_text) as connection:
         database = inspect(connection, schemas)
         _check_schemas(database, schemas)
-        _say(report.database_lines(database))
+        _say(report.database_lines(database, queried=queried))
         if known is None:
-            _write(name, database, patterns, folder)
+            _write(name, database, patterns, folder, queried=queried)
         else:
+            database = with_queries(connection, database, known)
             _compare(known, database, patterns, update=update, folder=folder)
         pipeline = load_pipeline(name, folder)
-        if pipeline.outbox is None:
+        if queried:
+            _say_checked(check(connection, pipeline, database))
+        elif pipeline.outbox is None:
             _what_is_to_do(connection, pipeline)
         else:
             typer.echo("It captures an outbox, whose database `python -m db.load` and `python -m db.migrate` prepare.")
+
+
+def _is_queried(how: str, known: Pipeline | None) -> bool:
+    """Tell whether tables are queried: by HOW where the file is new, else by the file."""
+    if how not in ("", "log", "query"):
+        raise LoadError(f"HOW={how}: say log or query")
+    if known is None:
+        return how == "query"
+    if how and known.is_queried != (how == "query"):
+        other = "queries its tables" if known.is_queried else "captures its tables by the log"
+        raise LoadError(f"HOW={how}: pipelines/{known.name}.toml {other}: choose another NAME, or leave HOW out")
+    return known.is_queried
+
+
+def _say_checked(checked: Checked) -> None:
+    _say(f"  {line}" for line in (*checked.problems, *checked.remarks))
+    typer.echo(UNSEEN)
+    if checked.problems:
+        typer.echo("The job can't query it as the file says: see above.")
+    else:
+        typer.echo("The job needs no more there than SELECT on these tables: nothing is to be prepared.")
 
 
 def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
@@ -54,8 +88,8 @@ def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
             raise LoadError(f"SCHEMA={schema}: {database.server.database} has no table in a schema of that name")
 
 
-def _write(name: str, database: Database, patterns: Patterns, folder: Path) -> None:
-    proposal = propose_all(database, patterns, name)
+def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, queried: bool) -> None:
+    proposal = propose_all(database, patterns, None if queried else name)
     if not proposal.entries:
         _say(report.refused_lines(proposal.refused))
         raise LoadError(f"{database.server.database} has no table that can be captured: nothing was written")
@@ -72,7 +106,8 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
             f" {database.server.database}: choose another NAME, or change database in the file"
         )
     lake_tables = {name: table.lake_table for name, table in pipeline_file.tables_of(known).items()}
-    proposal = propose_all(database, patterns, known.source.topic_prefix, known=lake_tables)
+    topic_prefix = None if known.is_queried else known.source.topic_prefix
+    proposal = propose_all(database, patterns, topic_prefix, known=lake_tables)
     changes = pipeline_file.compare(known, database, proposal.entries, folder)
     typer.echo(f"pipelines/{known.name}.toml is there, with {report.count(len(known.tables), 'table')}:")
     _say(report.changes_lines(known.name, changes, update=update))
@@ -100,6 +135,9 @@ def _what_is_to_do(connection: Connection, pipeline: Pipeline) -> None:
 def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) -> None:
     """Give the database what the pipeline's file asks for, or print the SQL. Raises LoadError, SettingsFileError."""
     pipeline = load_pipeline(pipeline_file.check_name(name), folder)
+    if pipeline.is_queried:
+        _check_only(pipeline, dsn_text)
+        return
     wanted = source_objects(pipeline)
     given = dsn.parameters(dsn_text)
     connection, parameters = dsn.connected(given)
@@ -113,6 +151,17 @@ def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) ->
     done, left = source_preparing.prepare(parameters, wanted, password=password)
     _say(_done_lines(done))
     _say(report.plan_lines(left))
+
+
+def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
+    """Look whether the job can query the database. Raises LoadError where it can't."""
+    with _connected(dsn_text) as connection:
+        _check_database(connection.info.dbname, pipeline)
+        database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
+        checked = check(connection, pipeline, with_queries(connection, database, pipeline))
+    _say_checked(checked)
+    if checked.problems:
+        raise LoadError("the database isn't fit for it yet: see above")
 
 
 def _check_database(found: str, pipeline: Pipeline) -> None:

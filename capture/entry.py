@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from capture import personal
-from capture.carried import Carried, LeftOut
 from capture.catalogue import Column, Table
-from capture.types import carried
 from contract import events
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import is_lake_name, lake_name
 from db.signals import READABLE
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
-ADDED_FIELDS = frozenset({*events.ADDED_TYPES, SPECIALS_COLUMN})
+ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
 # Debezium hashes these, and leaves columns of other types in clear (db/source_queries.py).
 _TEXT_TYPES = ("text", "varchar", "bpchar")
@@ -30,19 +30,22 @@ class Entry:
 
     `may_leave_out`: such columns of other types, and secrets. `types`: columns whose values aren't in the lake as in
     PostgreSQL, with how. `long_values`: columns whose values may be so long that an event leaves them out when they
-    don't change. `obstacle` says why the table can't be captured at all.
+    don't change. `queried`: by queries, not by the log; then `change_columns` may say when a row changed. `obstacle`
+    says why the table can't be captured at all.
     """
 
     table: Table
     lake_table: str
     key: tuple[str, ...]
     append_only: bool
+    queried: bool = False
     leave_out: dict[str, str] = field(default_factory=dict)
     may_hash: tuple[str, ...] = ()
     may_leave_out: tuple[str, ...] = ()
     types: tuple[tuple[str, str], ...] = ()
     long_values: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
+    change_columns: tuple[str, ...] = ()
     obstacle: str | None = None
 
     @property
@@ -57,11 +60,11 @@ class Entry:
 
 
 def propose(table: Table, lake_table: str) -> Entry:
-    """Propose how a table is captured."""
-    key = _key(table)
-    leave_out = dict(_left_out(table, key))
+    """Propose how a table is captured by the log."""
+    key = key_of(table)
+    leave_out = dict(left_out_of(table, key))
     kept = [column for column in table.columns if column.name not in leave_out]
-    may_hash = [c.name for c in kept if _may_be_personal(c) and _is_text(c) and c.name not in key]
+    may_hash = [c.name for c in kept if may_be_personal(c) and _is_text(c) and c.name not in key]
     may_leave_out = [c.name for c in kept if c.name not in key and _asks_to_be_left_out(c)]
     return Entry(
         table=table,
@@ -71,14 +74,14 @@ def propose(table: Table, lake_table: str) -> Entry:
         leave_out=leave_out,
         may_hash=tuple(name for name in may_hash if name not in may_leave_out),
         may_leave_out=tuple(may_leave_out),
-        types=tuple(_types(kept)),
+        types=tuple(types_of(kept)),
         long_values=tuple(_long_values(table, kept, key)),
         losses=tuple(_losses(table, key, kept)),
         obstacle=_obstacle(table, key, leave_out),
     )
 
 
-def _key(table: Table) -> tuple[str, ...]:
+def key_of(table: Table) -> tuple[str, ...]:
     """The primary key, or the smallest unique index without a nullable column."""
     if table.primary_key:
         return table.primary_key
@@ -86,15 +89,18 @@ def _key(table: Table) -> tuple[str, ...]:
     return usable[0].columns if usable else ()
 
 
-def _left_out(table: Table, key: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield what can't be captured, and why; of two columns with one name in the lake the key's stays, or the first."""
+def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield what can't be captured, and why; of two columns with one name in the lake the key's stays, or the first.
+
+    `generated`: whether columns can be that PostgreSQL computes.
+    """
     taken = {lake_name(name): name for name in key}
     for column in table.columns:
         name = lake_name(column.name)
         kind = carried(column.type, column.modifier)
         if isinstance(kind, LeftOut):
             yield column.name, f"{column.type_text}: {kind.reason}"
-        elif column.generated:
+        elif column.generated and not generated:
             yield column.name, GENERATED
         elif column.name in ADDED_FIELDS or name in ADDED_FIELDS or name.startswith(RESERVED_PREFIXES):
             yield column.name, "its name is one of those that capturing adds: rename it to have it"
@@ -125,7 +131,9 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
     elif not table.primary_key:
         yield f"no primary key: known by the unique index over {', '.join(key)}, which mustn't be dropped"
     yield from _identity(table, key)
-    yield from _name(table, kept)
+    yield from renamed(kept)
+    if not READABLE.match(table.name.schema) or not READABLE.match(table.name.name):
+        yield "Debezium can't read it again by an incremental snapshot: its name is more than letters, digits and _"
     if table.kind == "partitioned table":
         count = len(table.partitions)
         yield f"{count} partition{'' if count == 1 else 's'}, captured as this one table; detached ones no longer are"
@@ -133,23 +141,32 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         yield f"inherits from {', '.join(map(str, table.parents))}: captured as a table of its own"
     if table.row_security:
         yield "row security is on: the connector's role gets a policy to see all rows, or its snapshot has holes"
-    unread = [column.name for column in table.columns if not column.readable]
-    if unread:
-        what = "it" if len(unread) == len(table.columns) else f"its columns {', '.join(unread[:5])}"
-        yield f"you may not read {what}; `make prepare` lets the connector's role, if its owner ({table.owner}) runs it"
-    large = [column.name for column in table.columns if column.type.name in ("oid", "lo")]
-    if large:
-        yield f"{', '.join(large)}: of a large object its number alone arrives, its content isn't in the log's changes"
+    yield from unread(table, f"`make prepare` lets the connector's role, if its owner ({table.owner}) runs it")
+    yield from large_objects(table)
     if table.rows is not None and table.rows >= LARGE_TABLE_ROWS:
         yield f"about {table.rows:,} rows, which the first snapshot reads one after the other"
 
 
-def _name(table: Table, kept: list[Column]) -> Iterator[str]:
-    renamed = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
-    if renamed:
-        yield f"in the lake: {', '.join(renamed[:10])}{'…' if len(renamed) > 10 else ''}"
-    if not READABLE.match(table.name.schema) or not READABLE.match(table.name.name):
-        yield "Debezium can't read it again by an incremental snapshot: its name is more than letters, digits and _"
+def unread(table: Table, way_out: str) -> Iterator[str]:
+    """Say which columns the role that looks may not read."""
+    hidden = [column.name for column in table.columns if not column.readable]
+    if hidden:
+        what = "it" if len(hidden) == len(table.columns) else f"its columns {', '.join(hidden[:5])}"
+        yield f"you may not read {what}; {way_out}"
+
+
+def large_objects(table: Table) -> Iterator[str]:
+    """Say which columns name large objects."""
+    large = [column.name for column in table.columns if column.type.name in ("oid", "lo")]
+    if large:
+        yield f"{', '.join(large)}: of a large object its number alone arrives, its content isn't in the log's changes"
+
+
+def renamed(kept: list[Column]) -> Iterator[str]:
+    """Say which columns have another name in the lake."""
+    others = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
+    if others:
+        yield f"in the lake: {', '.join(others[:10])}{'…' if len(others) > 10 else ''}"
 
 
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -190,11 +207,14 @@ def _is_long(column: Column) -> bool:
     return column.type.name != "numeric"
 
 
-def _types(columns: list[Column]) -> Iterator[tuple[str, str]]:
+def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield columns whose values aren't in the lake as in PostgreSQL, with how; by what the log makes of them, too."""
     for column in columns:
         kind = carried(column.type, column.modifier)
-        if isinstance(kind, Carried) and kind.note:
-            yield column.name, f"{_LENGTH.sub('', column.type_text)}: {kind.note}"
+        if isinstance(kind, Carried):
+            note = "; ".join(filter(None, (kind.note, kind.note_of_log if of_log else "")))
+            if note:
+                yield column.name, f"{_LENGTH.sub('', column.type_text)}: {note}"
 
 
 def _is_text(column: Column) -> bool:
@@ -204,9 +224,15 @@ def _is_text(column: Column) -> bool:
     return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
 
 
-def _may_be_personal(column: Column) -> bool:
+def may_be_personal(column: Column) -> bool:
+    """Tell by a column's name whether it may be personal data."""
     return personal.is_personal(lake_name(column.name))
 
 
+def is_secret(column: Column) -> bool:
+    """Tell by a column's name whether it is a secret."""
+    return personal.is_secret(lake_name(column.name))
+
+
 def _asks_to_be_left_out(column: Column) -> bool:
-    return personal.is_secret(lake_name(column.name)) or (_may_be_personal(column) and not _is_text(column))
+    return is_secret(column) or (may_be_personal(column) and not _is_text(column))

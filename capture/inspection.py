@@ -17,7 +17,6 @@ from capture.catalogue import (
     IDENTITIES,
     KINDS,
     Column,
-    ColumnType,
     Database,
     Partition,
     Publication,
@@ -26,6 +25,7 @@ from capture.catalogue import (
     TableName,
     UniqueIndex,
 )
+from contract.column_types.catalogue import TYPES, ColumnType, column_types
 from db.errors import LoadError, explain
 
 
@@ -127,8 +127,8 @@ def _columns(cursor: Cursor, relations: list[int]) -> dict[int, list[Column]]:
     """Read the columns of relations, in order. Types are read once, with what they are made of."""
     cursor.execute(queries.COLUMNS, {"relations": relations})
     found = cursor.fetchall()
-    types = _types(cursor, {row[3] for row in found})
-    texts = _type_texts(cursor, {(row[3], row[4]) for row in found})
+    types = types_of(cursor, {row[3] for row in found})
+    texts = type_texts(cursor, {(row[3], row[4]) for row in found})
     columns: dict[int, list[Column]] = {}
     for relation, name, position, type_oid, modifier, nullable, has_default, generated, toastable, readable in found:
         columns.setdefault(relation, []).append(
@@ -148,23 +148,14 @@ def _columns(cursor: Cursor, relations: list[int]) -> dict[int, list[Column]]:
     return columns
 
 
-def _types(cursor: Cursor, wanted: set[int]) -> dict[int, ColumnType]:
-    cursor.execute(queries.TYPES, {"types": sorted(wanted)})
-    rows = {row["oid"]: row for row in _rows(cursor)}
-    made: dict[int, ColumnType] = {}
-
-    def make(oid: int) -> ColumnType:
-        # No type of PostgreSQL is part of itself, so this ends.
-        if oid not in made:
-            row = rows[oid]
-            parts = tuple((name, make(part), modifier) for name, part, modifier in row.pop("parts") or ())
-            made[oid] = ColumnType(**{**row, "labels": tuple(row["labels"] or ())}, parts=parts)
-        return made[oid]
-
-    return {oid: make(oid) for oid in wanted}
+def types_of(cursor: Cursor, wanted: set[int]) -> dict[int, ColumnType]:
+    """Read types by their numbers, with what they are made of."""
+    cursor.execute(TYPES.replace("{types}", "%(types)s::oid[]"), {"types": sorted(wanted)})
+    return column_types(_rows(cursor))
 
 
-def _type_texts(cursor: Cursor, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
+def type_texts(cursor: Cursor, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Write types with their modifiers, such as `numeric(10,2)`."""
     pairs = sorted(wanted)
     cursor.execute(queries.TYPE_TEXTS, {"types": [oid for oid, _ in pairs], "modifiers": [mod for _, mod in pairs]})
     return {(oid, modifier): text for oid, modifier, text in cursor.fetchall()}

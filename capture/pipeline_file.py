@@ -117,6 +117,7 @@ def schema_of(pipeline: str, settings: CapturedTableSettings, table: Table) -> d
         key=settings.key,
         leave_out=settings.leave_out,
         hashed=settings.hash,
+        queried=settings.is_queried,
     )
 
 
@@ -213,6 +214,7 @@ def _schema_of_entry(pipeline: str, entry: Entry) -> dict[str, Any]:
         key=entry.key,
         leave_out=entry.leave_out,
         hashed=(),
+        queried=entry.queried,
     )
 
 

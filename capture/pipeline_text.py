@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from capture.catalogue import Table
 from capture.entry import Entry
+from contract.capture_objects import CONNECTOR_ROLE
 from contract.table_names import lake_name
 
 WIDTH = 120
@@ -29,10 +30,20 @@ database = {quoted}
 truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/tables.md)
 """
 
+_QUERY_HEADER = """\
+# What is queried of the database {database}. Made by `make pipeline NAME={name} HOW=query`, and yours to edit: every
+# key is explained in docs/your-database.md. After an edit, `make prepare NAME={name} DSN=…` looks whether it fits.
 
-def pipeline_text(name: str, database: str, entries: Iterable[Entry], refused: Sequence[tuple[Table, str]]) -> str:
+[source]
+database = {quoted}
+# role = "reader"   # whom the job logs in as, {role} unless it is said: SELECT on the tables is enough
+"""
+
+
+def pipeline_text(name: str, database: str, entries: Sequence[Entry], refused: Sequence[tuple[Table, str]]) -> str:
     """Return a whole new file."""
-    text = _HEADER.format(name=name, database=_one_line(database), quoted=_string(database))
+    header = _QUERY_HEADER if any(entry.queried for entry in entries) else _HEADER
+    text = header.format(name=name, database=_one_line(database), quoted=_string(database), role=CONNECTOR_ROLE)
     text += "".join(f"\n{entry_text(entry)}" for entry in entries)
     if refused:
         text += "\n# Not captured:\n" + "".join(
@@ -44,11 +55,15 @@ def pipeline_text(name: str, database: str, entries: Iterable[Entry], refused: S
 def entry_text(entry: Entry) -> str:
     """Return the entry of one table, with what would be lost as comments."""
     lines = [_comment(loss) for loss in entry.losses]
-    lines += ["[[tables]]\n", *_names(entry), 'how = "log"\n', f"key = {_list(entry.key)}\n"]
+    how = "query" if entry.queried else "log"
+    lines += ["[[tables]]\n", *_names(entry), f'how = "{how}"\n', f"key = {_list(entry.key)}\n"]
     if entry.append_only:
         lines.append("append_only = true\n")
     if entry.lake_table != lake_name(entry.table.name.name):
         lines.append(f"lake_table = {_string(entry.lake_table)}\n")
+    if entry.change_columns:
+        reason = "if each change sets it and an index has it: looked at between two looks at all rows"
+        lines.append(_comment(f"column = {_string(entry.change_columns[0])}  # {reason}"))
     lines += _buckets(entry.table.rows)
     if entry.leave_out:
         lines.append("leave_out = [\n" + _left_out(entry.leave_out) + "]\n")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from capture.catalogue import Database, Server, Table, TableName
 from capture.entry import Entry, propose
+from capture.query_entry import propose_query
 from capture.selection import Patterns, select
 from contract.table_names import clashes, lake_name
 
@@ -22,11 +23,11 @@ class Proposal:
 
 
 def propose_all(
-    database: Database, patterns: Patterns, topic_prefix: str, *, known: Mapping[TableName, str] | None = None
+    database: Database, patterns: Patterns, topic_prefix: str | None, *, known: Mapping[TableName, str] | None = None
 ) -> Proposal:
     """Propose an entry for each table that the patterns mean, but for those `known` with their names in the lake.
 
-    Raises SelectionError for a pattern that no table matches.
+    Without a topic prefix they are queried. Raises SelectionError for a pattern that no table matches.
     """
     known = known or {}
     selection = select(database, patterns, topic_prefix, first=known)
@@ -37,7 +38,8 @@ def propose_all(
     for table in selection.tables:
         if table.name in known:
             continue
-        entry = propose(table, names[table.name.schema, table.name.name])
+        make = propose_query if topic_prefix is None else propose
+        entry = make(table, names[table.name.schema, table.name.name])
         if entry.obstacle:
             refused.append((table, entry.obstacle))
         else:
@@ -65,6 +67,16 @@ def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
             short = f"{lake_name(table.name.schema)}_{short}"
         names[table.name.schema, table.name.name] = short[:_LONGEST_LAKE_TABLE]
     return names
+
+
+def query_notes(server: Server) -> list[str]:
+    """Say what of a server counts for whoever queries it."""
+    notes = []
+    if server.standby:
+        notes.append("it is a standby: fit to be queried, but not by a `column` (it doesn't see who is writing)")
+    if server.encoding != "UTF8":
+        notes.append(f"its encoding is {server.encoding}; values arrive as UTF-8")
+    return notes
 
 
 def server_notes(server: Server) -> list[str]:

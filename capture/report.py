@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator
 from capture.catalogue import Database, Table
 from capture.entry import Entry
 from capture.pipeline_file import Changes
-from capture.proposal import Proposal, server_notes
+from capture.proposal import Proposal, query_notes, server_notes
 from db.source_plan import Plan
 
 # More of a kind are counted.
 SHOWN = 40
 
 
-def database_lines(database: Database) -> Iterator[str]:
+def database_lines(database: Database, *, queried: bool = False) -> Iterator[str]:
     """Say which server answered, and what of it stands in the way."""
     server = database.server
     kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
     yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
-    for note in server_notes(server):
+    for note in query_notes(server) if queried else server_notes(server):
         yield f"  {note}"
 
 
@@ -54,7 +54,8 @@ def _said(entry: Entry) -> list[str]:
     lines += [f"{name} is left out: {reason}" for name, reason in entry.leave_out.items()]
     if entry.may_hash or entry.may_leave_out:
         names = ", ".join((*entry.may_hash, *entry.may_leave_out))
-        lines.append(f"perhaps personal data: {names} (hash or leave_out, in the file as comments)")
+        ways = "leave_out" if entry.queried else "hash or leave_out"
+        lines.append(f"perhaps personal data: {names} ({ways}, in the file as comments)")
     return lines
 
 

@@ -3,17 +3,24 @@
 from collections.abc import Iterable
 from typing import Any
 
-from capture.carried import Carried, LeftOut
 from capture.catalogue import Column, Table
-from capture.types import avro_field, carried, specials_field
 from contract import events
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.types import avro_field, carried, specials_field
 from contract.table_names import lake_name
 
 _ENUM = "io.debezium.data.Enum"
 
 
 def avro_schema(
-    table: Table, *, pipeline: str, lake_table: str, key: Iterable[str], leave_out: Iterable[str], hashed: Iterable[str]
+    table: Table,
+    *,
+    pipeline: str,
+    lake_table: str,
+    key: Iterable[str],
+    leave_out: Iterable[str],
+    hashed: Iterable[str],
+    queried: bool = False,
 ) -> dict[str, Any]:
     """Return the Avro record of a table's events.
 
@@ -30,7 +37,8 @@ def avro_schema(
         fields.append(_field(column, kind, nullable=column.name not in of_key, hashed=column.name in hashed))
     if special:
         fields.append(specials_field())
-    fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in events.ADDED_TYPES.items()]
+    added = events.QUERIED_TYPES if queried else events.ADDED_TYPES
+    fields += [{"name": name, "type": ["null", kind], "default": None} for name, kind in added.items()]
     return {"type": "record", "name": lake_table, "namespace": pipeline, "fields": fields}
 
 

@@ -19,6 +19,8 @@ _NOT_PUBLISHED = {
     "foreign table": "its rows are in another server: capture them there",
 }
 
+_NO_COLUMNS = "it has no columns"
+
 
 class SelectionError(UserError):
     """A pattern that means nothing; the text is one line."""
@@ -70,10 +72,13 @@ class Selection:
     refused: tuple[tuple[Table, str], ...]
 
 
-def select(database: Database, patterns: Patterns, topic_prefix: str, *, first: Container[TableName] = ()) -> Selection:
+def select(
+    database: Database, patterns: Patterns, topic_prefix: str | None, *, first: Container[TableName] = ()
+) -> Selection:
     """Choose among the tables that the patterns mean; ours and the outbox's aren't spoken of.
 
-    Of two that clash one of `first` is chosen, or the first by its name. Raises SelectionError.
+    Of two that clash one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
+    any relation can be that has columns. Raises SelectionError.
     """
     theirs = [table for table in database.tables if not _is_ours(table.name)]
     patterns.check(table.name for table in theirs)
@@ -83,7 +88,11 @@ def select(database: Database, patterns: Patterns, topic_prefix: str, *, first: 
     for table in sorted(theirs, key=lambda table: table.name not in first):
         if not patterns.match(table.name):
             continue
-        if reason := _obstacle(table) or _topic_clash(table, topic_prefix, topics):
+        if topic_prefix is None:
+            reason = None if table.columns else _NO_COLUMNS
+        else:
+            reason = _obstacle(table) or _topic_clash(table, topic_prefix, topics)
+        if reason:
             refused.append((table, reason))
         else:
             chosen.append(table)
@@ -108,7 +117,7 @@ def _obstacle(table: Table) -> str | None:
             " capture them, and join them in the lake"
         )
     if not table.columns:
-        return "it has no columns"
+        return _NO_COLUMNS
     try:
         CapturedTable(schema=table.name.schema, table=table.name.name)
     except ValueError:

@@ -3,14 +3,15 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from capture.carried import Carried, CatalogueType, LeftOut
-from capture.types import carried
+from contract.column_types.carried import Carried, CatalogueType, LeftOut
+from contract.column_types.types import carried
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
 HEAD = """# PostgreSQL's types in the lake
 
-Written by `python -m capture.type_page` from `capture/types.py`; [decision 0070](decisions/0070-types.md) says what was
-measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text.
+Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
+what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
+that are queried have the same types; no value of theirs stops the source, and no date BC comes wrong.
 
 "Full" in the last column: `REPLICA IDENTITY FULL` is needed where values may be large (2 kB). Without it the log lacks
 those that an update left as they were, and Debezium can't say so for this type: it stops.
@@ -95,7 +96,8 @@ def page() -> str:
 
 def _row(written: str, found: Carried) -> str:
     full = "" if found.has_placeholder else "full"
-    return f"| {_code(written)} | `{found.lake}` | {found.wire} | {found.note} | {full} |"
+    note = "; ".join(filter(None, (found.note, found.note_of_log)))
+    return f"| {_code(written)} | `{found.lake}` | {found.wire} | {note} | {full} |"
 
 
 def _code(written: str) -> str:

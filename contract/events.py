@@ -42,6 +42,18 @@ ADDED_TYPES = {
 }
 # Says which of two events of one key is the newer one.
 ORDERING = LSN
+# The same for rows that are queried (docs/decisions/0090), which have no place in the log: when the job read them,
+# milliseconds since 1970-01-01T00:00Z, higher in each commit of a table.
+READ_MS = "__read_ms"
+# What the events of queried rows have of the added fields, and their Avro types.
+QUERIED_TYPES = {
+    DELETED: "string",
+    OPERATION: "string",
+    DATABASE: "string",
+    TABLE: "string",
+    SCHEMA: "string",
+    READ_MS: "long",
+}
 
 # A column that the job adds to tables without a key: every event is a row there, and this identifies it.
 EVENT_ID = "__event_id"

@@ -14,7 +14,7 @@ KINDS = ("*.py", "*.txt", "*.java")
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
 # Of botocore's 400 services those that the job talks to, and what every client reads.
-SERVICES = ("cloudwatch", "s3", "sts")
+SERVICES = ("cloudwatch", "s3", "secretsmanager", "sts")
 # Any date would do: it only has to be the same each time.
 _DATE = (2026, 1, 1, 0, 0, 0)
 

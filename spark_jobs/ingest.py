@@ -2,29 +2,31 @@
 
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
-from spark_jobs import changes, checkpoint, deletes_register, key_changes, keys, snapshot_rows
+from spark_jobs import changes, checkpoint, keys
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates, removals
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError
-from spark_jobs.known import remembered_deletes, stored_rows
+from spark_jobs.logged_events import LoggedEvents
+from spark_jobs.operation import operation_for
 from spark_jobs.quarantine import COLUMNS, Quarantine
+from spark_jobs.queried_rows import QueriedRows
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
 from spark_jobs.session import Compiling
 from spark_jobs.settings import Settings
+from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary
@@ -52,8 +54,11 @@ class Ingest:
         claim: Claim | None = None,
         slot: AbstractContextManager[object] | None = None,
         transformer: SqlTransformer | None = None,
+        settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
     ) -> None:
-        """`claim` makes this job the table's only writer; without one whoever calls sees to that.
+        """`settling` makes what decides about the events of batches.
+
+        `claim` makes this job the table's only writer; without one whoever calls sees to that.
 
         `slot` is held while a batch is decoded and committed: a semaphore where many tables share the executors.
         """
@@ -69,8 +74,8 @@ class Ingest:
         self._slot = slot or nullcontext()
         self._transformer = transformer
         self._compiling = Compiling(spark)
-        # The columns whose value in the table is the source's: of all others a query may have made something else.
-        self._passed_on: frozenset[str] | None = None
+        self._lake_rows = LakeRows(table, settings.table, self._compiling)
+        self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.
         self._there: frozenset[str] | None = None
@@ -100,7 +105,7 @@ class Ingest:
         self._decoder.use_table(schema, encoded=self._table.url_encodes, made=made, added=stored.columns)
         self._there = None if schema is None else frozenset(schema.names)
         if self._transformer:
-            self._passed_on = self._transformer.passed_on(self._decoder.columns)
+            self._lake_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
         self._last_instant, self._stored_source = self._table.last_instant(), stored.source
         stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         settings = self._settings
@@ -115,18 +120,32 @@ class Ingest:
             return None
         return int(self._checkpoint.truncates.ignored is not None)
 
+    @property
+    def horizon_age_seconds(self) -> float | None:
+        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
+        return getattr(self._source, "horizon_age_seconds", None)
+
     def run_batch(self) -> CommitReport | None:
         """Commit the next batch; None when there is nothing new.
 
         Raises QuarantineLimitError and ConcurrentWriterError before anything is written to the table.
         """
-        started = time.monotonic()
-        batch = self._source.next_batch(self._checkpoint.source)
-        while batch is not None and not batch.has_lines:
-            self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
+        while True:
+            started = time.monotonic()
             batch = self._source.next_batch(self._checkpoint.source)
-        if batch is None:
-            return None
+            if batch is None:
+                return None
+            report = self._brought(batch, started) if batch.has_lines else None
+            if report is not None:
+                return report
+            self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
+
+    def close(self) -> None:
+        """End what the source has open."""
+        self._source.reset()
+
+    def _brought(self, batch: Batch, started: float) -> CommitReport | None:
+        """Bring a batch into the table; None when the table has all of it already."""
         with self._slot, self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:
@@ -137,20 +156,22 @@ class Ingest:
                     # py4j ties Java's plans into cycles, and Python seldom looks for those: 60 MB a batch by 1,600.
                     gc.collect()
 
-    def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport:
-        summary = decoded.summary
-        events, unrestored = self._restore(decoded)
+    def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport | None:
+        settled = self._settles(batch, decoded, self._checkpoint)
+        unrestored, summary = settled.lacking, settled.summary
         bad = decoded.events.filter("reason IS NOT NULL").select(*COLUMNS)
         quarantined = summary.bad + len(batch.unreadable)
         if unrestored is not None:
             bad = bad.unionByName(unrestored)
             quarantined += unrestored.count()
+        if settled.idle and not quarantined:
+            return None
         self._set_aside(batch, summary, bad, quarantined)
         findings = batch.check(summary.lines_of_origin)
         for note in findings.notes:
             self._log(note)
         seen = summary.events + len(batch.unreadable)
-        commit, fitting = self._write(batch, events, summary), seen - quarantined
+        commit, fitting = self._write(batch, settled), seen - quarantined
         now = time.time()
         return CommitReport(
             commit=commit.instant,
@@ -166,53 +187,8 @@ class Ingest:
             late_files=findings.late_files,
         )
 
-    def _restore(self, decoded: DecodedBatch) -> tuple[DataFrame, DataFrame | None]:
-        """Return the events with TOAST placeholders replaced, and those for which no value was found."""
-        summary, ordering = decoded.summary, self._settings.table.ordering_field
-        events = changes.with_key(decoded.events, self._settings.table.key_fields)
-        if summary.snapshot_rows:
-            events = self._placed(events, summary)
-        events = self._truncates(summary).remaining(events)
-        remembered = remembered_deletes(self._spark, events, self._checkpoint, ordering=ordering, lowest=summary.lowest)
-        if remembered is not None:
-            events = changes.without_deleted_before(events, remembered, ordering=ordering)
-        if not summary.placeholders:
-            return events, None
-        types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
-        stored = self._stored(types)
-        if summary.deletes and self._decoder.places_snapshots:
-            events = key_changes.with_moved(events, stored, list(types))
-        restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
-        reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
-        return restored, lacking.withColumn("reason", reason).select(*COLUMNS)
-
-    def _placed(self, events: DataFrame, summary: Summary) -> DataFrame:
-        """Return the events with the snapshot's rows in the places of the changes before them."""
-        deleted = self._checkpoint.deleted
-        events, behind = self._truncates(summary).places(events)
-        return snapshot_rows.placed(
-            events,
-            self._stored({}),
-            deletes_register.as_frame(self._spark, deleted) if deleted else None,
-            behind=behind,
-            only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
-        )
-
     def _truncates(self, summary: Summary) -> BatchTruncates:
         return BatchTruncates(self._settings.table.truncate, self._checkpoint.truncates, summary)
-
-    def _stored(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
-        table = self._settings.table
-        stored = stored_rows(
-            self._table,
-            columns,
-            key_fields=table.key_fields,
-            ordering=table.ordering_field,
-            usable=self._passed_on,
-        )
-        if stored is not None:
-            self._compiling.resume()  # however few events, the table may have millions of rows
-        return stored
 
     def _set_aside(self, batch: Batch, summary: Summary, bad: DataFrame, count: int) -> None:
         if not count:
@@ -232,14 +208,14 @@ class Ingest:
         kafka = isinstance(self._settings.source, KafkaSettings)
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
-    def _write(self, batch: Batch, events: DataFrame, summary: Summary) -> Commit:
-        ordering = self._settings.table.ordering_field
-        newest, deleted = changes.keep_newest(events, ordering=ordering), {}
+    def _write(self, batch: Batch, settled: Settled) -> Commit:
+        ordering, summary = self._settings.table.ordering_field, settled.summary
+        newest, deleted = changes.keep_newest(settled.events, ordering=ordering), {}
         told = self._truncates(summary)
         after, emptied = told.after, told.emptied
         if summary.deletes or emptied is not None:
             newest = newest.persist()
-        if summary.deletes:
+        if summary.deletes and self._settles.remembers_deletes:
             deleted = {
                 row[changes.KEY]: row["deleted_at"] for row in changes.deletes(newest, ordering=ordering).collect()
             }
@@ -254,8 +230,9 @@ class Ingest:
             rows = self._transformer(rows)
         if emptied is not None:
             rows = self._emptied(rows, newest, emptied)
+        operation = operation_for(self._settings.table, settled, is_new=self._last_instant is None, log=self._log)
         try:
-            commit = self._table.write(rows, following.to_metadata(), operation=self._operation(summary))
+            commit = self._table.write(rows, following.to_metadata(), operation=operation)
         finally:
             newest.unpersist()
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
@@ -291,25 +268,12 @@ class Ingest:
     def _without_idle_deletes(self, newest: DataFrame) -> DataFrame:
         if self._settings.table.table_type != "MERGE_ON_READ":
             return newest
-        stored = self._stored({})
+        stored = self._lake_rows({})
         if stored is None:
             return newest.filter("NOT deleted")
         keys_of_deletes = F.broadcast(newest.filter("deleted").select(changes.KEY))
         stored = stored.join(keys_of_deletes, changes.KEY, "left_semi")
         return changes.without_idle_deletes(newest, stored, ordering=self._settings.table.ordering_field)
-
-    def _operation(self, summary: Summary) -> str:
-        """Return the settings' operation, or another one where Hudi's would lose deletes or break the table."""
-        wanted = self._settings.table.operation
-        if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
-            self._log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
-            return "upsert"
-        bucketed = self._settings.table.write_options.get(keys.INDEX_TYPE) == "BUCKET"
-        if wanted == "bulk_insert" and bucketed and self._last_instant is not None:
-            # Each would add a second file to the buckets, after which Hudi can't write to the table any more.
-            self._log("bulk_insert fills a bucket index only once: this batch is written by insert")
-            return "insert"
-        return wanted
 
     def _refuse_other_writers(self) -> None:
         if self._claim:

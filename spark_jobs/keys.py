@@ -34,6 +34,32 @@ KAFKA_NATIVE_RESET = "auto.offset.reset"
 KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
 KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
 KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
+JDBC_PREFIX = "hoodie.streamer.jdbc."
+JDBC_URL = f"{JDBC_PREFIX}url"
+JDBC_USER = f"{JDBC_PREFIX}user"
+JDBC_PASSWORD = f"{JDBC_PREFIX}password"
+JDBC_PASSWORD_FILE = f"{JDBC_PREFIX}password.file"
+JDBC_PASSWORD_SECRET = f"{JDBC_PREFIX}password.secret"
+JDBC_PASSWORD_VARIABLE = f"{JDBC_PREFIX}password.variable"
+JDBC_DRIVER = f"{JDBC_PREFIX}driver.class"
+JDBC_TABLE = f"{JDBC_PREFIX}table.name"
+JDBC_QUERY = f"{JDBC_PREFIX}query"
+JDBC_COLUMN = f"{JDBC_PREFIX}table.incr.column.name"
+JDBC_INCREMENTAL = f"{JDBC_PREFIX}incr.pull"
+JDBC_FALLBACK = f"{JDBC_PREFIX}incr.fallback.to.full.fetch"
+JDBC_STORAGE_LEVEL = f"{JDBC_PREFIX}storage.level"
+JDBC_EXTRA = f"{JDBC_PREFIX}extra.options."
+JDBC_CA_FILE = f"{JDBC_PREFIX}ca.file"
+JDBC_DETECTION = f"{JDBC_PREFIX}detection"
+JDBC_LEFT_OUT = f"{JDBC_PREFIX}columns.left.out"
+JDBC_SWEEP = f"{JDBC_PREFIX}sweep.interval.seconds"
+JDBC_MARGIN = f"{JDBC_PREFIX}column.margin.seconds"
+JDBC_DELETES_PERCENT = f"{JDBC_PREFIX}deletes.max.percent"
+JDBC_MAX_ROWS = f"{JDBC_PREFIX}max.rows"
+JDBC_FETCH_SIZE = f"{JDBC_PREFIX}fetch.size"
+JDBC_READERS = f"{JDBC_PREFIX}readers"
+JDBC_CONNECTIONS = f"{JDBC_PREFIX}connections"
+JDBC_TIMEOUT = f"{JDBC_PREFIX}statement.timeout.seconds"
 SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
 TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
 QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
@@ -82,6 +108,50 @@ STREAMER_PROPERTIES = {
     KAFKA_RESET: Property(default=None, meaning=f"an older name of {KAFKA_NATIVE_RESET}, EARLIEST or LATEST"),
     KAFKA_MAX_EVENTS: Property(default="5000000", meaning="events that one commit may take without --source-limit"),
     KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
+    JDBC_URL: Property(default=None, meaning="JdbcSource: jdbc:postgresql://host:port/database"),
+    JDBC_USER: Property(default=None, meaning="the role that reads; a secret's `username` where there is one"),
+    JDBC_PASSWORD: Property(default=None, meaning="its password; refused on the command line"),
+    JDBC_PASSWORD_FILE: Property(default=None, meaning="a file with nothing but the password"),
+    JDBC_PASSWORD_SECRET: Property(
+        default=None,
+        own=True,
+        meaning="ARN or name of a secret in Secrets Manager, read at each connection: JSON with `password`, or a text",
+    ),
+    JDBC_PASSWORD_VARIABLE: Property(default=None, own=True, meaning="the environment variable that has the password"),
+    JDBC_DRIVER: Property(default="org.postgresql.Driver", meaning="nothing else"),
+    JDBC_TABLE: Property(default=None, meaning="the table or view, `schema.table`; without a schema: public"),
+    JDBC_QUERY: Property(default=None, own=True, meaning="a query in the table's place, its names with their schemas"),
+    JDBC_COLUMN: Property(default=None, meaning="a timestamp of the row's last change, by which to look in between"),
+    JDBC_INCREMENTAL: Property(default="true", meaning="accepted: only what changed is written, whatever it says"),
+    JDBC_FALLBACK: Property(default="false", meaning="accepted: everything is read anew where changes can't be told"),
+    JDBC_STORAGE_LEVEL: Property(
+        default=None, meaning="accepted: a batch is kept in memory, and on disk where it lacks"
+    ),
+    JDBC_CA_FILE: Property(
+        default="RDS's, else Java's own", own=True, meaning="the certificate of who signs the server's, PEM"
+    ),
+    JDBC_DETECTION: Property(
+        default="auto",
+        own=True,
+        meaning="how changes are found: xmin, column, hash, or auto: xmin where rows have one, hash where they haven't",
+    ),
+    JDBC_LEFT_OUT: Property(default=None, own=True, meaning="columns that aren't read, by comma"),
+    JDBC_SWEEP: Property(default="5", own=True, meaning="seconds between two looks at all rows, at least"),
+    JDBC_MARGIN: Property(
+        default="1", own=True, meaning="seconds that a look by the column goes back before the oldest transaction"
+    ),
+    JDBC_DELETES_PERCENT: Property(
+        default="10", own=True, meaning="share of the rows that one commit may delete; more stops the job"
+    ),
+    JDBC_MAX_ROWS: Property(
+        default="1000000", own=True, meaning="rows that one commit may take without --source-limit"
+    ),
+    JDBC_FETCH_SIZE: Property(default="10000", own=True, meaning="rows that a reader has in memory at a time"),
+    JDBC_READERS: Property(default="4", own=True, meaning="connections that read one large batch side by side"),
+    JDBC_CONNECTIONS: Property(
+        default="2", own=True, meaning="connections that the tables of one database share for their looks"
+    ),
+    JDBC_TIMEOUT: Property(default="600", own=True, meaning="seconds that one statement may take"),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),
     QUARANTINE_PATH: Property(
@@ -129,7 +199,7 @@ KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_O
 FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
 
 _NO_PLUG_INS = "Java classes of hudi-utilities can't be plugged into this job"
-_OWN_SOURCES = "only JSON files and Kafka are supported"
+_OWN_SOURCES = "only JSON files, Kafka and JDBC are supported"
 _ONE_TABLE = "that is HoodieMultiTableStreamer's; streamer.py keeps one table, multi_table_streamer.py many"
 _ONE_SCHEMA = f"the schema comes from an Avro file, {SCHEMA_FILE}"
 _OWN_SELECTION = "files are selected by this job's own rules"
@@ -167,7 +237,6 @@ UNSUPPORTED_PREFIXES = {
         _OWN_SOURCES,
     ),
     "hoodie.streamer.s3.source.": _OWN_SOURCES,
-    "hoodie.streamer.jdbc.": _OWN_SOURCES,
     "hoodie.streamer.csv.": _OWN_SOURCES,
     "hoodie.streamer.source.dfs.datepartitioned.": _OWN_SELECTION,
     "hoodie.streamer.source.input.": _OWN_SELECTION,

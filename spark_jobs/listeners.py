@@ -33,7 +33,7 @@ class Listeners:
         if self.status:
             self.status.works()
         if self.metrics:
-            self.metrics.ignored_truncates(self.ingest.ignored_truncates)
+            self._tell_states(self.metrics)
             self.metrics.committed(report)
         if self.glue_sync and self.ingest.last_commit:
             self.glue_sync.committed(self.ingest.last_commit)
@@ -46,7 +46,7 @@ class Listeners:
             self.status.works()
         self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
         if self.metrics:
-            self.metrics.ignored_truncates(self.ingest.ignored_truncates)
+            self._tell_states(self.metrics)
             self.metrics.idle()
         if self.glue_sync:
             self.glue_sync.run_if_due()
@@ -61,6 +61,10 @@ class Listeners:
             self.metrics.failed()
         if self.stop_file:
             self.stop_file.look()
+
+    def _tell_states(self, metrics: Metrics) -> None:
+        metrics.ignored_truncates(self.ingest.ignored_truncates)
+        metrics.horizon_age(self.ingest.horizon_age_seconds)
 
     def finish(self) -> None:
         """Let each finish what it has begun."""

@@ -13,6 +13,7 @@ from spark_jobs.errors import JobError, SettingsError, said
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import Metrics, metrics_for, publishing
 from spark_jobs.settings import Settings
+from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.table_list import ListedTable, TableList
 from spark_jobs.table_status import TableStatus
@@ -37,6 +38,7 @@ class ManyTables:
         self._slots = threading.BoundedSemaphore(listed.parallel_commits)
         # An answer is as old as a look may be: each table looks every second, all of them together once.
         self._listing = SharedListing(max_age_seconds=listed.poll_seconds / 2)
+        self._databases = Databases(spark, log=log)
         self._lock = threading.Lock()
         self._base_paths: dict[str, str] = {}
         self._failed: set[str] = set()
@@ -110,6 +112,7 @@ class ManyTables:
             metrics=metrics,
             slot=self._slots,
             listing=self._listing,
+            databases=self._databases,
             status=status,
         )
         # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.

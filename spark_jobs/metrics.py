@@ -4,12 +4,13 @@ Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quaran
 FailedAttempts (a minute without any says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds:
 the time since the job last knew that the table holds all that has landed, by a commit or by a look that found nothing
 new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data. For a table
-whose TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0.
+whose TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0. For one that is
+queried also HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,8 @@ class Metrics:
         self._lock = threading.Lock()
         self._statistics: dict[str, _Statistics] = {}
         self._current_at = clock()
-        self._ignored_truncates: int | None = None
+        # What is as it is, however often it is told.
+        self._states: dict[str, tuple[str, float]] = {}
         self._failures = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
@@ -98,8 +100,11 @@ class Metrics:
 
     def ignored_truncates(self, number: int | None) -> None:
         """Note what the table's commits say; None for a table that isn't asked."""
-        with self._lock:
-            self._ignored_truncates = number
+        self._state(names.IGNORED_TRUNCATES, "Count", number)
+
+    def horizon_age(self, seconds: float | None) -> None:
+        """Note how long a transaction has kept the source's horizon where it is; None for a table of events."""
+        self._state(names.HORIZON_AGE_SECONDS, "Seconds", seconds)
 
     def failed(self) -> None:
         """Note an attempt that has failed and is made again."""
@@ -115,9 +120,9 @@ class Metrics:
         """Send the figures since the last success; they are kept for the next attempt when this one fails."""
         with self._lock:
             taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
-            age, ignored = self._clock() - self._current_at, self._ignored_truncates
+            age, states = self._clock() - self._current_at, dict(self._states)
         try:
-            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, ignored)))
+            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, states)))
         except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
             self._failed(error)
             return
@@ -135,9 +140,16 @@ class Metrics:
         # Whatever was counted while the last one was under way.
         self.publish()
 
-    def _data(self, taken: dict[str, _Statistics], age: float, ignored: int | None) -> Iterator[dict[str, Any]]:
-        if ignored is not None:
-            yield self._datum(names.IGNORED_TRUNCATES, "Count", Value=ignored)
+    def _state(self, name: str, unit: str, value: float | None) -> None:
+        if value is not None:
+            with self._lock:
+                self._states[name] = (unit, value)
+
+    def _data(
+        self, taken: dict[str, _Statistics], age: float, states: Mapping[str, tuple[str, float]]
+    ) -> Iterator[dict[str, Any]]:
+        for name, (unit, value) in states.items():
+            yield self._datum(name, unit, Value=value)
         yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
         commits = taken.get(names.EVENTS, _Statistics()).count
         yield self._datum(names.COMMITS, "Count", Value=commits)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 FILE_SOURCES = ("JsonDFSSource", "org.apache.hudi.utilities.sources.JsonDFSSource")
+JDBC_SOURCES = ("JdbcSource", "org.apache.hudi.utilities.sources.JdbcSource")
 KAFKA_SOURCES = ("JsonKafkaSource", "org.apache.hudi.utilities.sources.JsonKafkaSource")
 SCHEMA_PROVIDERS = ("FilebasedSchemaProvider", "org.apache.hudi.utilities.schema.FilebasedSchemaProvider")
 PAYLOADS = ("DefaultHoodieRecordPayload", "org.apache.hudi.common.model.DefaultHoodieRecordPayload")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from contract.events import ORDERING
+from contract.events import ORDERING, READ_MS
 from spark_jobs.errors import SettingsError
 from spark_jobs.option_values import (
     FILE_SOURCES,
+    JDBC_SOURCES,
     KAFKA_SOURCES,
     NOT_JAVA,
     OPERATIONS,
@@ -141,7 +142,7 @@ def to_options(values: argparse.Namespace, *, base_path: str, table: str) -> Opt
         table_type=values.table_type,
         operation=values.op.lower(),
         source_class=values.source_class,
-        ordering_field=values.source_ordering_field,
+        ordering_field=values.source_ordering_field or ordering_of(values.source_class),
         props=values.props,
         hoodie_conf=tuple(values.hoodie_conf),
         enable_sync=values.enable_sync,
@@ -157,6 +158,11 @@ def to_options(values: argparse.Namespace, *, base_path: str, table: str) -> Opt
         spark_master=values.spark_master,
         spark_app_name=values.spark_app_name,
     )
+
+
+def ordering_of(source_class: str) -> str:
+    """Return the field that says which of two events of a source is the newer one, unless an option names another."""
+    return READ_MS if source_class in JDBC_SOURCES else ORDERING
 
 
 def add_shared(parser: argparse.ArgumentParser) -> None:
@@ -197,15 +203,14 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--source-class",
         default=FILE_SOURCES[1],
-        type=one_of((*FILE_SOURCES, *KAFKA_SOURCES)),
+        type=one_of((*FILE_SOURCES, *KAFKA_SOURCES, *JDBC_SOURCES)),
         help="where events come from",
     )
     add(
         "--source-ordering-field",
         "--source-ordering-fields",
         type=one_field,
-        default=ORDERING,
-        help="the field whose higher value is the newer event",
+        help=f"the field whose higher value is the newer event: {ORDERING}, of JdbcSource {READ_MS}",
     )
     add(
         "--schemaprovider-class",
@@ -218,7 +223,7 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
         type=transformers,
         help="SqlQueryBasedTransformer: hoodie.streamer.transformer.sql changes each batch; several, by comma, chain",
     )
-    add("--source-limit", type=positive, help="bytes (files) or events (Kafka) that one commit may take")
+    add("--source-limit", type=positive, help="bytes (files), events (Kafka) or rows (JDBC) that one commit may take")
     add("--checkpoint", help="start here instead of at the table's progress; applied once per value")
     add("--ignore-checkpoint", help="a unique value: forget the table's progress once and start at the beginning")
 

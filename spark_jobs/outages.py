@@ -1,4 +1,4 @@
-"""Tells an outage of S3, Kafka or the network, which passes, from an error that no waiting cures."""
+"""Tells an outage of S3, Kafka, a database or the network, which passes, from an error that no waiting cures."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +39,9 @@ _PASSING_CODES = frozenset(
         *("ExpiredToken", "ExpiredTokenException", "RequestExpired"),
     }
 )
+# PostgreSQL's answers (SQLSTATE, or how it begins): a connection that is gone or can't be had, too little of something,
+# a server that starts or stops, a standby that needed to go on, a lock that somebody else has.
+_PASSING_STATES = ("08", "53", "57P", "40", "55P03", "58")
 _TOO_MANY_REQUESTS, _SERVER_ERROR = 429, 500
 _DEPTH = 20
 
@@ -52,6 +55,8 @@ def _passes(cause: Any) -> bool:
     status = _status(cause)
     if status is not None:
         return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or _code(cause) in _PASSING_CODES
+    if _sql_state(cause).startswith(_PASSING_STATES):
+        return True
     return _UNRESOLVED in str(cause) or any(name in _PASSING for name in _class_names(cause))
 
 
@@ -92,6 +97,11 @@ def _status(cause: Any) -> int | None:
     if "software.amazon.awssdk.core.exception.SdkServiceException" in _class_names(cause):
         return int(cause.statusCode())
     return None
+
+
+def _sql_state(cause: Any) -> str:
+    is_java = not isinstance(cause, BaseException) and "java.sql.SQLException" in _class_names(cause)
+    return str(cause.getSQLState() or "") if is_java else ""
 
 
 def _code(cause: Any) -> str:

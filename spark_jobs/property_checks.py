@@ -11,7 +11,8 @@ from spark_jobs.options import Options
 def refuse_unknown(properties: Mapping[str, str]) -> None:
     """Raise SettingsError for a `hoodie.streamer.*` key that is misspelt or has no meaning here."""
     for key in properties:
-        if not key.startswith("hoodie.streamer.") or key in keys.STREAMER_PROPERTIES:
+        known = key in keys.STREAMER_PROPERTIES or key.startswith(keys.JDBC_EXTRA)
+        if not key.startswith("hoodie.streamer.") or known:
             continue
         if reason := _why_unsupported(key):
             raise SettingsError(f"{key} isn't supported: {reason}")

@@ -9,7 +9,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
 from spark_jobs.property_checks import refuse_contradictions, refuse_unknown
 from spark_jobs.property_values import number, required
-from spark_jobs.source_settings import FileSettings, KafkaSettings, source_settings
+from spark_jobs.source_settings import SourceSettings, source_settings
 from spark_jobs.table_settings import SyncSettings, TableSettings, sync_settings, table_settings
 
 
@@ -25,7 +25,7 @@ class TransformerSettings:
 class Settings:
     """All that one run of the job needs to know."""
 
-    source: FileSettings | KafkaSettings
+    source: SourceSettings
     table: TableSettings
     sync: SyncSettings | None
     schema_file: str

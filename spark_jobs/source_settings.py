@@ -1,11 +1,12 @@
-"""Decides which events the job reads: a topic, or a folder of files."""
+"""Decides which events the job reads: a topic, a folder of files, or a database's rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
-from spark_jobs.option_values import KAFKA_SOURCES
+from spark_jobs.jdbc_settings import JdbcSettings, jdbc_settings
+from spark_jobs.option_values import JDBC_SOURCES, KAFKA_SOURCES
 from spark_jobs.options import Options
 from spark_jobs.property_values import flag, number, required
 
@@ -39,13 +40,20 @@ class FileSettings:
     must_exist: bool
 
 
-def source_settings(
-    options: Options, properties: Mapping[str, str], warn: Callable[[str], None]
-) -> FileSettings | KafkaSettings:
-    """Return the settings of the source that the options name; `warn` gets a line per key of the other one."""
+SourceSettings = FileSettings | KafkaSettings | JdbcSettings
+
+
+def source_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> SourceSettings:
+    """Return the settings of the source that the options name; `warn` gets a line per key of another one."""
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
+    given = set(properties)
+    if options.source_class in JDBC_SOURCES:
+        for key in [*consumer, *sorted((keys.FILES_ONLY | keys.KAFKA_ONLY) & given)]:
+            warn(f"{key} is not used: it has no meaning for JDBC")
+        return jdbc_settings(options, properties, warn)
+    jdbc = {key for key in given if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in KAFKA_SOURCES:
-        for key in sorted(keys.FILES_ONLY & set(properties)):
+        for key in sorted(keys.FILES_ONLY & given | jdbc):
             warn(f"{key} is not used: it has no meaning for Kafka")
         reset = _reset(properties)
         consumer.pop(keys.KAFKA_NATIVE_RESET, None)
@@ -59,7 +67,7 @@ def source_settings(
             fail_on_loss=flag(properties, keys.KAFKA_FAIL_ON_LOSS),
             must_exist=not options.continuous,
         )
-    for key in [*consumer, *sorted(keys.KAFKA_ONLY & set(properties))]:
+    for key in [*consumer, *sorted(keys.KAFKA_ONLY & given | jdbc)]:
         warn(f"{key} is not used: it has no meaning for JSON files")
     return FileSettings(
         root=required(properties, keys.FILES_ROOT, "JsonDFSSource").rstrip("/"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contract.events import ORDERING
+from contract.events import ORDERING, READ_MS
 from spark_jobs import keys
 
 _HUDI = "org.apache.hudi.utilities"
@@ -13,10 +13,11 @@ _HUDI = "org.apache.hudi.utilities"
 class TableJob:
     """What one table's job reads and writes; paths are local or have a scheme.
 
-    `configuration` holds further properties: they win over those of `properties_file`.
+    `landing` None: its rows are queried, as `configuration` says, by JdbcSource. `configuration` holds further
+    properties: they win over those of `properties_file`.
     """
 
-    landing: str
+    landing: str | None
     table_path: str
     database: str
     table: str
@@ -53,13 +54,13 @@ class YarnSubmission:
 def job_arguments(job: TableJob) -> list[str]:
     """Return the job's options, in HoodieStreamer's words, for a run that goes on until it is told to stop."""
     properties = {
-        keys.FILES_ROOT: job.landing,
+        **_files(job),
         keys.SCHEMA_FILE: job.schema_file,
         **job.configuration,
     }
     return [
         *("--table-type", job.table_type, "--op", job.operation),
-        *("--source-class", f"{_HUDI}.sources.JsonDFSSource"),
+        *("--source-class", _source(queried=job.landing is None)),
         *("--source-ordering-field", job.ordering_field),
         *("--schemaprovider-class", f"{_HUDI}.schema.FilebasedSchemaProvider"),
         *("--target-base-path", job.table_path),
@@ -70,12 +71,20 @@ def job_arguments(job: TableJob) -> list[str]:
     ]
 
 
+def _files(job: TableJob) -> dict[str, str]:
+    return {} if job.landing is None else {keys.FILES_ROOT: job.landing}
+
+
+def _source(*, queried: bool) -> str:
+    return f"{_HUDI}.sources.{'JdbcSource' if queried else 'JsonDFSSource'}"
+
+
 def table_properties(job: TableJob) -> str:
     """Return the text of one table's own .properties file, for `multi_table_arguments`."""
     pairs = {
         "include": job.properties_file,
         keys.TARGET_BASE_PATH: job.table_path,
-        keys.FILES_ROOT: job.landing,
+        **_files(job),
         keys.SCHEMA_FILE: job.schema_file,
         keys.MIN_SYNC_INTERVAL: str(job.sync_interval_seconds),
         "hoodie.datasource.write.table.type": job.table_type,
@@ -102,6 +111,7 @@ def multi_table_arguments(
     config_folder: str,
     base_path_prefix: str,
     configuration: Mapping[str, str] | None = None,
+    queried: bool = False,
 ) -> list[str]:
     """Return multi_table_streamer.py's options, in HoodieMultiTableStreamer's words, for a run without end.
 
@@ -110,12 +120,13 @@ def multi_table_arguments(
     latter's own. Only that file's address and `configuration` (say, a stop file whose name is known late) are on the
     command line: it stays as short with 100 tables as with one (EMR takes 10,280 characters). `config_folder` and
     `base_path_prefix` are HoodieMultiTableStreamer's and needed; they count for tables whose file isn't named, or
-    doesn't say a base path. `yarn_command` with multi_table_streamer.py as `application` makes the step's command. One
-    step per table stays `job_arguments` with streamer.py.
+    doesn't say a base path. `queried`: the tables' rows come by JdbcSource, from no files. `yarn_command` with
+    multi_table_streamer.py as `application` makes the step's command. One step per table stays `job_arguments` with
+    streamer.py.
     """
     return [
         *("--table-type", "COPY_ON_WRITE", "--op", "UPSERT"),
-        *("--source-class", f"{_HUDI}.sources.JsonDFSSource", "--source-ordering-field", ORDERING),
+        *("--source-class", _source(queried=queried), "--source-ordering-field", READ_MS if queried else ORDERING),
         *("--schemaprovider-class", f"{_HUDI}.schema.FilebasedSchemaProvider"),
         *("--base-path-prefix", base_path_prefix, "--config-folder", config_folder, "--props", properties_file),
         *(part for name, value in (configuration or {}).items() for part in ("--hoodie-conf", f"{name}={value}")),

@@ -15,14 +15,19 @@ from spark_jobs.glue_sync import GlueSync
 from spark_jobs.glue_tool import sync_to_glue
 from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.ingest import Ingest
+from spark_jobs.jdbc_settings import JdbcSettings
 from spark_jobs.listeners import Listeners
+from spark_jobs.logged_events import LoggedEvents
 from spark_jobs.loop import Loop
 from spark_jobs.metrics import Metrics
 from spark_jobs.quarantine import Quarantine
+from spark_jobs.queried_rows import QueriedRows
 from spark_jobs.schema import Column, with_decimal_ordering
 from spark_jobs.settings import Settings
-from spark_jobs.source_settings import FileSettings
+from spark_jobs.source_settings import FileSettings, KafkaSettings
 from spark_jobs.sources import Source
+from spark_jobs.sources.jdbc.access import Databases
+from spark_jobs.sources.jdbc.source import Jdbc
 from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
@@ -45,6 +50,7 @@ def build_ingest(
     claim: Claim | None = None,
     slot: Slot | None = None,
     listing: SharedListing | None = None,
+    databases: Databases | None = None,
 ) -> Ingest:
     """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
     hadoop = Hadoop(spark)
@@ -54,12 +60,13 @@ def build_ingest(
         decided,
         columns,
         table=HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log)),
-        source=open_source(spark, decided, log, listing),
+        source=open_source(spark, decided, columns, log, listing=listing, databases=databases),
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
         slot=slot,
         transformer=_transformer(spark, decided, columns),
+        settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
     )
 
 
@@ -72,6 +79,7 @@ class Surroundings:
     metrics: Metrics | None
     slot: Slot | None = None
     listing: SharedListing | None = None
+    databases: Databases | None = None
     status: TableStatus | None = None
 
 
@@ -82,7 +90,16 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
     """
     hadoop, stop, log = Hadoop(spark), around.stop, around.log
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    ingest = build_ingest(spark, decided, columns, log=log, claim=claim, slot=around.slot, listing=around.listing)
+    ingest = build_ingest(
+        spark,
+        decided,
+        columns,
+        log=log,
+        claim=claim,
+        slot=around.slot,
+        listing=around.listing,
+        databases=around.databases,
+    )
     listeners = Listeners(
         hadoop=hadoop,
         ingest=ingest,
@@ -107,14 +124,31 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:
         try:
+            ingest.close()
             listeners.finish()
         finally:
             claim.release()
 
 
-def open_source(spark: SparkSession, decided: Settings, log: Log, listing: SharedListing | None = None) -> Source:
-    """Return the source that the settings name; its folder on S3 is looked at with those of `listing`'s others."""
-    if not isinstance(decided.source, FileSettings):
+def open_source(
+    spark: SparkSession,
+    decided: Settings,
+    columns: Sequence[Column],
+    log: Log,
+    *,
+    listing: SharedListing | None = None,
+    databases: Databases | None = None,
+) -> Source:
+    """Return the source that the settings name.
+
+    Its folder on S3 is looked at with those of `listing`'s others, its database by the connections of `databases`.
+    """
+    if isinstance(decided.source, JdbcSettings):
+        database = (databases or Databases(spark, log=log)).of(decided.source.server)
+        named = {column.name: column.source for column in columns}
+        key = [named.get(name, name) for name in decided.table.key_fields]
+        return Jdbc(spark, decided.source, database, key, log=log)
+    if isinstance(decided.source, KafkaSettings):
         return JsonKafka(spark, decided.source, log=log)
     lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister if listing else S3Lister)
     if note:

@@ -265,9 +265,14 @@ def _with_small_escapes(text: Expression) -> Expression:
     return rewritten
 
 
+def _era(date: Expression) -> Expression:
+    """Write PostgreSQL's mark of years before 1, which is that of no year 0."""
+    return F.when(F.year(date) < 1, F.lit(" BC")).otherwise(F.lit(""))
+
+
 def _date_text(days: Expression) -> Expression:
     date = _days(days)
-    text = F.regexp_replace(F.date_format(date, "yyyy-MM-dd"), r"^\+", "")
+    text = F.concat(F.regexp_replace(F.date_format(date, "yyyy-MM-dd"), r"^\+", ""), _era(date))
     for number, name in INFINITE_DAYS.items():
         text = F.when(F.call_function("unix_date", date) == number, F.lit(name)).otherwise(text)
     return text
@@ -276,7 +281,9 @@ def _date_text(days: Expression) -> Expression:
 def _instant_text(instant: Expression, zone: str) -> Expression:
     micros = F.call_function("unix_micros", instant)
     clock = F.regexp_replace(F.date_format(instant, "yyyy-MM-dd HH:mm:ss"), r"^\+", "")
-    text = F.concat(clock, _fraction(F.call_function("mod", micros, F.lit(1_000_000))), F.lit(zone))
+    # Before 1970 microseconds are negative.
+    fraction = _fraction(F.call_function("pmod", micros, F.lit(1_000_000)))
+    text = F.concat(clock, fraction, F.lit(zone), _era(instant))
     for number, name in INFINITE_MICROS.items():
         text = F.when(wire_equals(micros, number), F.lit(name)).otherwise(text)
     return text

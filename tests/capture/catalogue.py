@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Type:
-    """What capture.types asks of a type."""
+    """What contract.column_types.types asks of a type."""
 
     name: str
     schema: str = "pg_catalog"

@@ -1,12 +1,14 @@
 """Prints, as JSON, what the parts of the project make of the contract's names: run in a mutated copy."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import db.outbox
 from analytics.queries import Queried, named_queries
-from capture import types
-from capture.catalogue import ColumnType
+from contract.column_types import types
+from contract.column_types.catalogue import ColumnType
 from db import dump, preparing, replication, rewriting, source_publication, sql_text
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, judge
@@ -31,6 +33,16 @@ SOURCE = SourceSettings(
 SINK = SinkSettings(topics=SOURCE.topics, bucket="landing", region="eu-west-1")
 ORDERS = load_pipeline("orders")
 TABLES = tables.local_tables(ORDERS, kafka={}, s3_endpoint="http://127.0.0.1:1")
+
+
+def figures() -> Iterator[dict[str, Any]]:
+    """Everything that the job publishes of a table."""
+    made = metrics.Metrics(None, namespace="", table="", log=print)
+    made.ignored_truncates(0)
+    made.horizon_age(0)
+    return made._data({}, 0, made._states)
+
+
 CATALOGUE_TYPES = [
     ColumnType(oid=1, schema=schema_name, name=name, kind="base")
     for schema_name, name in (("pg_catalog", "path"), ("public", "hstore"), ("public", "unknown_to_debezium"))
@@ -72,7 +84,7 @@ print(
             "recorded": [case.statements for case in record_events.TRANSACTION_CASES],
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [
-                options.build_parser().get_default("source_ordering_field"),
+                *map(options.ordering_of, ("JsonDFSSource", "JdbcSource")),
                 keys.STREAMER_PROPERTIES[keys.QUARANTINE_PATH].default,
             ],
             "pipeline": ORDERS.model_dump(mode="json"),
@@ -86,7 +98,7 @@ print(
                 *(types.avro_field("a", "A", types.carried(type_)) for type_ in CATALOGUE_TYPES),  # type: ignore[arg-type]
             ],
             "job's types": [*schema_of_the_job._ENCODINGS, append_only.COLUMN.name],
-            "metrics": list(metrics.Metrics(None, namespace="", table="", log=print)._data({}, 0, 0)),
+            "metrics": list(figures()),
             "live page": [
                 *(stage.name for stage in Stages().read(0, None, DataStatus(), Lakes(read_to={}))),
                 *(state.word for state in STATES),

@@ -54,7 +54,7 @@ CARRIED = {
     "named queries": (lake.DATABASE, source.OUTBOX_TABLE),
     "recorded": OUTBOX,
     "schema": (*OUTBOX, *FIELDS, events.DELETED),
-    "job's defaults": (events.LSN, lake.QUARANTINE_FOLDER),
+    "job's defaults": (events.LSN, events.READ_MS, lake.QUARANTINE_FOLDER),
     "pipeline": (*OUTBOX, source.DATABASE, source.PUBLICATION, source.SLOT, capture_objects.CONNECTOR_ROLE, events.LSN),
     "handlers": (
         *(tags.OWNER, tags.ASKED, tags.SHOWN, tags.CREATED_BY, tags.FORMER_OWNER, stop_file.TOKEN),
@@ -71,7 +71,7 @@ CARRIED = {
     "metrics": (
         *(metrics.COMMIT_AGE_SECONDS, metrics.COMMITS, metrics.FAILED_ATTEMPTS, metrics.EVENTS, metrics.UPSERTS),
         *(metrics.DELETES, metrics.QUARANTINED, metrics.MISSING_OFFSETS, metrics.LATE_FILES, metrics.DIMENSION),
-        metrics.IGNORED_TRUNCATES,
+        *(metrics.IGNORED_TRUNCATES, metrics.HORIZON_AGE_SECONDS),
     ),
     "live page": STATES,
     "CloudWatch": STATES,

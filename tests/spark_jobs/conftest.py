@@ -13,8 +13,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
-from local.services.spark import spark_flags
-from local.setup.jars import jar_folder
+from local.services.spark import job_class_path, spark_flags
 from local.setup.java import java_home
 from spark_jobs import batch_decoder, options, properties, schema, session, settings
 from spark_jobs.decode import Decoder
@@ -92,7 +91,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
     heap = ["-Xms1g", "-Xmn512m"]
     flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, f"-Dderby.system.home={scratch}"])
     submit = {
-        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
+        "spark.driver.extraClassPath": job_class_path(),
         "spark.driver.extraJavaOptions": flags,
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",

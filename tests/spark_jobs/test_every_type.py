@@ -17,11 +17,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from capture.canonical import SOURCE_SETTINGS
-from capture.carried import Carried
 from capture.catalogue import Table
 from capture.inspection import inspect
-from capture.types import avro_field, carried, specials_field
+from contract.column_types.canonical import SOURCE_SETTINGS
+from contract.column_types.carried import Carried
+from contract.column_types.types import avro_field, carried, specials_field
 from contract.events import ADDED_TYPES, LSN
 from contract.special_values import SPECIALS_COLUMN
 from local.look.lake import Lake as HudiRs

@@ -84,6 +84,16 @@ def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> No
     assert sums(cloudwatch, "FailedAttempts") == [2]
 
 
+def test_the_horizons_age_is_told_of_tables_that_are_queried_alone(cloudwatch: Any) -> None:
+    made = make(cloudwatch, Clock())
+    made.horizon_age(None)
+    made.publish()
+    assert sums(cloudwatch, "HorizonAgeSeconds") == [None]
+    made.horizon_age(7200)
+    made.publish()
+    assert sums(cloudwatch, "HorizonAgeSeconds")[-1] == 7200
+
+
 def test_ignored_truncates_are_told_of_tables_that_ignore_them_alone(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
     made.ignored_truncates(None)

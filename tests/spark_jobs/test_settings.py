@@ -215,7 +215,6 @@ def test_kafka_needs_servers_and_a_known_start() -> None:
         "hoodie.streamer.source.sql.sql.query",
         "hoodie.streamer.source.parquet.dfs.merge_schema.enable",
         "hoodie.streamer.source.incrpull.root",
-        "hoodie.streamer.jdbc.url",
         "hoodie.streamer.schemaprovider.source.schema.hive.database",
         "hoodie.streamer.schemaprovider.source.schema.jdbc.dbtable",
         "hoodie.streamer.schemaprovider.proto.class.name",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from capture.canonical import Spelling
+from contract.column_types.canonical import Spelling
 from contract.special_values import SPECIALS_COLUMN
 
 AvroType = str | dict[str, Any]
@@ -36,7 +36,8 @@ class Carried:
 
     `spelling` makes values comparable. `has_placeholder`: events say so when a large value was left as it was; where
     they don't, a table with such values needs REPLICA IDENTITY FULL. `special`: what the lake's type can't hold goes to
-    contract.special_values's column. `note`: what isn't as in PostgreSQL, or what stops the source; empty when nothing.
+    contract.special_values's column. `note`: what isn't as in PostgreSQL; `note_of_log`: what is wrong besides in the
+    log's events, or stops their source, and not so in a query's; empty when nothing.
     """
 
     wire: str
@@ -46,6 +47,7 @@ class Carried:
     special: bool = False
     has_placeholder: bool = True
     note: str = ""
+    note_of_log: str = ""
 
     def source_sql(self, column: str) -> str:
         """Write PostgreSQL's expression for the canonical text of a column (its name); null for NULL.

@@ -6,10 +6,10 @@ The page docs/types.md is made of it. Types come as the catalogue has them (capt
 from dataclasses import replace
 from typing import Any
 
-from capture.array_types import array
-from capture.base_types import AS_TEXT, BASE, EXTENSIONS, LEFT_OUT, named
-from capture.carried import Carried, CatalogueType, LeftOut, avro
 from contract.avro_names import SOURCE_NAME, SPECIALS
+from contract.column_types.array_types import array
+from contract.column_types.base_types import AS_TEXT, BASE, EXTENSIONS, LEFT_OUT, named
+from contract.column_types.carried import Carried, CatalogueType, LeftOut, avro
 from contract.special_values import SPECIALS_COLUMN
 
 

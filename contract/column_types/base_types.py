@@ -6,10 +6,10 @@ From what Debezium 3.7.0 was seen to send (docs/decisions/0070).
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from capture import canonical
-from capture.canonical import Spelling
-from capture.carried import AvroType, Carried, CatalogueType, LeftOut, avro
 from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES
+from contract.column_types import canonical
+from contract.column_types.canonical import Spelling
+from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
 from contract.special_values import SPECIALS_COLUMN
 
 # atttypmod's own header, and where a numeric's precision begins.
@@ -21,9 +21,23 @@ def _text(lake: Spelling = canonical.TEXT, *, note: str = "", wire: str = "text"
     return Carried(wire=wire, avro="string", lake="string", spelling=lake, note=note)
 
 
-def named(meaning: str, spelling: Spelling = canonical.TEXT, *, note: str = "", wire: str = "text") -> Carried:
+def named(
+    meaning: str,
+    spelling: Spelling = canonical.TEXT,
+    *,
+    note: str = "",
+    note_of_log: str = "",
+    wire: str = "text",
+) -> Carried:
     """Carry what Debezium sends as text under a name of its own."""
-    return Carried(wire=wire, avro=avro("string", meaning), lake="string", spelling=spelling, note=note)
+    return Carried(
+        wire=wire,
+        avro=avro("string", meaning),
+        lake="string",
+        spelling=spelling,
+        note=note,
+        note_of_log=note_of_log,
+    )
 
 
 def _number(type_: str, lake: str, spelling: Spelling = canonical.INTEGER, *, wire: str = "number") -> Carried:
@@ -59,6 +73,8 @@ def _numeric(modifier: int) -> Carried:
 def _bits(modifier: int) -> Carried:
     if modifier == 1:
         return Carried(wire="boolean", avro="boolean", lake="boolean", spelling=canonical.ONE_BIT)
+    if modifier < 1:  # computed by a view, which doesn't say how many there are
+        return AS_TEXT
     parameters = {BITS_LENGTH: str(modifier)}
     bits = avro("bytes", "io.debezium.data.Bits", **{"connect.parameters": parameters})
     note = "as text of 0 and 1"
@@ -120,10 +136,7 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
 
 
 _INFINITE_INSTANT = "an infinite one is the number in contract/times.py: years 294247 and -290308"
-_INFINITE_DATE = (
-    "an infinite one is the number in contract/times.py: years 5877611 and -5877611; a date BC comes wrong in a"
-    " snapshot (Debezium drops the era), right in changes"
-)
+_INFINITE_DATE = "an infinite one is the number in contract/times.py: years 5877611 and -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
 )
@@ -151,6 +164,7 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             lake="date",
             spelling=canonical.DATE,
             note=_INFINITE_DATE,
+            note_of_log="a date BC comes wrong in a snapshot (Debezium drops the era), right in changes",
         )
     ),
     "time": _time,
@@ -158,7 +172,8 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
         named(
             "io.debezium.time.ZonedTime",
             canonical.TIME_WITH_ZONE,
-            note="in UTC, such as `10:34:56.5+00`: Debezium drops the offset; one with seconds stops the source",
+            note="in UTC, such as `10:34:56.5+00`: its offset is dropped",
+            note_of_log="one with seconds in its offset stops the source",
         )
     ),
     "timestamp": timestamp,
@@ -175,7 +190,8 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
         named(
             "io.debezium.time.Interval",
             canonical.INTERVAL,
-            note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`; one of more than 2,147,483,647 hours stops the source",
+            note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
+            note_of_log="one of more than 2,147,483,647 hours stops the source",
         )
     ),
     "uuid": _fixed(named("io.debezium.data.Uuid")),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from capture.carried import Carried, LeftOut
-from capture.types import avro_field, carried, specials_field
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.types import avro_field, carried, specials_field
 from tests.capture.catalogue import Type, array_of, domain_over, numeric_modifier
 
 NUMERIC = Type("numeric")

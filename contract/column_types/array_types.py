@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from capture import canonical
-from capture.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, timestamp
-from capture.canonical import Spelling
-from capture.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+from contract.column_types import canonical
+from contract.column_types.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, timestamp
+from contract.column_types.canonical import Spelling
+from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
 
-_FLAT = "as a JSON array; one of several dimensions doesn't get through Debezium and goes to quarantine"
+_FLAT = "as a JSON array; one of several dimensions goes to quarantine, as one of nothing but NULLs does"
 _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "int2": ("int", canonical.ARRAY),
     "int4": ("int", canonical.ARRAY),
@@ -23,10 +23,10 @@ _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "timestamptz": (avro("string", "io.debezium.time.ZonedTimestamp"), canonical.ARRAY_OF_TEXTS),
 }
 _ELEMENT_NOTES = {
-    "numeric": "; NaN in it stops the source",
-    "date": "; a date BC in it comes wrong",
-    "timestamp": "; a timestamp BC in it comes wrong",
-    "timestamptz": "; a timestamp BC in it comes wrong",
+    "numeric": "NaN in it stops the source",
+    "date": "a date BC in it comes wrong",
+    "timestamp": "a timestamp BC in it comes wrong",
+    "timestamptz": "a timestamp BC in it comes wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
 # Debezium has no arrays of these, or loses something of them.
@@ -44,7 +44,7 @@ def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
     """Tell what becomes of a column of an array type; `modifier` is its elements'."""
     [(_, element, _)] = kind.parts
     if element.kind == "enum":
-        return _json_array("string", canonical.ARRAY, "; a NULL in it stops the source")
+        return _json_array("string", canonical.ARRAY, "a NULL in it stops the source")
     if element.kind == "domain":
         return LeftOut("an array of a domain: Debezium doesn't tell what is in it")
     if element.schema != "pg_catalog" and element.kind == "base":
@@ -75,5 +75,6 @@ def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_plac
         lake="string",
         spelling=spelling,
         has_placeholder=has_placeholder,
-        note=_FLAT + note,
+        note=_FLAT,
+        note_of_log=note,
     )

@@ -112,11 +112,11 @@ DATE = Spelling(
     _infinities("({c} - DATE '1970-01-01')", INFINITE_DAYS),
     _days,
 )
-# In two parts: PostgreSQL counts the microseconds of its last years in a double.
+# Microseconds since 1970, in two parts: PostgreSQL counts the microseconds of its last years in a double.
 _SECONDS = "extract(epoch FROM date_trunc('second', {c}))::bigint::numeric"
+MICROS = f"({_SECONDS} * 1000000 + mod(extract(microseconds FROM {{c}})::bigint, 1000000))"
 INSTANT = Spelling(
-    f"CASE WHEN isfinite({{c}}) THEN ({_SECONDS} * 1000000 + mod(extract(microseconds FROM {{c}})::bigint, 1000000)"
-    ")::text ELSE {c}::text END",
+    f"CASE WHEN isfinite({{c}}) THEN {MICROS}::text ELSE {{c}}::text END",
     _infinities("epoch_us({c})", INFINITE_MICROS),
     _micros,
 )
@@ -215,5 +215,7 @@ PATH = Spelling(
     lambda value: f"{(path := json.loads(value))['closed']} {base64.b64decode(path['wkb']).hex()}",
 )
 _LINE = "split_part(btrim({c}::text, '{}'), ',', %d)::float8"
-LINE = named_floats(**{name: _LINE % (index + 1) for index, name in enumerate("abc")})
-CIRCLE = named_floats(x="(point({c}))[0]", y="(point({c}))[1]", radius="radius({c})")
+LINE_PARTS = {name: _LINE % (index + 1) for index, name in enumerate("abc")}
+LINE = named_floats(**LINE_PARTS)
+CIRCLE_PARTS = {"x": "(point({c}))[0]", "y": "(point({c}))[1]", "radius": "radius({c})"}
+CIRCLE = named_floats(**CIRCLE_PARTS)

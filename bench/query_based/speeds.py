@@ -1,0 +1,177 @@
+"""How long the statements of looks at a large table take, as the job asks them: over its own connection, from Spark."""
+
+import contextlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+from pyspark.sql import SparkSession
+
+from bench.query_based import trial
+from bench.running_job import running_on
+from local.services.passing_postgres import passing_postgres
+from local.services.postgres import ConnectionParameters
+from local.services.spark import job_class_path, spark_flags
+from local.setup.java import java_home
+from spark_jobs import session
+from spark_jobs.jdbc_settings import Detection, JdbcSettings, Password, Server
+from spark_jobs.sources.jdbc import detection
+from spark_jobs.sources.jdbc.access import Database, Look
+from spark_jobs.sources.jdbc.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
+from spark_jobs.sources.jdbc.event_sql import sent
+from spark_jobs.sources.jdbc.progress import Mark
+from spark_jobs.sources.jdbc.relation import ALL, Relation, stamped_since, written_since
+
+_TIMES = 25
+# Until the job has nothing more to do after its first load.
+_SETTLED_S = 30
+_CREATE = """
+CREATE TABLE address (
+    address_id integer PRIMARY KEY,
+    address text NOT NULL,
+    address2 text,
+    district text,
+    city_id integer,
+    postal_code text,
+    phone text,
+    last_update timestamptz NOT NULL
+);
+INSERT INTO address SELECT i, 'Street ' || i, NULL, 'District ' || i % 700, i % 600, i::text, md5(i::text),
+    '2022-02-15 10:45:30+00' FROM generate_series(1, {rows}) AS i;
+CREATE INDEX ON address (last_update);
+"""
+
+
+def measured(folder: Path, rows: int) -> Iterator[str]:
+    """Yield a line for each kind of look at a table of so many rows: the median of several, warm."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with passing_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
+        parameters = server.connection_parameters()
+        _execute(parameters, _CREATE.format(rows=rows))
+        _execute(parameters, "VACUUM ANALYZE address")
+        spark = _spark(folder)
+        try:
+            yield from _looks(spark, parameters, rows)
+        finally:
+            spark.stop()
+        yield from _job(folder, parameters, rows)
+
+
+def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
+    settings = _settings(parameters)
+    database = Database(spark, settings.server, log=lambda _line: None)
+    look = database.look()
+    columns = sent(read_table_columns(look, settings))
+    control = read_control(look, settings, IDENTITIES[0])
+    look.close()
+    relation = Relation(settings=settings, columns=columns, key=columns[:1], is_unique=True)
+    now = int(time.time() * 1e6)
+
+    def timed(name: str, ask: Callable[[Look], Any], first: str | None = None) -> str:
+        seconds = [_once(database, settings, ask, first) for _ in range(_TIMES + 2)][2:]
+        return f"{name}: {statistics.median(seconds) * 1000:.1f} ms, at best {min(seconds) * 1000:.1f} ms"
+
+    stamped, written = stamped_since("last_update", now), written_since(control.horizon)
+    yield f"{rows:,} rows"
+    yield timed("poll by the column, no change", lambda look: relation.seen(look, stamped), OLDEST)
+    yield timed("sweep by xmin, no change", lambda look: relation.counted(look, written))
+    _execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
+    yield timed("poll by the column, 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
+    changed = partial(detection.changes, relation=relation, control=control, before=_mark(control))
+    yield timed("sweep by xmin, 1,000 changed", changed)
+    yield timed("count alone", relation.count)
+    yield timed("digests of all rows", relation.digests)
+    yield timed("bounds of four parts", lambda look: relation.parts(look, ALL, None, most=rows, readers=4))
+
+
+def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any], first: str | None) -> float:
+    began = time.monotonic()
+    look = database.look(first)
+    read_control(look, settings, IDENTITIES[0])
+    ask(look)
+    look.close()
+    return time.monotonic() - began
+
+
+def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
+    """Yield lines of the real job: its first load, in parts, and how long it takes to find what was deleted."""
+    (folder / "password").write_text(parameters["password"])
+    arguments = [*trial.job_arguments(parameters, folder, sweep_seconds=1), "--source-limit", str(max(rows // 4, 1))]
+    began = time.monotonic()
+    with running_on(arguments, folder=folder) as job:
+        peaks: list[float] = []
+
+        def loaded() -> bool:
+            peaks.append(job.megabytes())
+            return job.upserts() >= rows
+
+        job.wait(loaded, "first load")
+        yield f"first load in 4 parts, the job's start included: {time.monotonic() - began:.0f} s"
+        yield f"memory of all its processes at most: {max(peaks):,.0f} MB"
+        time.sleep(_SETTLED_S)
+        before, began = job.commits(), time.monotonic()
+        _execute(parameters, "DELETE FROM address WHERE address_id % 20000 = 1")
+        job.wait_for_commits(before + 1)
+        yield f"{rows // 20_000} deletes in the lake after {time.monotonic() - began:.1f} s"
+
+
+def _mark(control: Control) -> Mark:
+    return Mark(system=control.system, shape=control.shape, horizon=control.horizon, members=control.members, low=None)
+
+
+def _settings(parameters: ConnectionParameters) -> JdbcSettings:
+    server = Server(
+        url=f"jdbc:postgresql://{parameters['host']}:{parameters['port']}/{parameters['dbname']}",
+        user=parameters["user"],
+        password=Password(given=parameters["password"]),
+        ca_file=None,
+        connections=1,
+        statement_seconds=600,
+        extra=(),
+    )
+    return JdbcSettings(
+        server=server,
+        schema="public",
+        table="address",
+        query=None,
+        detection=Detection.AUTO,
+        column="last_update",
+        left_out=(),
+        margin_seconds=1,
+        sweep_seconds=5,
+        deletes_percent=10,
+        max_rows=1_000_000,
+        fetch_size=10_000,
+        readers=4,
+    )
+
+
+def _spark(folder: Path) -> SparkSession:
+    flags = " ".join([*spark_flags(), f"-Dderby.system.home={folder}"])
+    given = {
+        "spark.driver.extraClassPath": job_class_path(),
+        "spark.driver.extraJavaOptions": flags,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(folder),
+        "spark.ui.enabled": "false",
+    }
+    quoted = " ".join(f'--conf "{key}={value}"' for key, value in given.items())
+    os.environ |= {
+        "JAVA_HOME": str(java_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
+    }
+    return session.start("bench", "local[2]")
+
+
+def _execute(parameters: ConnectionParameters, statement: str) -> None:
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(statement)

@@ -1,0 +1,117 @@
+"""Whether a database is fit for a pipeline that queries it: nothing is prepared there, SELECT is all that it takes."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+
+from capture.catalogue import Database, Table, TableName
+from capture.entry import key_of
+from capture.inspection import inspect
+from capture.query_tables import with_queries
+from db.connecting import connect
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+# What queries can't see, whatever the database is.
+UNSEEN = (
+    "A query sees rows as they are when it looks: of several changes between two looks the last one arrives, and a row"
+    " that came and went between them never does. Deletes are keys that are gone."
+)
+_WITH_XMIN = ("table", "partitioned table", "materialized view")
+_BEGINS_AN_INDEX = """
+SELECT EXISTS (
+    SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
+    WHERE n.nspname = %s AND c.relname = %s AND a.attname = %s AND x.indisvalid AND x.indpred IS NULL
+)
+"""
+_SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What keeps the job from querying as the file says, and what to know, a line each."""
+
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
+    """Look whether the role that the connection has can query what the file says. Raises psycopg2.Error."""
+    look = _Look(connection, database)
+    there = {table.name: table for table in database.tables}
+    problems, remarks = [], []
+    for settings in pipeline.tables:
+        table = there.get(TableName(settings.schema_name, settings.table_name))
+        if table is None:
+            problems.append(f"{settings.name}: the database has no such table, or you may not look into its schema")
+            continue
+        problems += [f"{settings.name}: {line}" for line in look.problems(settings, table)]
+        remarks += [f"{settings.name}: {line}" for line in look.remarks(settings, table)]
+    return Checked(problems=tuple(problems), remarks=tuple(remarks))
+
+
+def unfit(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
+    """Say what keeps whoever `parameters` log in from querying what the file says. Raises LoadError, psycopg2.Error."""
+    schemas = {table.schema_name for table in pipeline.tables if table.query is None}
+    with contextlib.closing(connect(parameters)) as connection:
+        database = inspect(connection, sorted(schemas))
+        return list(check(connection, pipeline, with_queries(connection, database, pipeline)).problems)
+
+
+class _Look:
+    def __init__(self, connection: Connection, database: Database) -> None:
+        self._connection = connection
+        self._database = database
+
+    def problems(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
+        hidden = [c.name for c in table.columns if not c.readable and c.name not in settings.leave_out]
+        if hidden:
+            role = self._database.server.role
+            yield f"{role} may not read {', '.join(hidden[:5])}: GRANT SELECT on it, or leave it out (leave_out)"
+        if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
+            yield f"it has no column {', '.join(missing)}, which is of the key"
+        if table.row_security and not table.owned and not self._ask(_SEES_ALL):
+            yield (
+                "row security is on, and rows that a policy hides would count as deleted: the job stops there;"
+                f" ALTER ROLE {self._database.server.role} BYPASSRLS, or query a view of its owner"
+            )
+        if settings.detect == "xmin" and table.kind not in _WITH_XMIN:
+            yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
+        if settings.column is not None:
+            yield from self._column(settings, table, settings.column)
+
+    def remarks(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
+        unique = {index.columns for index in table.indexes if index.identity}
+        if settings.query is None and not any(set(columns) <= set(settings.key) for columns in unique):
+            key = ", ".join(settings.key)
+            yield f"nothing keeps two rows from having one {key}: two that do would stop the job"
+        better = key_of(table)
+        if better and set(better) != set(settings.key):
+            yield f"the database knows its rows by {', '.join(better)}"
+
+    def _column(self, settings: CapturedTableSettings, table: Table, name: str) -> Iterator[str]:
+        column = next((column for column in table.columns if column.name == name), None)
+        if column is None:
+            yield f"it has no column {name} (column)"
+            return
+        if column.type.name not in ("timestamp", "timestamptz"):
+            yield f"{name} is {column.type_text}, and column asks for a timestamp: take it out"
+        if self._database.server.standby:
+            yield f"{name}: a standby doesn't see who is writing, so changes would be lost by a column: take it out"
+        elif not self._ask(_SEES_WRITERS):
+            yield (
+                f"{name}: {self._database.server.role} doesn't see who is writing, so changes would be lost by a"
+                f" column: GRANT pg_read_all_stats TO {self._database.server.role}, or take it out"
+            )
+        if not self._ask(_BEGINS_AN_INDEX, settings.schema_name, settings.table_name, name):
+            yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
+
+    def _ask(self, question: str, *values: str) -> bool:
+        with self._connection, self._connection.cursor() as cursor:
+            cursor.execute(question, values or None)
+            (answer,) = cursor.fetchone() or (False,)
+            return bool(answer)

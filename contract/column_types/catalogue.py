@@ -1,0 +1,99 @@
+"""A type as PostgreSQL's catalogue describes it, and the query that asks for it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+# The types that columns have and, below them, what those are made of. `kind` true arrays have a subscript function of
+# arrays; oidvector and int2vector, which have elements as well, haven't.
+TYPES = """
+WITH RECURSIVE used (oid) AS (
+    SELECT unnest({types})
+    UNION
+    SELECT part.oid FROM used u JOIN pg_type t ON t.oid = u.oid, LATERAL (
+        SELECT t.typbasetype WHERE t.typtype = 'd'
+        UNION ALL SELECT t.typelem WHERE t.typelem <> 0 AND t.typlen = -1
+        UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
+        UNION ALL SELECT a.atttypid FROM pg_attribute a
+            WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+    ) AS part (oid)
+)
+SELECT
+    t.oid::bigint AS oid,
+    n.nspname AS schema,
+    t.typname AS name,
+    CASE
+        WHEN t.typcategory = 'A' AND t.typelem <> 0 AND t.typlen = -1 AND t.typtype = 'b' THEN 'array'
+        ELSE (jsonb_build_object(
+            'b', 'base', 'c', 'composite', 'd', 'domain', 'e', 'enum', 'r', 'range', 'm', 'multirange', 'p', 'pseudo'
+        )) ->> t.typtype::text
+    END AS kind,
+    CASE
+        WHEN t.typtype = 'd' THEN jsonb_build_array(jsonb_build_array('', t.typbasetype::bigint, t.typtypmod))
+        WHEN t.typelem <> 0 AND t.typlen = -1 THEN
+            jsonb_build_array(jsonb_build_array('', t.typelem::bigint, t.typtypmod))
+        WHEN t.typtype IN ('r', 'm') THEN (
+            SELECT jsonb_build_array(jsonb_build_array('', r.rngsubtype::bigint, -1))
+            FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
+        )
+        WHEN t.typtype = 'c' THEN (
+            SELECT jsonb_agg(jsonb_build_array(a.attname, a.atttypid::bigint, a.atttypmod) ORDER BY a.attnum)
+            FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+        )
+    END AS parts,
+    (SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid) AS labels,
+    (
+        SELECT x.extname FROM pg_depend d JOIN pg_extension x ON x.oid = d.refobjid
+        WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass
+          AND d.deptype = 'e' LIMIT 1
+    ) AS extension
+FROM used JOIN pg_type t ON t.oid = used.oid JOIN pg_namespace n ON n.oid = t.typnamespace
+"""
+
+# The catalogue's number of numeric, and the most digits that it may be declared with.
+_NUMERIC = 1700
+_MOST_DIGITS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnType:
+    """A type of the catalogue. `kind` is pg_type.typtype in words; `parts` what it is made of.
+
+    `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty but for fields),
+    type and its modifier. `labels` are an enum's. `extension`: what it came with, None for PostgreSQL's own and the
+    user's.
+    """
+
+    oid: int
+    schema: str
+    name: str
+    kind: Literal["base", "array", "composite", "domain", "enum", "range", "multirange", "pseudo"]
+    parts: tuple[tuple[str, "ColumnType", int], ...] = ()
+    labels: tuple[str, ...] = ()
+    extension: str | None = None
+
+
+def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
+    """Return the types that rows of TYPES describe, by their numbers."""
+    known = {int(row["oid"]): row for row in rows}
+    made: dict[int, ColumnType] = {}
+
+    def make(oid: int) -> ColumnType:
+        # No type of PostgreSQL is part of itself, so this ends.
+        if oid not in made:
+            row = known[oid]
+            parts = tuple((name, make(part), modifier) for name, part, modifier in row["parts"] or ())
+            made[oid] = ColumnType(**{**row, "labels": tuple(row["labels"] or ()), "parts": parts})
+        return made[oid]
+
+    return {oid: make(oid) for oid in known}
+
+
+def result_modifier(oid: int, precision: int | None, scale: int | None) -> int:
+    """Return the modifier of a query's column, as far as every driver says it: that of a numeric, or none (-1).
+
+    Who writes the schema and who reads the rows have to see the same type.
+    """
+    if oid != _NUMERIC or precision is None or scale is None or not 0 < precision <= _MOST_DIGITS:
+        return -1
+    return (precision << 16 | scale & 0x7FF) + 4

@@ -1,0 +1,161 @@
+"""The control query: what a look sees, of which cluster, and what the table is like by now."""
+
+# ruff: noqa: S608  # names and texts are quoted
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contract.column_types.catalogue import result_modifier
+from spark_jobs.errors import JobError
+from spark_jobs.jdbc_settings import JdbcSettings
+from spark_jobs.sources.jdbc.access import Look
+from spark_jobs.sources.jdbc.event_sql import (
+    SourceColumn,
+    catalogue_sql,
+    literal,
+    query_catalogue_sql,
+    quoted,
+    read_columns,
+)
+
+# Which cluster it is, and how often it was restored or taken over: transaction numbers begin anew then, somewhere in
+# the past. A standby knows its timeline from its last restartpoint only.
+_IDENTITY = """concat_ws('/', (SELECT system_identifier FROM pg_control_system()), CASE
+    WHEN pg_is_in_recovery() THEN (SELECT timeline_id::text FROM pg_control_checkpoint())
+    ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END)"""
+# Where a service keeps that to itself.
+_DATABASE_ONLY = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
+IDENTITIES = (_IDENTITY, _DATABASE_ONLY)
+# Before the snapshot of a look: what began later can't have been running then. Without the right to see others'
+# transactions it is null.
+OLDEST = """SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') THEN (
+    SELECT (extract(epoch FROM least(clock_timestamp(), min(a.xact_start))) * 1000000)::bigint::text
+    FROM pg_stat_activity a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()) END"""
+# A table, and whatever is part of it: partitions, and those that inherit.
+_TREE = """WITH RECURSIVE tree (oid, relkind, reltuples) AS (
+    SELECT c.oid, c.relkind, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}
+    UNION ALL
+    SELECT c.oid, c.relkind, c.reltuples FROM tree t
+    JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
+)"""
+_FACTS = """(SELECT json_build_object(
+    'kind', (SELECT relkind FROM tree LIMIT 1),
+    'foreign', (SELECT bool_or(relkind = 'f') FROM tree),
+    'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
+    'shape', (SELECT md5(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY attnum))
+        FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
+        AND NOT a.attisdropped)))"""
+_FACTS_OF_QUERY = "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'shape', md5({query}))"
+_UNIQUE = """SELECT (NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid
+    AND i.indpred IS NULL AND i.indexprs IS NULL AND (
+        SELECT array_agg(a.attname::text ORDER BY a.attname::text) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])) = {key}))::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}"""
+_INDEXED = """SELECT (EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+    AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
+    AND a.attname = {column}))::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}"""
+TABLES = ("r", "p")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
+
+    `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, by oid; `shape` is another
+    text once columns are others.
+    """
+
+    horizon: int
+    next_transaction: int
+    standby: bool
+    system: str
+    oldest_micros: int | None
+    kind: str
+    foreign: bool
+    members: tuple[int, ...]
+    shape: str
+
+    @property
+    def has_xmin(self) -> bool:
+        """Whether each row says which transaction wrote it."""
+        return self.kind in TABLES and not self.foreign
+
+    @property
+    def has_unique_keys(self) -> bool:
+        """Whether a unique index is about all rows: it isn't about those of tables that inherit."""
+        return self.kind == "p" or (self.kind == "r" and len(self.members) == 1)
+
+
+def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
+    """Ask what a look sees; the first statement of each. Raises JobError where there is no such table."""
+    names = {"schema": literal(settings.schema), "table": literal(settings.table)}
+    if settings.query is None:
+        tree, facts = _TREE.format(**names), _FACTS
+    else:
+        # Its columns are known when it is read; another text is another query.
+        tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
+    text = look.text(
+        f"{tree} SELECT json_build_object('horizon', pg_snapshot_xmin(s)::text, 'next', pg_snapshot_xmax(s)::text,"
+        f" 'standby', pg_is_in_recovery(), 'system', {identity}, 'facts', {facts})::text"
+        " FROM pg_current_snapshot() AS s"
+    )
+    found = json.loads(str(text))
+    facts_found = found["facts"]
+    if facts_found["kind"] is None:
+        raise JobError(f"{settings.name}: no such table in database {settings.server.database}")
+    return Control(
+        horizon=int(found["horizon"]),
+        next_transaction=int(found["next"]),
+        standby=found["standby"],
+        system=str(found["system"]),
+        oldest_micros=None if look.before is None else int(look.before),
+        kind=facts_found["kind"],
+        foreign=facts_found["foreign"],
+        members=tuple(facts_found["members"] or ()),
+        shape=facts_found["shape"],
+    )
+
+
+def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
+    """Return the columns of a table or view as the catalogue describes them."""
+    return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
+
+
+def read_query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
+    """Return the columns of a query; `source` is what stands behind FROM, as t."""
+    named = look.columns(f"SELECT * FROM {source}")
+    types = ", ".join(f"pg_typeof(t.{quoted(name)})::oid::bigint" for name, _, _ in named)
+    # No row of the query is read: its columns are NULLs, which have their types all the same.
+    oids = json.loads(
+        str(look.text(f"SELECT array_to_json(ARRAY[{types}])::text FROM (SELECT) AS d LEFT JOIN {source} ON FALSE"))
+    )
+    columns = [
+        (name, oid, result_modifier(oid, precision, scale))
+        for (name, precision, scale), oid in zip(named, oids, strict=True)
+    ]
+    return read_columns(str(look.text(query_catalogue_sql(columns))))
+
+
+def refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
+    """Raise JobError unless the `key` columns tell a table's rows apart: there is a unique index of just these."""
+    names = ", ".join(literal(name) for name in sorted(key))
+    wrong = look.text(_of_table(_UNIQUE, settings, key=f"ARRAY[{names}]::text[]"))
+    if wrong == "true":
+        raise JobError(
+            f"{settings.name}: {', '.join(map(quoted, key))} is no key of it: no unique index has just these columns; "
+            "name its primary key as hoodie.datasource.write.recordkey.field"
+        )
+
+
+def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
+    """Tell whether an index begins with a column."""
+    return look.text(_of_table(_INDEXED, settings, column=literal(column))) == "true"
+
+
+def _of_table(query: str, settings: JdbcSettings, **values: str) -> str:
+    return query.format(schema=literal(settings.schema), table=literal(settings.table), **values)

@@ -1,0 +1,92 @@
+"""How far a table has been looked at: the text that its commits carry, JSON as the files' progress is."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spark_jobs.errors import SettingsError
+
+VERSION = 1
+_SOURCE = "jdbc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a look saw: what is above it, or differs from it, has changed since.
+
+    `horizon`: transactions below this number were finished. `members`: the table and its partitions, by oid. `digests`:
+    of a view, a text for each share of its keys. `low`: microseconds since 1970 from which on the column's values may
+    not have been seen.
+    """
+
+    system: str
+    shape: str
+    horizon: int
+    members: tuple[int, ...] = ()
+    digests: str | None = None
+    low: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Where a table's job stands: `mark` is None before the first look at all rows has been completed.
+
+    `target` is the mark that holds when what is being read in parts has been read, up to the key `after` (its values as
+    text) so far. `read_ms` is the ordering value of the newest commit, `swept_ms` when all rows were looked at last,
+    `rows` how many there were.
+    """
+
+    table: str
+    mark: Mark | None = None
+    target: Mark | None = None
+    whole: bool = False
+    after: tuple[str, ...] | None = None
+    read_ms: int = 0
+    swept_ms: int = 0
+    rows: int | None = None
+
+    def to_text(self) -> str:
+        """Return the text for the commit."""
+        entries = {key: value for key, value in asdict(self).items() if value is not None}
+        for key in ("mark", "target"):
+            if key in entries:
+                entries[key] = {name: value for name, value in entries[key].items() if value is not None}
+        return json.dumps({"version": VERSION, "source": _SOURCE, **entries}, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_progress(text: str | None, table: str) -> Progress:
+    """Return the progress of a text; a new one for None.
+
+    Raises SettingsError for a text that isn't this job's, or another table's.
+    """
+    if text is None:
+        return Progress(table=table)
+    try:
+        found = json.loads(text)
+        if found["source"] != _SOURCE or found["version"] != VERSION:
+            raise ValueError(text)
+        progress = Progress(
+            table=found["table"],
+            mark=_mark(found.get("mark")),
+            target=_mark(found.get("target")),
+            whole=bool(found.get("whole", False)),
+            after=tuple(found["after"]) if "after" in found else None,
+            read_ms=int(found["read_ms"]),
+            swept_ms=int(found["swept_ms"]),
+            rows=found.get("rows"),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise SettingsError(
+            f"checkpoint {text[:60]!r} isn't one of JdbcSource: give --ignore-checkpoint to read everything anew"
+        ) from error
+    if progress.table != table:
+        raise SettingsError(
+            f"the table has progress of {progress.table}, the settings say {table}: give --ignore-checkpoint to read "
+            "everything anew; what isn't there is deleted then"
+        )
+    return progress
+
+
+def _mark(entries: Mapping[str, Any] | None) -> Mark | None:
+    return None if entries is None else Mark(**{**entries, "members": tuple(entries["members"])})

@@ -1,0 +1,33 @@
+"""The trial of ways to ask a database: the comparison, and a short one on the real job."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.query_based import trial
+from bench.query_based.load import Load
+from bench.running_job import running_on
+from local.services.postgres import ConnectionParameters
+
+SECONDS, SEED = 15, 5
+
+
+def test_what_is_missing_stale_and_too_much_is_counted_by_key() -> None:
+    found = trial.compare("x", {1: ("a",), 2: ("b",), 3: ("c",)}, {2: ("b",), 3: ("old",), 4: ("d",)}, 7)
+    assert (found.missing, found.stale, found.extra, found.is_equal) == (1, 1, 1, False)
+    assert trial.compare("x", {1: ("a",)}, {1: ("a",)}, 1).is_equal
+
+
+@pytest.mark.integration
+def test_a_random_load_ends_equal_in_our_lake_and_no_poll_by_the_stamp_does(
+    tmp_path: Path, database: ConnectionParameters
+) -> None:
+    trial.prepare(database, tmp_path / "password")
+    load = Load(database, seconds=SECONDS, seed=SEED, long_share=0.1)
+    with running_on(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:
+        job.wait_for_commits(1)
+        found = trial.run(database, tmp_path, job, load, poll_seconds=0.5)
+    *polls, ours = found.outcomes
+    assert (ours.missing, ours.stale, ours.extra) == (0, 0, 0)
+    assert all(poll.extra for poll in polls), "none of them sees a delete"
+    assert load.versions > 100

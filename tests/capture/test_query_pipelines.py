@@ -1,0 +1,143 @@
+"""`make pipeline HOW=query`, and `make prepare` of such a pipeline, with a real database and a role that only reads."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract import events
+from local.services.postgres import ConnectionParameters, Postgres
+from settings.load_pipeline import load_pipeline
+from tests.capture.test_commands import Folder, folder_of
+from tests.conftest import execute, fresh_database
+
+pytestmark = pytest.mark.integration
+SCRIPT = """
+CREATE TABLE address (
+    id int PRIMARY KEY, phone text, born date, flags varbit, area int GENERATED ALWAYS AS (id * 2) STORED,
+    last_update timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE city (id int PRIMARY KEY, "City Name" text, price numeric(10,2));
+CREATE TABLE notes (text text);
+CREATE UNLOGGED TABLE sessions (id int PRIMARY KEY);
+CREATE VIEW wide AS SELECT a.id, c."City Name" FROM address a JOIN city c ON c.id = a.id;
+CREATE ROLE reader LOGIN PASSWORD 'reader';
+GRANT SELECT ON address, city, notes, sessions, wide TO reader;
+"""
+QUERY = """
+[[tables]]
+name = "prices"
+query = "SELECT id, price, price * 2 AS twice FROM public.city"
+how = "query"
+key = ["id"]
+"""
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as parameters:
+        execute(parameters, SCRIPT)
+        yield parameters
+        execute(parameters, "DROP OWNED BY reader; DROP ROLE reader")
+
+
+@pytest.fixture
+def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    reader: Any = {**database, "user": "reader", "password": "reader"}
+    return folder_of(tmp_path, reader, monkeypatch)
+
+
+def test_whoever_may_only_select_makes_a_pipeline_by_query(mine: Folder) -> None:
+    result = mine.run("pipeline", HOW="query")
+    assert result.exit_code == 0, result.output
+    tables = mine.tables()
+    assert list(tables) == ["public.address", "public.city", "public.sessions"]
+    assert {table["how"] for table in tables.values()} == {"query"}
+    assert tables["public.address"]["leave_out"] == ["flags"]
+    assert '# column = "last_update"' in mine.text()
+    assert "wal_level" not in result.output
+    assert "of several changes between two looks the last one arrives" in result.output
+    assert "The job needs no more there than SELECT" in result.output
+    assert "perhaps personal data: phone (leave_out, in the file as comments)" in result.output
+    assert "Debezium drops the era" not in result.output
+    assert load_pipeline("mine", mine.path).is_queried
+
+
+def test_its_schemas_say_when_a_row_was_read_and_no_place_in_the_log(mine: Folder) -> None:
+    mine.run("pipeline", HOW="query")
+    fields = mine.fields("address")
+    assert events.READ_MS in fields
+    assert not {events.LSN, events.SOURCE_TIME_MS} & set(fields)
+    # The log has none of what PostgreSQL computes; a query has.
+    assert fields["area"]["type"] == ["null", "int"]
+
+
+def test_what_cannot_be_queried_is_said(mine: Folder) -> None:
+    said = mine.run("pipeline", HOW="query").output
+    assert "public.notes, table: it has no primary key and no unique index without NULLs: name the columns" in said
+    assert "public.wide, view: a view has no key: name the columns that tell rows apart" in said
+
+
+def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) -> None:
+    mine.run("pipeline", HOW="query", TABLES="city")
+    view = '\n[[tables]]\nsource = "public.wide"\nhow = "query"\nkey = ["id"]\n'
+    (mine.path / "mine.toml").write_text(mine.text() + view + QUERY)
+    result = mine.run("pipeline", "--update", TABLES="city")
+    assert result.exit_code == 0, result.output
+    assert set(mine.fields("wide")) == {"id", "city_name", *events.QUERIED_TYPES}
+    prices = mine.fields("prices")
+    assert prices["price"]["type"][1] == {"type": "string", "logicalType": "decimal", "precision": 10, "scale": 2}
+    assert prices["twice"]["type"][1]["connect.name"].endswith("VariableScaleDecimal")
+    again = mine.run("pipeline", TABLES="city")
+    assert "as the database has it" in again.output
+    assert "public.wide: nothing keeps two rows from having one id" in again.output
+
+
+def test_prepare_changes_nothing_and_looks(mine: Folder) -> None:
+    mine.run("pipeline", HOW="query")
+    result = mine.run("prepare")
+    assert result.exit_code == 0, result.output
+    assert "nothing is to be prepared" in result.output
+
+
+COLUMN = 'source = "public.address"\n'
+UNFIT = [
+    (COLUMN, f'{COLUMN}column = "last_update"\n', "no index begins with last_update"),
+    (COLUMN, f'{COLUMN}column = "last_update"\n', "reader doesn't see who is writing"),
+    (COLUMN, f'{COLUMN}column = "phone"\n', "phone is text, and column asks for a timestamp"),
+    (COLUMN, f'{COLUMN}column = "changed"\n', "it has no column changed"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), UNFIT)
+def test_what_is_not_fit_is_a_line_and_ends_it(mine: Folder, old: str, new: str, reason: str) -> None:
+    mine.run("pipeline", HOW="query")
+    (mine.path / "mine.toml").write_text(mine.text().replace(old, new))
+    result = mine.run("prepare")
+    assert result.exit_code == 1
+    assert reason in result.output
+    assert "the database isn't fit for it yet" in result.output
+
+
+def test_a_column_that_may_not_be_read_is_named(mine: Folder, database: ConnectionParameters) -> None:
+    mine.run("pipeline", HOW="query")
+    execute(database, "REVOKE SELECT ON city FROM reader; GRANT SELECT (id, price) ON city TO reader")
+    result = mine.run("prepare")
+    assert "public.city: reader may not read City Name: GRANT SELECT on it, or leave it out" in result.output
+    assert result.exit_code == 1
+
+
+def test_an_index_and_the_right_to_see_writers_make_a_column_fit(mine: Folder, database: ConnectionParameters) -> None:
+    mine.run("pipeline", HOW="query")
+    execute(database, "CREATE INDEX ON address (last_update); GRANT pg_read_all_stats TO reader")
+    (mine.path / "mine.toml").write_text(mine.text().replace(COLUMN, f'{COLUMN}column = "last_update"\n'))
+    assert mine.run("prepare").exit_code == 0
+
+
+def test_how_must_be_that_of_the_file(mine: Folder) -> None:
+    mine.run("pipeline", HOW="query")
+    assert "pipelines/mine.toml queries its tables" in mine.run("pipeline", HOW="log").output
+    assert "HOW=guess: say log or query" in mine.run("pipeline", HOW="guess").output
+    assert tomllib.loads(mine.text())["tables"]

@@ -1,0 +1,44 @@
+"""Types as the catalogue's rows describe them."""
+
+import pytest
+
+from contract.column_types.carried import Carried
+from contract.column_types.catalogue import column_types, result_modifier
+from contract.column_types.types import carried
+
+INT4 = {"oid": 23, "schema": "pg_catalog", "name": "int4", "kind": "base", "parts": None, "labels": None}
+DOMAIN = {"oid": 90, "schema": "public", "name": "d", "kind": "domain", "parts": [["", 23, -1]], "labels": None}
+MOOD = {"oid": 91, "schema": "public", "name": "mood", "kind": "enum", "parts": None, "labels": ["sad"]}
+
+
+def test_a_types_parts_are_types() -> None:
+    rows = [row | {"extension": None} for row in (DOMAIN, INT4, MOOD)]
+    types = column_types(rows)
+    assert types[90].parts == (("", types[23], -1),)
+    assert types[91].labels == ("sad",)
+    assert set(types) == {23, 90, 91}
+
+
+@pytest.mark.parametrize(
+    ("precision", "scale", "lake"),
+    [
+        (10, 2, "decimal(10,2)"),
+        (5, 0, "decimal(5,0)"),
+        # As drivers say that there is none: psycopg2, and PostgreSQL's for Java.
+        (65_535, 65_535, "string"),
+        (0, 0, "string"),
+        (None, None, "string"),
+    ],
+)
+def test_a_numeric_of_a_query_has_the_digits_that_a_driver_says(
+    precision: int | None, scale: int | None, lake: str
+) -> None:
+    numeric = {**INT4, "oid": 1700, "name": "numeric", "extension": None}
+    found = carried(column_types([numeric])[1700], result_modifier(1700, precision, scale))
+    assert isinstance(found, Carried)
+    assert found.lake == lake
+
+
+def test_other_types_of_a_query_have_no_modifier() -> None:
+    """Not every driver says it: whoever writes the schema would see another type than whoever reads the rows."""
+    assert result_modifier(1114, 3, 0) == -1

@@ -1,0 +1,194 @@
+"""Random histories of transactions, looks, restarts and crashes: a plain lake that follows the looks is the source.
+
+What Spark and Hudi make of a batch is tried elsewhere; here only what a look finds counts, hundreds of times.
+"""
+
+import contextlib
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import psycopg2
+import pytest
+from pyspark.sql import SparkSession
+
+from local.services.postgres import ConnectionParameters
+from spark_jobs.jdbc_settings import Detection, JdbcSettings, Password, Server
+from spark_jobs.sources.jdbc.access import Database
+from spark_jobs.sources.jdbc.batch import JdbcBatch
+from spark_jobs.sources.jdbc.source import Jdbc
+from tests.conftest import execute
+
+pytestmark = pytest.mark.integration
+
+STEPS, SESSIONS, HISTORIES = 60, 3, 12
+CREATE = """CREATE TABLE t (a int, b text, v int, last_update timestamptz DEFAULT now(), PRIMARY KEY (a, b));
+    CREATE INDEX ON t (last_update); CREATE SEQUENCE s;
+    INSERT INTO t SELECT i, 'b' || i % 3, 0 FROM generate_series(1, 30) AS i;
+    CREATE VIEW w AS SELECT * FROM t"""
+ANY = "(SELECT a FROM t WHERE a >= {n} ORDER BY a LIMIT 1 FOR UPDATE SKIP LOCKED)"
+CHANGES = (
+    f"UPDATE t SET v = nextval('s'), last_update = now() WHERE a = {ANY}",
+    f"UPDATE t SET v = nextval('s') WHERE a = {ANY}",
+    f"UPDATE t SET last_update = last_update - interval '1 day' WHERE a = {ANY}",
+    f"UPDATE t SET a = a + 1000 WHERE a = {ANY} AND a < 1000",
+    f"DELETE FROM t WHERE a = {ANY}",
+    "INSERT INTO t SELECT nextval('s') + 5000, 'new', 1",
+    "INSERT INTO t SELECT nextval('s') + 5000, 'old', 1, '2001-01-01'",
+    "SAVEPOINT p",
+)
+
+
+@dataclass
+class PlainLake:
+    """Rows by key, and the progress of their last commit."""
+
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    checkpoint: str | None = None
+    commits: int = 0
+
+    def take(self, batch: JdbcBatch) -> None:
+        """Do with a batch what the job does, by QueriedRows' rules."""
+        found = {key_of(row): row for part in batch.parts for row in lines(batch, part.after, part.until)}
+        new = len(found.keys() - self.rows.keys())
+        known = batch.lake_rows if self.rows else 0
+        self.rows |= found
+        if batch.complete and (known is None or known + new != batch.rows):
+            there = {key_of(json.loads(line)) for line in read(batch, batch.relation.key_lines("true"))}
+            self.rows = {key: row for key, row in self.rows.items() if key in there}
+            known, new = len(self.rows), 0
+        after = None if known is None else known + new
+        if batch.complete:
+            assert after is not None
+            assert batch.rows is not None
+            batch.settled(after if after == batch.rows else None, batch.rows - after)
+        else:
+            batch.settled(after if batch.lake_rows is not None else None, 0)
+        batch.close()
+        self.checkpoint = batch.checkpoint
+        self.commits += 1
+
+
+def key_of(row: dict[str, Any]) -> str:
+    return json.dumps([row["a"], row["b"]])
+
+
+def lines(batch: JdbcBatch, after: Any, until: Any) -> list[dict[str, Any]]:
+    within = f"{batch.condition} AND {batch.relation.between(after, until)}"
+    rows: list[dict[str, Any]] = [json.loads(line) for line in read(batch, batch.relation.lines(within, {}))]
+    return rows
+
+
+def read(batch: JdbcBatch, query: str) -> list[str]:
+    text = batch.look.text(f"SELECT string_agg(line, E'\\n') FROM ({query}) AS q")
+    return text.split("\n") if text else []
+
+
+@dataclass
+class Sessions:
+    """Some sessions, each in a transaction or not, that change rows at random."""
+
+    connections: list[Any]
+    chance: random.Random
+
+    def step(self) -> None:
+        """Go on in one of them: a change, a savepoint, or the end of its transaction."""
+        connection = self.chance.choice(self.connections)
+        ending = self.chance.random()
+        if ending < 0.25:
+            connection.commit()
+        elif ending < 0.3:
+            connection.rollback()
+        else:
+            # Some rows by the transaction's own number, some by that of a subtransaction.
+            with connection.cursor() as cursor, contextlib.suppress(psycopg2.errors.LockNotAvailable):
+                cursor.execute("SET LOCAL lock_timeout = '50ms'")
+                cursor.execute(self.chance.choice(CHANGES).format(n=self.chance.randint(1, 40)))
+                return
+            connection.rollback()
+
+    def end(self) -> None:
+        for connection in self.connections:
+            connection.commit()
+
+
+@pytest.fixture
+def sessions(database: ConnectionParameters) -> Iterator[list[Any]]:
+    execute(database, CREATE)
+    connections = [psycopg2.connect(**database) for _ in range(SESSIONS)]
+    yield connections
+    for connection in connections:
+        connection.close()
+
+
+def settings_of(parameters: ConnectionParameters, chance: random.Random) -> JdbcSettings:
+    server = Server(
+        url=f"jdbc:postgresql://{parameters['host']}:{parameters['port']}/{parameters['dbname']}",
+        user=parameters["user"],
+        password=Password(given=parameters["password"]),
+        ca_file=None,
+        connections=1,
+        statement_seconds=60,
+        extra=(),
+    )
+    by_digests = chance.random() < 0.3
+    return JdbcSettings(
+        server=server,
+        schema="public",
+        table="w" if by_digests else "t",
+        query=None,
+        detection=Detection.AUTO,
+        column=None if by_digests or chance.random() < 0.5 else "last_update",
+        left_out=(),
+        margin_seconds=0.2,
+        sweep_seconds=0,
+        deletes_percent=100,
+        max_rows=chance.choice([7, 1000]),
+        fetch_size=100,
+        readers=3,
+    )
+
+
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_a_random_history_ends_with_the_source_in_the_lake(
+    spark: SparkSession, database: ConnectionParameters, sessions: list[Any], seed: int
+) -> None:
+    chance = random.Random(seed)
+    settings, lake, writers = settings_of(database, chance), PlainLake(), Sessions(sessions, chance)
+    connections = Database(spark, settings.server, log=lambda _line: None)
+
+    def started() -> Jdbc:
+        return Jdbc(spark, settings, connections, ("a", "b"), log=lambda _line: None)
+
+    job = started()
+    for _ in range(STEPS):
+        what = chance.random()
+        if what < 0.75:
+            writers.step()
+            continue
+        if settings.column and chance.random() < 0.5:
+            job._next_sweep = float("inf")  # a look by the column alone, if any
+        batch = job.next_batch(lake.checkpoint)
+        job._next_sweep = 0.0
+        if batch is not None and what > 0.95:
+            job.reset()  # a crash before the commit
+        elif batch is not None:
+            lake.take(batch)
+        if chance.random() < 0.1:
+            job.reset()
+            job = started()
+    writers.end()
+    while (batch := job.next_batch(lake.checkpoint)) is not None:
+        lake.take(batch)
+        job._next_sweep = 0.0
+    job.reset()
+    wanted = PlainLake()
+    fresh = Jdbc(spark, replace(settings, max_rows=10**6), connections, ("a", "b"), log=lambda _line: None)
+    if (all_of_it := fresh.next_batch(None)) is not None:
+        wanted.take(all_of_it)
+    fresh.reset()
+    connections.close()
+    assert lake.rows == wanted.rows
+    assert lake.commits > 1

@@ -1,0 +1,345 @@
+"""What a look finds arrives in the lake, whatever a poll by a timestamp would lose of it."""
+
+import json
+import re
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contract.events import QUERIED_TYPES
+from spark_jobs import keys
+from spark_jobs.errors import JobError
+from spark_jobs.report import CommitReport
+from spark_jobs.table import HudiTable
+from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
+
+pytestmark = pytest.mark.integration
+
+
+def test_all_rows_arrive_and_an_empty_look_makes_no_commit(queried: Queried) -> None:
+    [first] = queried.run()
+    assert (first.upserts, first.deletes, first.quarantined) == (603, 0, 0)
+    assert queried.lake() == queried.source()
+    assert queried.run() == []
+    assert queried.commits() == 1
+
+
+def test_changes_and_deletes_arrive(queried: Queried) -> None:
+    queried.run()
+    queried.execute(
+        "UPDATE address SET address = 'renamed' WHERE address_id = 100",
+        "DELETE FROM address WHERE address_id = 104",
+        "INSERT INTO address VALUES (700, 'new', NULL, '2001-01-01')",
+    )
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (2, 1)
+    assert queried.lake() == queried.source()
+    operations = queried.operations()
+    assert (operations[1], operations[100], operations[700]) == ("c", "u", "c")
+
+
+def equal_after(queried: Queried, *statements: str) -> list[CommitReport]:
+    """Run statements and the job; the lake must equal the source."""
+    queried.execute(*statements)
+    reports = queried.run()
+    assert queried.lake() == queried.source()
+    return reports
+
+
+def test_what_commits_after_a_later_transaction_was_seen_arrives(queried: Queried) -> None:
+    queried.run()
+    with queried.transaction() as early:
+        early.execute("INSERT INTO address (address_id, address) VALUES (701, 'early')")
+        early.execute("SAVEPOINT s; UPDATE address SET address = 'sub' WHERE address_id = 7; RELEASE SAVEPOINT s")
+        queried.execute("UPDATE address SET address = 'later', last_update = now() WHERE address_id = 8")
+        queried.run()
+        assert queried.lake()[8]["address"] == "later"
+        early.connection.commit()
+    queried.run()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE address SET address = 'x', last_update = '2000-01-01' WHERE address_id < 9",
+        "INSERT INTO address SELECT i, 'old', NULL, '1999-01-01' FROM generate_series(800, 805) AS i",
+        "UPDATE address SET address_id = address_id + 10000 WHERE address_id <= 5",
+        "UPDATE address SET district = address, address = coalesce(district, '') WHERE address_id = 3",
+    ],
+    ids=["stamp goes back", "old stamp inserted", "key changed", "two values swapped"],
+)
+def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statement: str) -> None:
+    queried.run()
+    equal_after(queried, statement)
+
+
+def test_a_deleted_row_and_a_new_one_under_its_key_with_an_older_stamp_arrives(queried: Queried) -> None:
+    equal_after(queried)
+    equal_after(queried, "DELETE FROM address WHERE address_id = 104")
+    equal_after(queried, "INSERT INTO address VALUES (104, 'again', NULL, '1990-01-01')")
+    equal_after(
+        queried,
+        "DELETE FROM address WHERE address_id = 105",
+        "INSERT INTO address VALUES (105, 'at once', NULL, '1980-01-01')",
+    )
+    assert queried.lake()[105]["address"] == "at once"
+
+
+def test_a_truncate_stops_the_job_and_leaves_the_table(queried: Queried) -> None:
+    queried.run()
+    before = queried.lake()
+    queried.execute("TRUNCATE address")
+    with pytest.raises(JobError, match=r"603 of 603 rows .* aren't in public.address any more.* nothing was committed"):
+        queried.run()
+    queried.execute("INSERT INTO address (address_id, address) VALUES (1, 'other')")
+    with pytest.raises(JobError, match=r"602 of 603 rows .*deletes.max.percent allows 10 % per commit"):
+        queried.run()
+    assert queried.lake() == before
+    queried.extra = {keys.JDBC_DELETES_PERCENT: "100"}
+    equal_after(queried)
+
+
+def test_a_limit_brings_all_rows_of_one_stamp_a_part_per_commit(queried: Queried) -> None:
+    queried.arguments = ("--source-limit", "200")
+    reports = queried.run()
+    assert [report.upserts for report in reports] == [200, 200, 200, 3]
+    assert queried.lake() == queried.source()
+    equal_after(queried, "UPDATE address SET address = 'all of them'")
+
+
+def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(queried: Queried) -> None:
+    queried.arguments = ("--source-limit", "200")
+    job = queried.job()
+    job.run_batch()
+    job.run_batch()
+    job.close()
+    assert queried.progress()["after"] == ["400"]
+    queried.execute(
+        "UPDATE address SET address = 'read already' WHERE address_id = 7",
+        "UPDATE address SET address_id = 9 + 9000 WHERE address_id = 9",
+        "UPDATE address SET address_id = 0 WHERE address_id = 500",
+        "DELETE FROM address WHERE address_id IN (11, 511)",
+    )
+    reports = queried.run()
+    assert len(reports) == 3
+    assert queried.lake() == queried.source()
+
+
+def test_rows_that_are_read_again_unchanged_are_not_written(queried: Queried) -> None:
+    queried.run()
+    with queried.transaction() as open_for_long:
+        open_for_long.execute("SELECT pg_current_xact_id()")
+        queried.execute("UPDATE address SET address = 'new' WHERE address_id <= 20")
+        job = queried.job()
+        assert [report.upserts for report in queried.run(job)] == [20]
+        queried.execute("UPDATE address SET address = 'new', district = 'other' WHERE address_id = 1")
+        assert [report.upserts for report in queried.run(job)] == [1]
+        before = jobs_of(queried)
+        assert queried.run(job) == []
+        assert jobs_of(queried) == before, "a look that finds the same as the one before asks Spark for nothing"
+        job.close()
+        assert queried.run() == []
+    assert queried.commits() == 3
+    assert queried.lake() == queried.source()
+
+
+def test_an_empty_look_asks_spark_for_nothing(queried: Queried) -> None:
+    queried.run()
+    job = queried.job()
+    queried.execute("CREATE TABLE other (a int)", "INSERT INTO other VALUES (1)")
+    before = jobs_of(queried)
+    assert queried.run(job) == []
+    assert jobs_of(queried) == before
+    job.close()
+
+
+def test_a_transaction_that_stays_open_is_seen_as_the_age_of_the_horizon(queried: Queried) -> None:
+    job = queried.job()
+    queried.run(job)
+    assert job.horizon_age_seconds == 0
+    with queried.transaction() as open_for_long:
+        open_for_long.execute("SELECT pg_current_xact_id()")
+        queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
+        queried.run(job)
+        time.sleep(0.2)
+        queried.run(job)
+        assert job.horizon_age_seconds >= 0.2
+    queried.run(job)
+    assert job.horizon_age_seconds == 0
+    job.close()
+
+
+def test_another_cluster_is_read_whole_and_writes_only_what_differs(queried: Queried) -> None:
+    queried.run()
+    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 1")
+    queried.run()
+    job = queried.job()
+    text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | {"system": "other/1"}})
+    job._checkpoint = replace(job._checkpoint, source=text)
+    assert queried.run(job) == []
+    assert "this is another cluster than before, or it was restored (other/1, now " in queried.log[-1]
+    job.close()
+
+
+def test_transactions_that_went_back_are_a_restore(queried: Queried) -> None:
+    queried.run()
+    queried.execute("UPDATE address SET address = 'lost by the restore' WHERE address_id = 1")
+    job = queried.job()
+    text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | {"horizon": 10**9}})
+    job._checkpoint = replace(job._checkpoint, source=text)
+    assert [report.upserts for report in queried.run(job)] == [1]
+    assert "fewer transactions than before" in queried.log[-1]
+    job.close()
+
+
+def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
+    queried.run()
+    queried.execute("ALTER TABLE address ADD COLUMN phone text DEFAULT 'none'")
+    queried.run()
+    queried.fields = {**queried.fields, "phone": "string"}
+    assert queried.lake() == queried.source()
+    assert queried.lake()[1]["phone"] == "none"
+
+
+def test_a_dropped_column_keeps_its_values_in_rows_that_do_not_change(queried: Queried) -> None:
+    queried.run()
+    queried.execute("ALTER TABLE address DROP COLUMN district", "UPDATE address SET address = 'x' WHERE address_id = 1")
+    [report] = queried.run()
+    assert report.upserts == 1
+    lake = queried.lake()
+    assert (lake[1]["district"], lake[2]["district"]) == (None, "District 2")
+
+
+def test_a_row_that_does_not_fit_is_set_aside_and_the_job_goes_on(queried: Queried) -> None:
+    queried.execute(
+        "ALTER TABLE address ADD COLUMN big bigint", "UPDATE address SET big = 5000000000 WHERE address_id = 2"
+    )
+    queried.fields = {**queried.fields, "big": "int"}
+    [report] = queried.run()
+    assert (report.upserts, report.quarantined) == (602, 1)
+    job = queried.job()
+    for number in (1, 2):
+        queried.execute(
+            "UPDATE address SET address = address || '!' WHERE address_id = 1",
+            "DELETE FROM address WHERE address_id = 10" + str(number),
+        )
+        found = queried.run(job)
+        assert sum(report.deletes for report in found) == 1
+    job.close()
+    assert set(queried.source()) - set(queried.lake()) == {2}
+
+
+def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queried: Queried) -> None:
+    queried.execute(
+        "DROP TABLE address",
+        "CREATE TABLE address (address_id int PRIMARY KEY, address text NOT NULL, district text,"
+        " last_update timestamptz NOT NULL DEFAULT now()) PARTITION BY RANGE (address_id)",
+        "CREATE TABLE low PARTITION OF address FOR VALUES FROM (0) TO (100)",
+        "CREATE TABLE high (LIKE address INCLUDING ALL)",
+        "INSERT INTO high SELECT i, 'high' FROM generate_series(100, 120) AS i",
+        "INSERT INTO address SELECT i, 'low' FROM generate_series(1, 20) AS i",
+    )
+    equal_after(queried)
+    equal_after(queried, "ALTER TABLE address ATTACH PARTITION high FOR VALUES FROM (100) TO (200)")
+    equal_after(queried, "UPDATE address SET address_id = 150 WHERE address_id = 1")
+    queried.extra = {keys.JDBC_DELETES_PERCENT: "90"}
+    equal_after(queried, "ALTER TABLE address DETACH PARTITION high")
+
+
+def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -> None:
+    """As an extension that writes pages, or pg_surgery, would do it: here the lake has lost them."""
+    queried.run()
+    job = queried.job()
+    queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
+    queried.run(job)
+    lost = replace(job._checkpoint, source=json.dumps(queried.progress() | {"rows": 600}))
+    remove_from_lake(queried, 5)
+    job.load()
+    job._checkpoint = lost
+    queried.run(job)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (["DROP TABLE address"], "public.address: no such table in database"),
+        (["ALTER TABLE address DROP CONSTRAINT address_pkey"], '"address_id" is no key of it'),
+        (["ALTER TABLE address RENAME address_id TO id"], "has no column address_id, which the record key names"),
+        (["REVOKE ALL ON address FROM reader"], "permission denied for table address"),
+        (
+            ["ALTER TABLE address ENABLE ROW LEVEL SECURITY", "CREATE POLICY p ON address USING (address_id < 9)"],
+            'query would be affected by row-level security policy for table "address"',
+        ),
+    ],
+)
+def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statements: list[str], reason: str) -> None:
+    queried.execute(
+        "DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'reader'; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        "GRANT SELECT ON address TO reader",
+        *statements,
+    )
+    queried.extra = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
+    with pytest.raises(JobError, match=re.escape(reason)):
+        queried.run()
+
+
+def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
+    queried.run()
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id = 1", "DELETE FROM address WHERE address_id = 2"
+    )
+    job = queried.job()
+    with monkeypatch.context() as patch:
+        patch.setattr(HudiTable, "write", lambda *_args, **_named: (_ for _ in ()).throw(OSError("the disk is full")))
+        with pytest.raises(OSError, match="full"):
+            job.run_batch()
+    job.load()
+    [report] = queried.run(job)
+    assert (report.upserts, report.deletes) == (1, 1)
+    job.close()
+    assert queried.lake() == queried.source()
+
+
+def test_a_large_batch_is_read_side_by_side_in_one_snapshot(queried: Queried) -> None:
+    queried.execute(
+        "INSERT INTO address SELECT i, repeat('x', i % 50), NULL, now() FROM generate_series(1000, 26000) AS i"
+    )
+    queried.arguments = ("--source-limit", "25000")
+    assert [report.upserts for report in queried.run()] == [25000, 604]
+    queried.arguments = ()
+    queried.execute(
+        "UPDATE address SET address = 'new' WHERE address_id % 2 = 0",
+        "DELETE FROM address WHERE address_id % 100 = 1",
+        "INSERT INTO address SELECT i, 'new' FROM generate_series(30000, 40000) AS i",
+    )
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (12501 + 301 + 10001, 257)
+    assert queried.lake() == queried.source()
+
+
+def test_an_insert_is_an_upsert_where_rows_have_changed(queried: Queried) -> None:
+    queried.arguments = ("--op", "BULK_INSERT")
+    equal_after(queried)
+    equal_after(queried, "INSERT INTO address SELECT i, 'new' FROM generate_series(700, 710) AS i")
+    assert not any("upsert" in line for line in queried.log)
+    equal_after(queried, "UPDATE address SET address = 'changed' WHERE address_id = 1")
+    assert "bulk_insert would double rows: this batch has changed ones and is written by upsert" in queried.log
+
+
+def jobs_of(queried: Queried) -> int:
+    """How many jobs Spark has run."""
+    scheduler: Any = queried.spark.sparkContext._jsc.sc().dagScheduler()
+    return int(scheduler.numTotalJobs())
+
+
+def remove_from_lake(queried: Queried, address_id: int) -> None:
+    decided = queried.settings()
+    table = HudiTable(queried.spark, decided.table)
+    rows = queried.spark.read.format("hudi").load(str(queried.table_path)).filter(f"address_id = {address_id}")
+    rows = rows.selectExpr(*FIELDS, *QUERIED_TYPES, "true AS _hoodie_is_deleted")
+    table.write(rows, {keys.PROGRESS: json.dumps(queried.progress() | {"read_ms": 10**15})}, operation="upsert")
