@@ -141,11 +141,16 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def _print_endpoints(platform: Platform) -> None:
     here = platform.endpoints
-    rows = (
-        ("source", _source(platform)),
+    queried = platform.services.pipeline.is_queried
+    connectors = (
         ("Kafka", f"{here.bootstrap_servers}, {_topics(here)}, login in {_relative(here.kafka_reader)}"),
         ("Connect", f"{here.connect_url}/connectors"),
-        ("S3", f"{here.s3_endpoint} (no credentials), landing in s3://{here.landing_bucket}, lake in {here.lake_uri}"),
+    )
+    landing = "" if queried else f"landing in s3://{here.landing_bucket}, "
+    rows = (
+        ("source", _source(platform)),
+        *(() if queried else connectors),
+        ("S3", f"{here.s3_endpoint} (no credentials), {landing}lake in {here.lake_uri}"),
         ("Glue", f"{here.aws_endpoint} (and Secrets Manager)"),
         ("logs", _relative(platform.processes.logs)),
     )

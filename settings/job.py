@@ -29,7 +29,7 @@ class JobPlaces:
 
     `landing`: where the sink's objects are, above the topics' folders; `lake`: above the tables' folders; `schemas`:
     the folder of pipelines, or its copy; `shared_properties`: the file with what all tables have in common. `database`
-    is Glue's.
+    is Glue's. `source`: the properties by which the job reaches the source's database, for tables that are queried.
     """
 
     landing: str
@@ -37,6 +37,7 @@ class JobPlaces:
     schemas: str
     shared_properties: str
     database: str
+    source: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,19 @@ def _retention(hours: int | None) -> dict[str, str]:
     return {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": str(hours)}
 
 
+def queried(table: CapturedTableSettings) -> dict[str, str]:
+    """Return the properties by which JdbcSource looks at a table."""
+    rows = {keys.JDBC_TABLE: table.name} if table.query is None else {keys.JDBC_QUERY: table.query}
+    return {
+        **rows,
+        keys.JDBC_DETECTION: table.detect,
+        **({keys.JDBC_COLUMN: table.column} if table.column else {}),
+        **({keys.JDBC_LEFT_OUT: ",".join(table.leave_out)} if table.leave_out else {}),
+        keys.JDBC_DELETES_PERCENT: f"{table.deletes_max_percent:g}",
+        keys.JDBC_SWEEP: f"{table.sweep_seconds:g}",
+    }
+
+
 def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
     """Return the folder of a table's objects: its topic's, and all of the landing where an outbox is alone in it.
 
@@ -103,8 +117,9 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
     """Return what the job of one table reads and writes."""
+    source = {**queried(table), **places.source} if table.is_queried else {}
     return TableJob(
-        landing=landing_folder(pipeline, table, places.landing),
+        landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",
         database=places.database,
         table=pipeline.lake_table(table),
@@ -113,5 +128,5 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
         table_type=table.table_type,
         ordering_field=lake_name(table.ordering),
         sync_interval_seconds=pace.sync_interval_seconds,
-        configuration={**layout(table), **pace.configuration},
+        configuration={**layout(table), **source, **pace.configuration},
     )

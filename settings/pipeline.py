@@ -11,20 +11,25 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.capture_objects import CONNECTOR_ROLE
-from contract.events import ORDERING
+from contract.events import ORDERING, READ_MS
 from contract.table_names import lake_name
 from plugins.captured import CapturedTable
 from settings.section import Identifier, Names, Section, TopicPrefix
 
 Truncate = Literal["apply", "ignore", "stop"]
 Evolution = Literal["add", "fixed"]
-How = Literal["outbox", "log"]
+How = Literal["outbox", "log", "query"]
+Detect = Literal["auto", "xmin", "column", "hash"]
 PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
 LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 # Aurora's and PostgreSQL's: anything but what a connection string would take apart.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
 MOST_RETENTION_HOURS = 10 * 365 * 24
+# Stands for a schema where the rows are those of a query.
+QUERY_SCHEMA = "query"
+# What only tables that are queried have.
+QUERY_FIELDS = ("detect", "column", "query", "deletes_max_percent", "sweep_seconds")
 
 
 class SourceDatabase(Section):
@@ -50,6 +55,11 @@ class CapturedTableSettings(Section):
     newer of two events is known. `leave_out`: columns that never leave the database; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
     added to the lake's table, or its events are set aside. `truncate`: what a TRUNCATE does there.
+
+    With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;
+    `column`: a timestamp by which it looks more often. `query` gives the rows in place of a table; `name` names them.
+    `deletes_max_percent`: the share of a table's rows that one commit may delete, `sweep_seconds`: how long it waits
+    between two looks at all rows.
     """
 
     schema_name: Annotated[str, Field(alias="schema")]
@@ -67,6 +77,11 @@ class CapturedTableSettings(Section):
     retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
     evolution: Evolution = "add"
     truncate: Truncate
+    detect: Detect = "auto"
+    column: str | None = None
+    query: str | None = None
+    deletes_max_percent: Annotated[float, Field(ge=0, le=100)] = 10
+    sweep_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 5
 
     @model_validator(mode="before")
     @classmethod
@@ -75,6 +90,7 @@ class CapturedTableSettings(Section):
         if not isinstance(values, dict):
             return values
         values = dict(values)
+        _place_query(values)
         if isinstance(source := values.pop("source", None), str):
             schema, dot, table = source.partition(".")
             if {"schema", "table"} & set(values):
@@ -100,6 +116,11 @@ class CapturedTableSettings(Section):
         return f"{self.schema_name}.{self.table_name}"
 
     @property
+    def is_queried(self) -> bool:
+        """Whether the job asks the database for it, and no connector tells of it."""
+        return self.how == "query"
+
+    @property
     def ignores_truncate(self) -> bool:
         """Whether its rows stay in the lake when it is emptied by TRUNCATE, and that is told."""
         return self.how == "log" and self.truncate == "ignore" and not self.append_only
@@ -119,6 +140,20 @@ class CapturedTableSettings(Section):
             tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
             append_only=self.append_only,
         )
+
+
+def _place_query(values: dict[str, Any]) -> None:
+    """Give a queried table the order of its rows, and a query the name that stands for a table's."""
+    if values.get("how") == "query":
+        values.setdefault("ordering", READ_MS)
+    if values.get("query") is None:
+        return
+    if values.get("schema") != QUERY_SCHEMA:
+        if {"source", "schema", "table"} & set(values) or not isinstance(values.get("name"), str):
+            raise ValueError("query: it stands in a table's place, so name is what it is called, and no source")
+        values |= {"schema": QUERY_SCHEMA, "table": values.pop("name")}
+    if isinstance(query := values["query"], str):
+        values["query"] = query.strip().rstrip(";").rstrip()
 
 
 class Pipeline(Section):
@@ -150,6 +185,11 @@ class Pipeline(Section):
         if isinstance(tables, list):
             tables = [{"truncate": truncate} | table if isinstance(table, dict) else table for table in tables]
         return values | {"source": defaults | source, "tables": tables}
+
+    @property
+    def is_queried(self) -> bool:
+        """Whether its tables are queried: then it has no publication, slot, topics and connectors. All are, or none."""
+        return all(table.is_queried for table in self.tables)
 
     @property
     def outbox(self) -> CapturedTableSettings | None:

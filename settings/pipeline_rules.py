@@ -10,8 +10,9 @@ from typing import Any
 
 from contract import events
 from contract.avro_names import SOURCE_NAME
-from contract.events import LSN, ORDERING
+from contract.events import LSN, READ_MS
 from plugins import captured
+from settings import query_rules
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 Problem = tuple[str, str]
@@ -22,9 +23,11 @@ LONGEST_LAKE_NAME = 128
 def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
     """Yield what the rules refuse in this pipeline; `folder` is that of the pipelines, with the Avro schemas."""
     yield from _names(pipeline)
+    yield from query_rules.together(pipeline)
     for number, table in enumerate(pipeline.tables):
         where = f"tables[{number}]"
         yield from _rows(where, table)
+        yield from query_rules.broken(where, table)
         yield from _columns(where, table)
         yield from _truncate(where, table)
         yield from _schema(where, pipeline, table, folder)
@@ -121,9 +124,10 @@ def _fields(
                 f"{column!r} isn't text, and Debezium would send it in clear: leave it out (leave_out) in place of it",
             )
     if table.ordering not in fields:
-        yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {ORDERING}, the order of changes"
+        order = READ_MS if table.is_queried else LSN
+        yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {order}, the order of changes"
     for column in table.leave_out:
-        if column in fields and column not in events.ADDED_TYPES:
+        if column in fields and column not in {**events.ADDED_TYPES, **events.QUERIED_TYPES}:
             yield (
                 f"{where}.leave_out",
                 f"{column!r} is a field of {shown}, and no event will have it: take it out there",

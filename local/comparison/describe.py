@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from capture import canonical
-from capture.carried import Carried, LeftOut
 from capture.catalogue import Column, Database, Table
-from capture.types import carried
 from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
+from contract.column_types import canonical
+from contract.column_types.carried import Carried, LeftOut
+from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
 from local.comparison.lake_types import called_in_lake, fitted
 from local.comparison.rows import ComparedColumn
-from local.comparison.table import ComparedTable
+from local.comparison.table import ComparedTable, quoted
 from local.errors import PlatformError
 from local.look.canonical import canonical as spelled_by_python
 from local.look.lake import Lake
@@ -63,7 +63,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
             stored = lake_schema.field(called).type
             notes.append(f"{column.name} is {column.type_text} at the source and {stored} in the lake: not compared")
             missing.append(made)
-        elif column.generated:
+        elif column.generated and not entry.is_queried:
             notes.append(f"{column.name} is generated: PostgreSQL doesn't send it")
         else:
             missing.append(made)
@@ -75,11 +75,21 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         columns=tuple(columns),
         key=() if entry.append_only else tuple(entry.key),
         partitioned=table.kind == "partitioned table",
+        rows_of=_rows_of(entry, table),
         missing=tuple(missing),
         specials=SPECIALS_COLUMN,
         salt=salt.encode(),
         notes=tuple(notes),
     )
+
+
+def _rows_of(entry: CapturedTableSettings, table: Table) -> str | None:
+    """Write where the rows come from, of what is queried and isn't just one table."""
+    if entry.query is not None:
+        return f"({entry.query}\n)"
+    if entry.is_queried and (table.has_children or table.kind not in ("table", "partitioned table")):
+        return f"{quoted(entry.schema_name)}.{quoted(entry.table_name)}"
+    return None
 
 
 def _find(database: Database, entry: CapturedTableSettings) -> Table:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pyarrow
 
-from capture import canonical
-from capture.canonical import Spelling
-from capture.carried import Carried
+from contract.column_types import canonical
+from contract.column_types.canonical import Spelling
+from contract.column_types.carried import Carried
 from contract.table_names import lake_name
 from local.comparison.rows import ComparedColumn
 

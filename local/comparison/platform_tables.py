@@ -8,10 +8,12 @@ from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits, Repair
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
+from local.comparison.queried_repair import repairs_of_queried
 from local.comparison.repair import OutboxRepair, repair_of
 from local.comparison.table import ComparedTable
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.platform import Platform
+from local.platform.queried_pipeline import QueriedPipeline
 from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
@@ -28,9 +30,10 @@ def reconcile_platform(
     """
     services = platform.services
     pipeline = services.pipeline
+    queried = pipeline.is_queried
     if repair:
         # Without these nothing is asked for, and nothing arrives.
-        platform.require(*NEEDED)
+        platform.require(*(("postgres", "job") if queried else NEEDED))
     tables = [
         Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
         for one in services.chosen(table)
@@ -49,7 +52,11 @@ def reconcile_platform(
         say=say,
     )
 
+    of_queried = repairs_of_queried(lambda: _read_anew(platform), say)
+
     def repairs(wanted: Compared, compared: ComparedTable) -> Repair:
+        if queried:
+            return of_queried(wanted, compared)
         if wanted.entry.how != "outbox":
             return ask_the_connector(wanted, compared)
         [key] = wanted.entry.key
@@ -64,8 +71,17 @@ def reconcile_platform(
         salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
         report=platform.state_dir / REPORT,
         repairs=repairs if repair else None,
-        arrivals=arrivals_of(platform),
+        arrivals=None if queried else arrivals_of(platform),
     )
+
+
+def _read_anew(platform: Platform) -> None:
+    pipeline = platform.pipeline
+    if not isinstance(pipeline, QueriedPipeline):
+        raise TypeError(f"{platform.options.pipeline} isn't queried")
+    # So that the supervisor doesn't start the job, too.
+    with platform.lock.held():
+        pipeline.read_anew()
 
 
 def _salt(platform: Platform) -> str:

@@ -1,7 +1,8 @@
 """How a row is one text, the same from PostgreSQL, DuckDB and Python: what the hashes of a comparison are made of.
 
-A column's canonical text comes from its `Spelling` (capture/canonical.py). Here texts are put together so that no two
-rows have one text: a sign separates the columns, another stands for NULL, and both are escaped where a text has them.
+A column's canonical text comes from its `Spelling` (contract/column_types/canonical.py). Here texts are put together so
+that no two rows have one text: a sign separates the columns, another stands for NULL, and both are escaped where a text
+has them.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ CHUNK_BITS = 16
 
 
 class Spelled(Protocol):
-    """A column's canonical text on both sides; `capture.carried.Carried` is one."""
+    """A column's canonical text on both sides; `contract.column_types.carried.Carried` is one."""
 
     def source_sql(self, column: str) -> str:
         """Write PostgreSQL's expression for it."""

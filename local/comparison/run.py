@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg2
-import psycopg2.sql
 
 from capture.catalogue import Database
 from capture.inspection import inspect
+from capture.query_tables import query_table
 from db.connecting import connect
 from db.errors import LoadError, explain
 from local.comparison.arrivals import Arrivals
@@ -27,6 +27,7 @@ from local.comparison.describe import Compared, describe
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look.lake import LakeError
+from local.services.source_rows import has_rows
 
 # As many tables wait at a time: each keeps what differs in a DuckDB of its own.
 WAITING_TABLES = 8
@@ -130,7 +131,10 @@ def _round(waiting: list[_Open]) -> Iterator[TableComparison]:
 def read_catalogue(parameters: Mapping[str, Any], tables: Iterable[Compared]) -> Database:
     """Read what the source's catalogue says of these tables. Raises LoadError."""
     with contextlib.closing(connect(parameters)) as connection:
-        return inspect(connection, sorted({wanted.entry.schema_name for wanted in tables}))
+        entries = [wanted.entry for wanted in tables]
+        found = inspect(connection, sorted({entry.schema_name for entry in entries if entry.query is None}))
+        queries = [query_table(connection, entry) for entry in entries if entry.query is not None]
+        return replace(found, tables=(*found.tables, *queries))
 
 
 def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
@@ -176,8 +180,5 @@ def _absent(table: ComparedTable) -> set[str]:
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:
-    relation = psycopg2.sql.Identifier(wanted.entry.schema_name, wanted.entry.table_name)
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection.cursor() as cursor:
-        cursor.execute(psycopg2.sql.SQL("SELECT NOT EXISTS (SELECT FROM {})").format(relation))
-        (empty,) = cursor.fetchone() or (False,)
-        return bool(empty)
+    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+        return not has_rows(connection, wanted.entry)

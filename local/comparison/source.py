@@ -13,7 +13,7 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from capture.canonical import SOURCE_SETTINGS
+from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.looked_at import EVERYTHING, HALF, Chosen, Row, Sum, Sums
 from local.comparison.pages import PAGES, Step, parts, steps
 from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
@@ -42,8 +42,9 @@ class SourceLook:
                 cursor.execute(f"SET LOCAL {name} = %s", [value])
             cursor.execute(
                 "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
-                " ELSE pg_current_wal_insert_lsn() END)::text, has_table_privilege(%s, 'SELECT')",
-                [table.relation],
+                " ELSE pg_current_wal_insert_lsn() END)::text,"
+                " CASE WHEN %s THEN has_table_privilege(%s, 'SELECT') ELSE FALSE END",
+                [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
         # System columns are for whom the whole table is granted; a row's hash says nearly as much.
@@ -66,6 +67,8 @@ class SourceLook:
 
     def estimate(self) -> int:
         """Return about how many rows there are, 0 when nobody has counted yet."""
+        if self._table.rows_of is not None:
+            return 0
         with self._connection.cursor() as cursor:
             cursor.execute(
                 "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)",

@@ -11,7 +11,8 @@ from local.look.lake import Lake
 class ComparedTable:
     """A table as both sides have it. `key` names columns of the source; without one rows are compared as a multiset.
 
-    `partitioned`: the rows are in partitions; else what inherits from it in the old way is another table. `missing`
+    `partitioned`: the rows are in partitions; else what inherits from it in the old way is another table. `rows_of`:
+    what stands behind FROM where rows aren't just a table's own: a view's, a query's, or with what inherits. `missing`
     names columns that the lake's table hasn't. `specials` is the lake's column of values that other columns can't
     hold. `salt` goes before values that the pipeline hashes. `notes` say what isn't compared, and why.
     """
@@ -22,6 +23,7 @@ class ComparedTable:
     columns: tuple[ComparedColumn, ...]
     key: tuple[str, ...]
     partitioned: bool = False
+    rows_of: str | None = None
     missing: tuple[ComparedColumn, ...] = ()
     specials: str | None = None
     salt: bytes = field(default=b"", repr=False)
@@ -51,6 +53,8 @@ class ComparedTable:
     @property
     def source_from(self) -> str:
         """PostgreSQL's FROM: the table with its partitions, without what inherits from it."""
+        if self.rows_of is not None:
+            return f"{self.rows_of} AS t"
         return f"{self.relation} AS t" if self.partitioned else f"ONLY {self.relation} AS t"
 
     @property

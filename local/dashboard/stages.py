@@ -115,6 +115,12 @@ class Stages:
         positions |= {LAKE: _number(lakes.newest), CATALOGUE: _number(lakes.synced)}
         for name, position in positions.items():
             self._trails[name].note(now, position)
+        if data.queried:
+            # Nothing tells of a change before a look finds it.
+            return [
+                Stage(name=LAKE, position=_lake(lakes.newest, data), last=self._trails[LAKE].last),
+                Stage(name=CATALOGUE, position=_catalogue(lakes), last=self._trails[CATALOGUE].last),
+            ]
         return [
             self._stage(now, SOURCE, _source(wal, data), **_queue(data.outbox_queue)),
             self._stage(now, SLOT, _slot(slot), lag_s=self._slot_lag(now, slot, confirmed), held=slot),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contract.states import MEANING, Word
+from contract.states import CATALOGUE, LAKE, MEANING, Word
 from local.dashboard.stages import Stage
 
 # As long may a change be on its way before the page calls it late, and a look may take before it counts as none.
@@ -80,6 +80,8 @@ def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str
 
 def _moving(stages: Sequence[Stage]) -> State:
     behind = [stage for stage in stages if stage.lag_events or (stage.lag_s or 0) > 0]
+    if not behind and stages and {stage.name for stage in stages} <= {LAKE, CATALOGUE}:
+        return State(word=Word.UP_TO_DATE, reason="the job runs, and each look brings what changed before it")
     if not behind:
         return State(word=Word.UP_TO_DATE, reason=MEANING[Word.UP_TO_DATE])
     slowest = max(behind, key=lambda stage: stage.lag_s or 0.0)

@@ -14,8 +14,9 @@ def print_status(console: Console, found: Status) -> None:
     """Print services, data and problems."""
     console.print(_services(found))
     if len(found.data.tables) > 1:
-        console.print(_tables(found.data.tables))
-    console.print(_progress(found.data))
+        console.print(_tables(found.data.tables, queried=found.data.queried))
+    if (progress := _progress(found.data)).row_count:
+        console.print(progress)
     for problem in found.problems:
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
 
@@ -32,12 +33,13 @@ def _services(found: Status) -> Table:
     return services
 
 
-def _tables(found: tuple[TableStatus, ...]) -> Table:
+def _tables(found: tuple[TableStatus, ...], *, queried: bool) -> Table:
     tables = Table("table", "job", box=None)
-    for name in ("topic", "landed", "lake rows", "last commit", "quarantine"):
+    for name in (*(() if queried else ("topic", "landed")), "lake rows", "last commit", "quarantine"):
         tables.add_column(name, justify="right")
     for table in found:
-        numbers = (table.topic_end, table.sink_offset, table.lake_rows, table.last_commit, table.quarantined or None)
+        offsets = () if queried else (table.topic_end, table.sink_offset)
+        numbers = (*offsets, table.lake_rows, table.last_commit, table.quarantined or None)
         tables.add_row(table.name, _state(table.state), *map(_cell, numbers))
     return tables
 
@@ -54,17 +56,25 @@ def _progress(data: DataStatus) -> Table:
         queue = data.outbox_queue
         waiting = f", {queue.entries} changes queued for {queue.seconds:.0f} s" if queue and queue.entries else ""
         progress.add_row("outbox", f"{_cell(data.outbox_rows)} rows{waiting}")
+    if not data.queried:
+        _add_way(progress, data)
+    if len(data.tables) == 1:
+        [table] = data.tables
+        aside = f", {table.quarantined} events in quarantine" if table.quarantined else ""
+        progress.add_row("lake", f"{_cell(table.lake_rows)} rows, last commit {_cell(table.last_commit)}{aside}")
+    return progress
+
+
+def _add_way(progress: Table, data: DataStatus) -> None:
+    """Say how far changes are on their way from the log to the lake."""
     progress.add_row("slot", _slot(data.slot))
     objects = f"{_cell(data.landing_objects)} objects"
     if len(data.tables) == 1:
         [table] = data.tables
         progress.add_row("topic", f"next offset {_cell(table.topic_end)}")
         progress.add_row("landing", f"next offset {_cell(table.sink_offset)}, {objects}")
-        aside = f", {table.quarantined} events in quarantine" if table.quarantined else ""
-        progress.add_row("lake", f"{_cell(table.lake_rows)} rows, last commit {_cell(table.last_commit)}{aside}")
     else:
         progress.add_row("landing", objects)
-    return progress
 
 
 def _slot(slot: Slot | None) -> str:

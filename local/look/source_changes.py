@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from capture.objects import source_objects
+from capture.query_checks import unfit
 from local.look.added_columns import added, older_rows
 from local.platform.services import Services
 from local.platform.tables import LocalTable
@@ -15,11 +16,13 @@ _LOOKERS = 8
 def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[str]:
     """Say of each table what is wrong, a line each; nothing of the outbox, whose columns change by procedures.
 
-    Raises psycopg2.Error, LakeError and boto3's errors.
+    Of queried tables what keeps the job from querying them. Raises psycopg2.Error, LoadError, LakeError and boto3's.
     """
     pipeline = services.pipeline
     if pipeline.outbox is not None:
         return []
+    if pipeline.is_queried:
+        return unfit(services.database.parameters(), pipeline)
     lines = services.database.drift(source_objects(pipeline), pipeline.name)
     with ThreadPoolExecutor(_LOOKERS) as pool:
         for found in pool.map(lambda table: _unfetched(services, table), tables):

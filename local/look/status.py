@@ -14,10 +14,10 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
-from contract.events import LSN
 from contract.lake import LANDING_PREFIX
 from contract.source import SCHEMA
 from contract.table_names import lake_name
+from db.errors import LoadError
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.look.quarantine import count_quarantined
@@ -37,6 +37,7 @@ UNAVAILABLE = (
     BotoCoreError,
     ClientError,
     LakeError,
+    LoadError,
     PlatformError,
 )
 Value = TypeVar("Value")
@@ -83,13 +84,17 @@ class TableStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DataStatus:
-    """How far the data has come; None where a service doesn't say. `outbox_rows` is None without an outbox, too."""
+    """How far the data has come; None where a service doesn't say. `outbox_rows` is None without an outbox, too.
+
+    `queried`: the tables are, so there are no slot, topics and landing.
+    """
 
     tables: tuple[TableStatus, ...] = ()
     outbox_rows: int | None = None
     landing_objects: int | None = None
     outbox_queue: OutboxQueue | None = None
     slot: Slot | None = None
+    queried: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +214,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
     offsets = ask("kafka", pipeline.sink_offsets) or {}
 
     def look(table: LocalTable) -> TableStatus:
-        key = lake_name(table.entry.key[0]) if table.entry.key else LSN
+        key = lake_name(table.entry.key[0]) if table.entry.key else table.entry.ordering
         return TableStatus(
             name=table.name,
             topic_end=ends.get(table.topic.name),
@@ -226,9 +231,12 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
         return DataStatus(
             tables=tuple(pool.map(look, chosen)),
             outbox_rows=ask("postgres", services.database.outbox_rows) if outbox else None,
-            landing_objects=ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
+            landing_objects=None
+            if services.pipeline.is_queried
+            else ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX)),
             outbox_queue=ask("postgres", services.database.outbox_queue) if outbox else None,
             slot=ask("postgres", pipeline.slot),
+            queried=services.pipeline.is_queried,
         )
 
 

@@ -1,7 +1,8 @@
 """The streaming job on this machine: one Spark application, for the pipeline's one table or for all of them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from local.platform.processes import Command, Processes
@@ -9,7 +10,7 @@ from local.platform.services import Services
 from local.platform.tables import PLACES
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, table_job
+from settings.job import JobPace, JobPlaces, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs import keys, submit
@@ -27,46 +28,68 @@ POLL = {keys.POLL_INTERVAL: "0.2"}
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
 
 
-def table_jobs(pipeline: Pipeline) -> list[TableJob]:
+def places(services: Services) -> JobPlaces:
+    """Return where the job of a platform reads and writes."""
+    if not services.pipeline.is_queried:
+        return PLACES
+    where, outside = services.connector, services.options.outside
+    source = {
+        keys.JDBC_URL: f"jdbc:postgresql://{where['host']}:{where['port']}/{where['dbname']}",
+        keys.JDBC_USER: str(where["user"]),
+        keys.JDBC_PASSWORD_FILE: str(services.connector_password_file),
+        **({f"{keys.JDBC_EXTRA}sslmode": outside.sslmode} if outside else {}),
+    }
+    return replace(PLACES, source=source)
+
+
+def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[TableJob]:
     """Return what the job does for each table."""
     pace = JobPace(sync_interval_seconds=0, configuration=POLL)
-    return [table_job(pipeline, table, PLACES, pace) for table in pipeline.tables]
+    return [table_job(pipeline, table, where, pace) for table in pipeline.tables]
 
 
-def job_arguments(pipeline: Pipeline) -> list[str]:
+def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[str]:
     """Return the options of the job for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
-    [job] = table_jobs(pipeline)
+    [job] = table_jobs(pipeline, where)
     return submit.job_arguments(job)
 
 
-def multi_table_arguments(pipeline: Pipeline, folder: Path) -> list[str]:
+def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = PLACES) -> list[str]:
     """Write the tables' properties files into a folder, and return the options of the job that keeps them all."""
     folder.mkdir(parents=True, exist_ok=True)
     for former in folder.glob("*.properties"):
         former.unlink()
     files: dict[str, str] = {}
-    for job in table_jobs(pipeline):
+    for job in table_jobs(pipeline, where):
         path = folder / f"{job.table}.properties"
         path.write_text(submit.table_properties(job), encoding="utf-8")
         files[job.name] = str(path)
     listed = folder / "tables.list"
     listed.write_text(submit.list_properties(files, {}), encoding="utf-8")
     return submit.multi_table_arguments(
-        properties_file=str(listed), config_folder=str(folder), base_path_prefix=PLACES.lake
+        properties_file=str(listed),
+        config_folder=str(folder),
+        base_path_prefix=PLACES.lake,
+        queried=pipeline.is_queried,
     )
 
 
-def start_job(services: Services, processes: Processes, folder: Path) -> None:
-    """Start the streaming job in a folder; one that runs with other tables or schemas is stopped first."""
+def start_job(services: Services, processes: Processes, folder: Path, *, once: Sequence[str] = ()) -> None:
+    """Start the streaming job in a folder; one that runs with other tables or schemas is stopped first.
+
+    `once`: options for this start alone, which a job that runs is stopped for, too.
+    """
     pipeline, started = services.pipeline, folder / STARTED
-    described = _description(pipeline)
+    where = places(services)
+    described = _description(pipeline, where)
     if processes.main("job") is not None:
-        if started.exists() and started.read_text(encoding="utf-8") == described:
+        if not once and started.exists() and started.read_text(encoding="utf-8") == described:
             return
         processes.stop("job", grace_s=GRACE_S)
     one = len(pipeline.tables) == 1
+    options = job_arguments(pipeline, where) if one else multi_table_arguments(pipeline, folder / "tables", where)
     argv, environment = spark_submit(
-        job_arguments(pipeline) if one else multi_table_arguments(pipeline, folder / "tables"),
+        [*options, *once],
         work_folder=folder,
         log_file=processes.log_file("spark"),
         s3_endpoint=services.s3.endpoint,
@@ -78,13 +101,13 @@ def start_job(services: Services, processes: Processes, folder: Path) -> None:
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
 
 
-def _description(pipeline: Pipeline) -> str:
+def _description(pipeline: Pipeline, where: JobPlaces = PLACES) -> str:
     """Return what a job that runs must be started anew for, when it changes: a table, what is done with it, a schema.
 
     It reads its files when it starts.
     """
     schemas = {table.lake_table: (PIPELINES / pipeline.schema_file(table)).read_text() for table in pipeline.tables}
-    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline)}
+    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline, where)}
     return json.dumps({"properties": properties, "schemas": schemas}, indent=1) + "\n"
 
 

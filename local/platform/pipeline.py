@@ -27,13 +27,18 @@ LOST = "changes are lost"
 class LocalPipeline:
     """The moving parts of the platform in `folder`."""
 
+    # What must run for data to come, besides what is waited for.
+    needs: Sequence[str] = ("kafka",)
+
     def __init__(self, folder: Path, *, services: Services, passwords: Passwords, processes: Processes) -> None:
         self._folder = folder
         self._services = services
         self._passwords = passwords
         self._processes = processes
         self._connectors = Connectors(folder, services=services, passwords=passwords, processes=processes)
-        self._waiting = Waiting(processes, services.connect.api, self.lost_changes, self._connectors.grace_s)
+        self._waiting = Waiting(
+            processes, services.connect.api, self.lost_changes, self._connectors.grace_s, self.needs
+        )
         self._published = published(services.pipeline)
         self._states = TableStates(processes)
         self.failing: FailingTablesError | None = None
@@ -126,6 +131,10 @@ class LocalPipeline:
         services = self._services
         if services.options.outside is not None:
             return OutsideSource(services.pipeline, services.options.outside, services.database.parameters())
+        return self._embedded()
+
+    def _embedded(self) -> EmbeddedSource:
+        services = self._services
         if services.pipeline.source.example is None:
             raise PlatformError(
                 f"pipeline {services.pipeline.name} has no example, so it needs its database: give DSN=…"
@@ -209,8 +218,7 @@ class LocalPipeline:
         """
         if self.lost:
             return None
-        ends = self.topic_ends()
-        wanted = [table for table in self.tables if ends[table.topic.name]]
+        wanted = self.awaited()
 
         def absent(tables: Sequence[LocalTable]) -> list[LocalTable]:
             known = self._services.aws.tables(GLUE_DATABASE)
@@ -223,6 +231,11 @@ class LocalPipeline:
             self.failing = error
             return "tables fail"
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
+
+    def awaited(self) -> list[LocalTable]:
+        """Return the tables that must come to the lake: those with events."""
+        ends = self.topic_ends()
+        return [table for table in self.tables if ends[table.topic.name]]
 
     def table_states(self) -> dict[str, TableState]:
         """Return what the job of many tables says of each, by its job_name."""

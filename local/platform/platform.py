@@ -16,6 +16,7 @@ from local.platform import state
 from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
 from local.platform.processes import Command, Processes
+from local.platform.queried_pipeline import QueriedPipeline
 from local.platform.recorded import Recorded
 from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
 from local.platform.startup import Progress, Startup, Step, StepState, silent, uninterrupted
@@ -25,10 +26,15 @@ from local.services.kafka.roles import READER
 from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
 from local.services.postgres_cluster import STOPPING, PostgresCluster
 from local.setup import ports
+from settings.load_pipeline import load_pipeline
+from settings.pipeline import Pipeline
 from spark_jobs.archive import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+# What brings changes from the log, and a pipeline by query hasn't.
+CONNECTORS = ("kafka", "connect", "sink")
 
 
 class Platform:
@@ -83,7 +89,7 @@ class Platform:
             self._stop_former_kafka(services, before)
             if "postgres" in before:
                 services.postgres.renew_rules()
-            if "connect" not in before:
+            if "connect" not in before and not services.pipeline.is_queried:
                 services.connect.install_plugins()
             self._write_password_file(services.postgres.connection_parameters())
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
@@ -163,6 +169,9 @@ class Platform:
     def require(self, *names: str) -> None:
         """Raise PlatformError when one of these services doesn't run."""
         running = self.running()
+        without = [name for name in names if name in CONNECTORS]
+        if running and without and self.services.pipeline.is_queried:
+            raise PlatformError(f"pipeline {self.options.pipeline} is queried, so it has no {', '.join(without)}")
         missing = [name for name in names if name not in running and not (name == "postgres" and self.options.outside)]
         if missing and not running - {SUPERVISOR}:
             raise PlatformError(f"the platform in {self.state_dir} is down: `make up` starts it")
@@ -221,12 +230,13 @@ class Platform:
         return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
 
     def _pipeline(self, services: Services) -> LocalPipeline:
-        return LocalPipeline(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+        kind = QueriedPipeline if services.pipeline.is_queried else LocalPipeline
+        return kind(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
 
     def _settle(self) -> set[str]:
         """Stop what can't stay as it is, and name what runs on."""
         running = self.running()
-        wanted = self._wanted_services()
+        wanted = self._wanted_services(load_pipeline(self.options.pipeline))
         stale = running - wanted | running & {SUPERVISOR}
         if ("sink" in wanted) != ("sink" in self.expected()):
             stale.add("connect")  # its plugins have changed
@@ -255,7 +265,7 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
             chosen = ports.choose(PORTS, earlier=earlier)
-        self.recorded.write(self.options, chosen, self._wanted_services())
+        self.recorded.write(self.options, chosen, self._wanted_services(load_pipeline(self.options.pipeline)))
         return chosen
 
     def _stop_former_kafka(self, services: Services, running: set[str]) -> None:
@@ -264,10 +274,11 @@ class Platform:
             self._stop(STOP_ORDER, silent)
             running.clear()
 
-    def _wanted_services(self) -> frozenset[str]:
+    def _wanted_services(self, pipeline: Pipeline) -> frozenset[str]:
         without = {
             "job": not self.options.job,
-            "sink": self.options.lenses is not None,
+            **dict.fromkeys(CONNECTORS, pipeline.is_queried),
+            "sink": self.options.lenses is not None or pipeline.is_queried,
             SUPERVISOR: not self.options.supervised,
             "postgres": self.options.outside is not None,
         }

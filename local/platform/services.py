@@ -9,6 +9,7 @@ from db.outbox import Mode
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
+from local.platform import state
 from local.platform.outside import OutsideDatabase
 from local.platform.processes import Service
 from local.platform.state import Passwords
@@ -86,6 +87,7 @@ class Services:
         self.ports = ports
         self.options = options
         self.pipeline: Pipeline = load_pipeline(options.pipeline)
+        self.connector_password_file = state.connector_file(folder / "secrets")
         role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
             folder / Postgres.name,
@@ -125,7 +127,8 @@ class Services:
     @property
     def listening(self) -> dict[str, Service]:
         """The services that answer on a port, by name."""
-        services: list[Service] = [self.kafka, self.connect, self.s3, self.aws]
+        connectors: list[Service] = [] if self.pipeline.is_queried else [self.kafka, self.connect]
+        services: list[Service] = [*connectors, self.s3, self.aws]
         if self.options.outside is None:
             services.append(self.postgres)
         return {service.name: service for service in services}

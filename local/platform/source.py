@@ -47,12 +47,20 @@ class EmbeddedSource:
 
     def make_ready(self) -> str:
         """Create and load the database; where an earlier start has, bring its outbox up to this version."""
-        parameters = self._database.parameters()
-        self._database.create_if_missing()
-        note = LOADERS[self._pipeline.source.example or "northwind"](self, parameters)
+        note = self.load()
         if self._pipeline.outbox is None:
-            self._prepare(parameters)
+            self._prepare(self.parameters)
         return note
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """How to connect to it."""
+        return self._database.parameters()
+
+    def load(self) -> str:
+        """Create and load the database."""
+        self._database.create_if_missing()
+        return LOADERS[self._pipeline.source.example or "northwind"](self, self.parameters)
 
     def northwind(self, parameters: Mapping[str, Any]) -> str:
         """Load the shop, whose outbox comes with it."""

@@ -9,6 +9,7 @@ from local.errors import PlatformError
 from local.platform.outside import OutsideDatabase, find_password
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
+from local.platform.state import connector_file
 from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 
@@ -34,7 +35,7 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
         return options
     if options.scale is not None or options.dump is not None or options.mode is not None:
         raise PlatformError("--scale, --from and --mode are for the embedded database: leave them or the DSN out")
-    find_password(outside, settings.source.role, folder / "secrets" / "connector")
+    find_password(outside, settings.source.role, connector_file(folder / "secrets"))
     return replace(options, outside=outside)
 
 
@@ -45,6 +46,8 @@ def left_behind(platform: Platform) -> str:
     """
     outside = platform.options.outside
     try:
+        if platform.services.pipeline.is_queried:
+            return f"everything is stopped; nothing of the pipeline is left in {outside}"
         slot = platform.pipeline.slot_name
     except SettingsFileError as error:
         reason = "; ".join(str(error).splitlines())

@@ -84,7 +84,12 @@ def write_record(path: Path, record: Record) -> None:
 def passwords(folder: Path) -> Passwords:
     """Return the passwords kept in `folder` (mode 0700), made up the first time."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Passwords(superuser=password(folder / "superuser"), connector=password(folder / "connector"))
+    return Passwords(superuser=password(folder / "superuser"), connector=password(connector_file(folder)))
+
+
+def connector_file(folder: Path) -> Path:
+    """Return the file with the password of whom the connector, or the job of queried tables, logs in as."""
+    return folder / "connector"
 
 
 class Lock:

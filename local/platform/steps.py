@@ -20,6 +20,9 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
         database = startup.run("load", pipeline.load_source, after=[postgres])
     else:
         database = startup.run("database", pipeline.load_source)
+    if services.pipeline.is_queried:
+        _run_queried(startup, services, pipeline, processes, database)
+        return
     kafka = run(services.kafka)
     rights = startup.run("rights", pipeline.grant_rights, after=[kafka])
     topics = startup.run("topics", pipeline.create_topics, after=[rights])
@@ -34,3 +37,16 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
     if services.options.job:
         job = startup.run("job", pipeline.start_job, after=[storage, catalogue])
         startup.run("lake", pipeline.wait_lake, after=[landing, job])
+
+
+def _run_queried(
+    startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes, database: Future[None]
+) -> None:
+    """Start what a pipeline by query takes: the storage, the catalogue and the job."""
+    s3 = startup.run(services.s3.name, lambda: processes.run(services.s3))
+    moto = startup.run(services.aws.name, lambda: processes.run(services.aws))
+    storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
+    catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
+    if services.options.job:
+        job = startup.run("job", pipeline.start_job, after=[storage, catalogue, database])
+        startup.run("lake", pipeline.wait_lake, after=[job])

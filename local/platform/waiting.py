@@ -1,7 +1,7 @@
 """Waits for data, and ends with the reason at once when it can't come."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psycopg2
@@ -38,11 +38,14 @@ class Waiting:
         api: ConnectApi,
         lost_changes: Callable[[], str | None],
         grace_s: Mapping[str, float],
+        needs: Sequence[str] = ("kafka",),
     ) -> None:
+        """`needs`: the services that must run whatever is waited for."""
         self._processes = processes
         self._api = api
         self._lost_changes = lost_changes
         self._grace_s = grace_s
+        self._needs = needs
         self.lost: str | None = None
 
     def came(self, wait: Wait) -> bool:
@@ -61,7 +64,7 @@ class Waiting:
             if time.monotonic() - looked > LOOK_S or self._processes.main(wait.service) is None:
                 looked = time.monotonic()
                 self._check_nothing_is_lost()
-            for name in ("kafka", wait.service):
+            for name in (*self._needs, wait.service):
                 self._processes.check_alive(name)
             waited = time.monotonic() - started
             self._check_connector(wait.failing, waited)

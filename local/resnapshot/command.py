@@ -72,6 +72,10 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
         raise PlatformError(
             "SKIP is for the outbox: a connector that can't go on is started anew by `make down` and up"
         )
+    if platform.services.pipeline.is_queried:
+        raise PlatformError(
+            f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
+        )
     platform.require(*NEEDED, "sink", "job")
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source

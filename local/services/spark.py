@@ -62,6 +62,11 @@ def spark_submit(
     return [*command, str(program), *arguments], _environment(home, s3_endpoint, glue_endpoint)
 
 
+def job_class_path() -> str:
+    """Return the class path of what Spark itself hasn't: Hudi, the clients of S3 and Kafka, PostgreSQL's driver."""
+    return ":".join(f"{jar_folder(name)}/*" for name in ("spark", "postgresql"))
+
+
 def spark_flags() -> list[str]:
     """Return the flags for a JVM that writes Hudi tables."""
     # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more
@@ -77,7 +82,7 @@ def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> di
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": " ".join(options),
         # Not --jars: that would copy 400 MB into the scratch folder at each start.
-        "spark.driver.extraClassPath": f"{jar_folder('spark')}/*",
+        "spark.driver.extraClassPath": job_class_path(),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(scratch),

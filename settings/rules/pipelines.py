@@ -42,6 +42,17 @@ def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, ob
             )
 
 
+def queried(environment: Environment) -> Iterator[Problem]:
+    """The stacks make connectors for each pipeline, and let the job reach no database."""
+    for number, pipeline in enumerate(environment.pipelines):
+        if names := [table.name for table in pipeline.captured.tables if table.is_queried]:
+            yield (
+                f"pipelines[{number}].name",
+                f"pipelines/{pipeline.name}.toml queries {names[0]}, which isn't deployed to AWS yet, only run locally:"
+                " take the pipeline out, or capture its tables by the log",
+            )
+
+
 def clashes(environment: Environment) -> Iterator[Problem]:
     """No two pipelines have the same name, topic, table in the lake, slot, publication or role."""
     for name, count in Counter(pipeline.name for pipeline in environment.pipelines).items():
@@ -128,4 +139,4 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
         )
 
 
-RULES: tuple[Rule, ...] = (known, clashes, fit)
+RULES: tuple[Rule, ...] = (known, queried, clashes, fit)

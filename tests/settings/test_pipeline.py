@@ -123,7 +123,7 @@ REFUSED = [
     ("", "colour = 1\n", "colour: unknown key"),
     ('database = "shop"', 'database = "shop"\nslot_name = "x"', "source.slot_name: unknown key"),
     ('database = "shop"', "", "source.database: is missing"),
-    ('how = "log"', 'how = "poll"', "tables[0].how: Input should be 'outbox' or 'log'"),
+    ('how = "log"', 'how = "poll"', "tables[0].how: Input should be 'outbox', 'log' or 'query'"),
     ('key = ["id"]', 'key = "id"', "tables[0].key: Input should be a valid tuple"),
     ('key = ["id"]', "", "tables[0].key: public.customers has none: name the columns that identify a row"),
     ('key = ["id"]', 'key = ["name"]', "tables[0].key: 'name' isn't a field of pipelines/shop/customers.avsc"),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow
 
-from capture.carried import Carried
-from capture.types import carried
+from contract.column_types.carried import Carried
+from contract.column_types.types import carried
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable

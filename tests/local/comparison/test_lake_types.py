@@ -7,9 +7,9 @@ import duckdb
 import pyarrow
 import pytest
 
-import capture
-from capture import canonical
-from capture.carried import Carried
+from contract import column_types
+from contract.column_types import canonical
+from contract.column_types.carried import Carried
 from local.comparison import lake_types
 from local.comparison.lake_types import called_in_lake, fitted
 from local.comparison.rows import ComparedColumn
@@ -67,7 +67,7 @@ def test_a_column_that_came_with_events_has_the_lakes_name_or_an_older_ones() ->
 
 
 def test_every_lake_type_that_a_column_can_have_is_known() -> None:
-    modules = Path(capture.__file__).parent.glob("*types.py")
+    modules = Path(column_types.__file__).parent.glob("*types.py")
     named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
     assert {"string", "decimal", "binary"} <= named
     assert named <= set(lake_types._STORED)

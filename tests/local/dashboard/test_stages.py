@@ -107,3 +107,10 @@ def test_only_a_move_that_was_watched_is_an_activity() -> None:
 
 def test_a_log_position_is_a_number() -> None:
     assert wal_bytes("1/10") == (1 << 32) + 16
+
+
+def test_a_pipeline_by_query_has_a_lake_and_a_catalogue_alone() -> None:
+    queried = DataStatus(tables=(TableStatus(name=TABLE, lake_rows=829),), queried=True)
+    found = Stages().read(0, None, queried, lakes(0))
+    assert [stage.name for stage in found] == ["lake", "catalogue"]
+    assert found[0].position == "commit 20261122112531744, 829 rows"

@@ -1,0 +1,129 @@
+"""The rental shop's places by queries alone, on a platform of their own: each change arrives, and the lake is equal.
+
+The tests share the platform and run in their order.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg2
+import pytest
+from rich.console import Console
+
+from contract.events import CREATE, OPERATION, READ_MS, UPDATE
+from local.comparison.platform_tables import reconcile_platform
+from local.errors import PlatformError
+from local.look.status import read_status
+from local.platform.platform import Platform
+from local.platform.services import PlatformOptions
+from tests.conftest import execute
+from tests.local.platform.shop import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+# A sweep may be ten times as rare as it takes, on a machine that has much else to do.
+PATIENT_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    options = PlatformOptions(pipeline="pagilaquery")
+    platform = Platform(tmp_path_factory.mktemp("places") / "state", options)
+    try:
+        platform.up()
+        yield platform
+    finally:
+        platform.remove()
+
+
+def change(places: Platform, statement: str) -> None:
+    execute(places.endpoints.source, statement)
+
+
+def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
+    [found] = places.services.chosen(table)
+    return {row[key]: row for row in found.lake.rows().to_pylist()}
+
+
+def is_equal(places: Platform, **asked: Any) -> bool:
+    given = {"table": None, "repair": False, "timeout_s": PATIENT_S} | asked
+    return reconcile_platform(Console(quiet=True), places, **given)
+
+
+def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> None:
+    assert places.running() == {"postgres", "s3", "moto", "job"}
+    found = read_status(places)
+    assert [table.lake_rows for table in found.data.tables] == [603, 600, 109, 603]
+    assert found.problems == []
+    assert is_equal(places)
+
+
+def test_the_role_of_the_job_may_read_and_nothing_else(places: Platform) -> None:
+    as_job = places.services.connector
+    with contextlib.closing(psycopg2.connect(**as_job)) as connection, connection.cursor() as cursor:
+        with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+            cursor.execute("UPDATE country SET country = 'x'")
+        connection.rollback()
+        cursor.execute("SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user")
+        assert cursor.fetchone() == (False,)
+        cursor.execute("SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_publication)")
+        assert cursor.fetchone() == (0,)
+
+
+def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
+    change(
+        places,
+        "INSERT INTO country (country) VALUES ('Wakanda');"
+        " INSERT INTO city (city, country_id) SELECT 'Birnin Zana', country_id FROM country WHERE country = 'Wakanda';"
+        " UPDATE address SET phone = '0', last_update = '1999-01-01' WHERE address_id = 100;"
+        " INSERT INTO address (address, district, city_id, phone) VALUES ('gone soon', '', 1, '')",
+    )
+    assert is_equal(places)
+    countries, addresses = rows(places, "country", "country_id"), rows(places, "address", "address_id")
+    assert countries[110]["country"] == "Wakanda"
+    assert countries[110][OPERATION] == CREATE
+    assert (addresses[100]["phone"], addresses[100][OPERATION]) == ("0", UPDATE)
+    assert addresses[100][READ_MS] > addresses[101][READ_MS]
+    change(places, "DELETE FROM address WHERE address = 'gone soon'")
+    assert is_equal(places)
+    assert len(rows(places, "address", "address_id")) == 603
+
+
+def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
+    with contextlib.closing(psycopg2.connect(**places.endpoints.source)) as late, late.cursor() as cursor:
+        cursor.execute("SAVEPOINT a; UPDATE city SET city = 'Late' WHERE city_id = 7; RELEASE SAVEPOINT a")
+        change(places, "UPDATE city SET city = 'Early' WHERE city_id = 8")
+        eventually(lambda: rows(places, "city", "city_id")[8]["city"] == "Early")
+        late.commit()
+    assert is_equal(places)
+    assert rows(places, "city", "city_id")[7]["city"] == "Late"
+
+
+def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
+    change(
+        places, "UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)"
+    )
+    assert is_equal(places)
+    assert rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere"
+
+
+def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:
+    change(places, "ALTER TABLE country ADD COLUMN iso text; UPDATE country SET iso = 'WA' WHERE country = 'Wakanda'")
+    eventually(lambda: rows(places, "country", "country_id")[110].get("iso") == "WA")
+    assert is_equal(places)
+
+
+def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) -> None:
+    change(places, "CREATE TABLE kept AS SELECT * FROM country; TRUNCATE country CASCADE")
+
+    def said() -> bool:
+        problems = read_status(places, "country").problems
+        return any("public.country" in line and "%" in line for line in problems)
+
+    eventually(said)
+    assert len(rows(places, "country", "country_id")) == 110
+
+
+def test_what_a_pipeline_by_query_has_not_is_said_in_a_line(places: Platform) -> None:
+    with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka"):
+        places.require("kafka")
