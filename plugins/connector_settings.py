@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from contract import source
 from contract.capture_objects import CONNECTOR_ROLE
@@ -13,10 +12,23 @@ from plugins.captured import CapturedTable
 from plugins.connector_names import OUTBOX
 from plugins.connector_properties import SHORTEST_SESSION_MS
 from plugins.kcql import Kcql, build_all
+from plugins.setting_checks import (
+    HOST,
+    IDENTIFIER,
+    NAME,
+    REGION,
+    SSL_MODES,
+    TOPIC_PREFIX,
+    check_certificate,
+    check_endpoint,
+    check_match,
+    check_one_of,
+    check_password,
+    check_within,
+)
 from plugins.versions import load_versions
 
 HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
-SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
 DAY_MS = 86_400_000
 LONGEST_TIMEOUT_MS = 300_000
@@ -24,16 +36,10 @@ LONGEST_TIMEOUT_MS = 300_000
 FLUSH_INTERVAL_S = 60
 FLUSH_COUNT = 5_000
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
-_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 _SLOT = re.compile(r"[a-z0-9_]{1,63}\Z")
-_TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d\Z")
 # A salt stands in the name of a property, where Connect resolves no reference: whoever sends the configuration does.
 SALT = "@salt@"
 _SALT = re.compile(r"@salt@\Z|[A-Za-z0-9]{16,128}\Z")
-_REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +81,21 @@ class SourceSettings:
     hash_salt: str = field(default=SALT, repr=False)
 
     def __post_init__(self) -> None:
-        _match(_NAME, "name", self.name)
-        _match(_HOST, "database_hostname", self.database_hostname)
-        _within("database_port", self.database_port, 1, 65_535)
-        _match(_IDENTIFIER, "database_name", self.database_name)
-        _match(_IDENTIFIER, "database_user", self.database_user)
-        if not _REFERENCE.match(self.database_password):
-            # The value isn't repeated: it may be a password.
-            raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
-        _one_of("database_sslmode", self.database_sslmode, SSL_MODES)
-        if self.database_root_certificate is not None and not self.database_sslmode.startswith("verify-"):
-            raise ValueError(
-                "database_sslmode must be verify-full with a root certificate, which nothing else looks at"
-            )
-        _match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
-        _match(_IDENTIFIER, "publication_name", self.publication_name)
-        _match(_SLOT, "slot_name", self.slot_name)
-        _one_of("snapshot_mode", self.snapshot_mode, SNAPSHOT_MODES)
-        _within("heartbeat_interval_ms", self.heartbeat_interval_ms, 100, DAY_MS)
-        _within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
-        _within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
+        check_match(NAME, "name", self.name)
+        check_match(HOST, "database_hostname", self.database_hostname)
+        check_within("database_port", self.database_port, 1, 65_535)
+        check_match(IDENTIFIER, "database_name", self.database_name)
+        check_match(IDENTIFIER, "database_user", self.database_user)
+        check_password(self.database_password)
+        check_one_of("database_sslmode", self.database_sslmode, SSL_MODES)
+        check_certificate(self.database_root_certificate, self.database_sslmode)
+        check_match(TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
+        check_match(IDENTIFIER, "publication_name", self.publication_name)
+        check_match(_SLOT, "slot_name", self.slot_name)
+        check_one_of("snapshot_mode", self.snapshot_mode, SNAPSHOT_MODES)
+        check_within("heartbeat_interval_ms", self.heartbeat_interval_ms, 100, DAY_MS)
+        check_within("poll_interval_ms", self.poll_interval_ms, 1, 5_000)
+        check_within("retry_wait_ms", self.retry_wait_ms, 100, LONGEST_TIMEOUT_MS)
         SizeLimits(self.largest_event_bytes)
         if not _SALT.match(self.hash_salt):
             # The value isn't repeated: it is a secret.
@@ -144,14 +145,14 @@ class SinkSettings:
     connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
 
     def __post_init__(self) -> None:
-        _match(_NAME, "name", self.name)
-        _match(_REGION, "region", self.region)
+        check_match(NAME, "name", self.name)
+        check_match(REGION, "region", self.region)
         if self.endpoint is not None:
-            _check_endpoint(self.endpoint)
-        _within("tasks_max", self.tasks_max, 1, 1_000)
-        _within("session_timeout_ms", self.session_timeout_ms, SHORTEST_SESSION_MS, LONGEST_TIMEOUT_MS)
+            check_endpoint(self.endpoint)
+        check_within("tasks_max", self.tasks_max, 1, 1_000)
+        check_within("session_timeout_ms", self.session_timeout_ms, SHORTEST_SESSION_MS, LONGEST_TIMEOUT_MS)
         if self.dead_letter_topic is not None:
-            _match(_TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
+            check_match(TOPIC_PREFIX, "dead_letter_topic", self.dead_letter_topic)
         SizeLimits(self.largest_event_bytes)
         if not self.topics or len(set(self.topics)) < len(self.topics):
             raise ValueError("topics must be named, at least one and each once")
@@ -185,24 +186,3 @@ class SinkSettings:
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before deploying these settings, one sentence each."""
         return self.statements[0].warnings
-
-
-def _match(pattern: re.Pattern[str], name: str, value: str) -> None:
-    if not pattern.match(value):
-        raise ValueError(f"{name} isn't valid: {value!r}")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-
-
-def _within(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
-
-
-def _check_endpoint(endpoint: str) -> None:
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
-        raise ValueError(f"endpoint must be a URL such as http://127.0.0.1:9000, not {endpoint!r}")

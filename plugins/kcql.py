@@ -7,6 +7,7 @@ grammar is that of Lenses' kafka-connect-query-language; we write and accept the
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from plugins.versions import parse_version
 
@@ -70,10 +71,11 @@ _CLAUSE_OF = {"flush_bytes": "SIZE", "flush_interval_seconds": "INTERVAL", "flus
 
 @dataclass(frozen=True, kw_only=True)
 class Kcql:
-    """One `INSERT INTO` statement: a topic's values as JSON lines under a bucket and prefix.
+    """One `INSERT INTO` statement: a topic's values, as JSON lines or Parquet, under a bucket and prefix.
 
     An open object is finished when it is `flush_interval_seconds` old, holds `flush_count` records or, when given,
-    `flush_bytes` bytes. `partition_by`: fields of the value that make folders; empty: one folder per topic partition.
+    `flush_bytes` bytes. `partition_by`: fields of the value that make folders; `partition_headers`: headers that do,
+    which the files haven't; neither: one folder per topic partition.
     Raises ValueError naming the field that can't be right.
     """
 
@@ -84,34 +86,42 @@ class Kcql:
     flush_count: int
     flush_bytes: int | None = None
     partition_by: tuple[str, ...] = ()
+    partition_headers: tuple[str, ...] = ()
+    stored_as: Literal["JSON", "PARQUET"] = "JSON"
 
     def __post_init__(self) -> None:
         _check(_BUCKET, self.bucket, "bucket", "3 to 63 small letters, digits, dots and hyphens")
         _check(_PREFIX, self.prefix, "prefix", "letters, digits and . / = + - _, with no slash at either end")
         _check(_TOPIC, self.topic, "topic", "up to 249 letters, digits, dots, underscores and hyphens")
-        for field in self.partition_by:
+        for field in self.folders:
             _check(_FIELD, field, "partition_by", "a field's name of letters, digits and underscores")
             if _is_keyword(field):
                 # Backticks don't help here: the grammar takes them only behind a dot.
                 raise ValueError(f"partition_by must be fields that aren't words of KCQL's own, as {field!r} is")
-        if len(set(self.partition_by)) < len(self.partition_by):
-            raise ValueError(f"partition_by: a field is named twice in {', '.join(self.partition_by)}")
+        if len(set(self.folders)) < len(self.folders):
+            raise ValueError(f"partition_by: a field is named twice in {', '.join(self.folders)}")
         _check_range("flush_interval_seconds", self.flush_interval_seconds, MAXIMUM_INTERVAL_SECONDS)
         _check_range("flush_count", self.flush_count, MAXIMUM_COUNT)
         if self.flush_bytes is not None:
             _check_range("flush_bytes", self.flush_bytes, MAXIMUM_BYTES)
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """The names of the folders that it makes: `<name>=<value>`."""
+        return (*self.partition_by, *self.partition_headers)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before choosing this statement, one sentence each."""
-        if not self.partition_by:
+        if not self.folders:
             return ()
-        return (PARTITION_WARNING.format(fields=",".join(self.partition_by)),)
+        return (PARTITION_WARNING.format(fields=",".join(self.folders)),)
 
 
 def build(kcql: Kcql, *, version: str) -> str:
     """Write the statement as the connector of that version understands it."""
-    partition_by = f" PARTITIONBY {','.join(kcql.partition_by)}" if kcql.partition_by else ""
+    fields = (*kcql.partition_by, *(f"_header.{name}" for name in kcql.partition_headers))
+    partition_by = f" PARTITIONBY {','.join(fields)}" if fields else ""
     values = {name: value for name in _PROPERTY_OF if (value := getattr(kcql, name)) is not None}
     if parse_version(version) >= PROPERTIES_SINCE:
         flush = "PROPERTIES(" + ",".join(f"'{_PROPERTY_OF[name]}'={value}" for name, value in values.items()) + ")"
@@ -119,7 +129,7 @@ def build(kcql: Kcql, *, version: str) -> str:
         flush = " ".join(f"WITH_FLUSH_{_CLAUSE_OF[name]} = {values[name]}" for name in _CLAUSE_OF if name in values)
     target = _quoted(f"{kcql.bucket}:{kcql.prefix}")
     topic = _quoted(kcql.topic)
-    return f"INSERT INTO {target} SELECT * FROM {topic}{partition_by} STOREAS `JSON` {flush}"  # noqa: S608 not SQL
+    return f"INSERT INTO {target} SELECT * FROM {topic}{partition_by} STOREAS `{kcql.stored_as}` {flush}"  # noqa: S608 not SQL
 
 
 def parse(statement: str, *, version: str) -> Kcql:

@@ -102,7 +102,7 @@ def planned_topics(
         PlannedTopic(name=name, partitions=partitions, replicas=replicas, config=config)
         for name, partitions, config in (
             *(
-                (topic, EVENT_PARTITIONS, _events(source.largest_event_bytes, retention_hours))
+                (topic, EVENT_PARTITIONS, event_topic(source.largest_event_bytes, retention_hours))
                 for topic in source.topics
             ),
             (heartbeat_topic(source.topic_prefix), 1, _deleting(HEARTBEAT_RETENTION_HOURS)),
@@ -124,7 +124,8 @@ def _names(topics: Iterable[PlannedTopic]) -> list[str]:
     return [topic.name for topic in topics]
 
 
-def _events(largest_event_bytes: int, retention_hours: int | None) -> dict[str, str]:
+def event_topic(largest_event_bytes: int, retention_hours: int | None) -> dict[str, str]:
+    """Return the configuration of a topic whose records of so many bytes are kept so long, None for ever."""
     # Compaction would remove events between the sink's progress and the log's end.
     return {**_deleting(retention_hours), **SizeLimits(largest_event_bytes).topic}
 
@@ -132,7 +133,7 @@ def _events(largest_event_bytes: int, retention_hours: int | None) -> dict[str, 
 def _dead_letters(sink: SinkSettings, retention_hours: int | None) -> Iterator[tuple[str, int, dict[str, str]]]:
     if sink.dead_letter_topic is not None:
         # Connect gives a dead letter its event's time: it is kept from when it was set aside, not from then.
-        config = {**_events(sink.largest_event_bytes, retention_hours), "message.timestamp.type": "LogAppendTime"}
+        config = {**event_topic(sink.largest_event_bytes, retention_hours), "message.timestamp.type": "LogAppendTime"}
         yield sink.dead_letter_topic, 1, config
 
 

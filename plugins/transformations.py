@@ -6,27 +6,16 @@ unwrapping, which would drop it, and is made an event of its own (docs/decisions
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from contract import events
 from contract.table_names import table_topic
 from plugins.captured import CapturedTable
 from plugins.is_truncate import PREDICATE
+from plugins.record_steps import STANDARD, Step, properties
 
-_STANDARD = "org.apache.kafka.connect.transforms"
 _UNWRAP, _SIGNALS, _TRUNCATED, _TRUNCATES = "unwrap", "signals", "truncated", "truncates"
 # Fields of Debezium's envelope.
 _OPERATION, _SOURCE = "op", "source"
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A transformation by its name: its properties, and the predicate's name; `negate`: where that doesn't hold."""
-
-    name: str
-    properties: dict[str, str]
-    predicate: str | None = None
-    negate: bool = False
 
 
 def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
@@ -40,19 +29,19 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     before, predicates = [], {}
     if signal_table is not None:
         topic = table_topic(prefix, *signal_table.split(".", 1))
-        before.append(_Step(_SIGNALS, {"type": f"{_STANDARD}.Filter"}, _SIGNALS))
+        before.append(Step(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
         predicates[_SIGNALS] = _topics([topic])
     if topics := [table.topic(prefix) for table in tables if table.stops_at_truncate]:
         # No column is called so: nothing is masked.
-        mask = {"type": f"{_STANDARD}.MaskField$Key", "fields": "__no_such_column"}
-        before.append(_Step(_TRUNCATED, mask, _TRUNCATED))
+        mask = {"type": f"{STANDARD}.MaskField$Key", "fields": "__no_such_column"}
+        before.append(Step(_TRUNCATED, mask, _TRUNCATED))
         predicates[_TRUNCATED] = _topics(topics)
     behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
     if behind:
         predicates[_TRUNCATES] = {"type": PREDICATE}
-    unwrap = _Step(_UNWRAP, _unwrap(), _TRUNCATES if behind else None, negate=bool(behind))
+    unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if behind else None, negate=bool(behind))
     return {
-        **_properties([*before, unwrap, *behind]),
+        **properties([*before, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
         **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
         # By default none of a TRUNCATE's events leaves Debezium.
@@ -69,17 +58,17 @@ def _unwrap() -> dict[str, str]:
     }
 
 
-def _truncate_events() -> list[_Step]:
+def _truncate_events() -> list[Step]:
     """Make a flat event of a TRUNCATE's envelope: the added fields of every event, and no row's."""
     names = {_flat(field): events.added(field) for field in events.METADATA_FIELDS}
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
-    replace = f"{_STANDARD}.ReplaceField$Value"
+    replace = f"{STANDARD}.ReplaceField$Value"
     steps = {
         "source": {"type": replace, "include": f"{_OPERATION},{_SOURCE}"},
-        "flat": {"type": f"{_STANDARD}.Flatten$Value", "delimiter": "_"},
+        "flat": {"type": f"{STANDARD}.Flatten$Value", "delimiter": "_"},
         "names": {"type": replace, "include": ",".join(names), "renames": renames},
     }
-    return [_Step(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
+    return [Step(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
 
 
 def _flat(field: str) -> str:
@@ -88,13 +77,4 @@ def _flat(field: str) -> str:
 
 
 def _topics(names: Iterable[str]) -> dict[str, str]:
-    return {"type": f"{_STANDARD}.predicates.TopicNameMatches", "pattern": "|".join(map(re.escape, names))}
-
-
-def _properties(steps: Sequence[_Step]) -> dict[str, str]:
-    result = {"transforms": ",".join(step.name for step in steps)}
-    for step in steps:
-        entry = step.properties | ({"predicate": step.predicate} if step.predicate else {})
-        entry |= {"negate": "true"} if step.negate else {}
-        result |= {f"transforms.{step.name}.{key}": value for key, value in entry.items()}
-    return result
+    return {"type": f"{STANDARD}.predicates.TopicNameMatches", "pattern": "|".join(map(re.escape, names))}
