@@ -1,0 +1,64 @@
+"""The connectors that poll a pipeline's database on a Kafka Connect worker, of which plugins/ makes configurations.
+
+For those who have such a worker. The tables are the same that the job asks for itself (JdbcSource), which loses nothing
+of what these connectors can't see (docs/kafka-connect.md).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from plugins.jdbc_settings import PolledQuery, PolledTable
+from plugins.joined_query import stamped
+from plugins.polling import Connectors, Polling, joined_rows, keyed_table, whole_tables
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+STAMP = "last_update"
+
+
+def polling_connectors(
+    pipeline: Pipeline,
+    polling: Polling,
+    *,
+    stamp: str = STAMP,
+    keyed: Sequence[str] = (),
+    stamps: Mapping[str, Sequence[str]] | None = None,
+    renames: Mapping[str, str] | None = None,
+    values: Mapping[str, str] | None = None,
+    folder: str | None = None,
+) -> Connectors:
+    """Return the configurations for a pipeline by query, by their connectors' names.
+
+    A table's changes are found by its `column`, by `stamp` where it has none. `keyed` names tables that get a pair of
+    their own, with keys and fields. `stamps`: a query's name → the stamps of the tables that it joins, whose newest
+    becomes its column `stamp`; a query that isn't named has such a column. The rest is `joined_rows`'.
+    Raises ValueError for a pipeline that isn't queried, a name that it hasn't, and what polls would miss.
+    """
+    if not pipeline.is_queried:
+        raise ValueError(f"pipeline {pipeline.name} is captured by the log or the outbox: Debezium reads it")
+    stamps = stamps or {}
+    _check_names(pipeline, keyed, stamps)
+    tables = [PolledTable.of(table.captured, table.column or stamp) for table in pipeline.tables if not table.query]
+    connectors = whole_tables(polling, tables) if tables else {}
+    for table in tables:
+        if table.name in keyed:
+            connectors |= keyed_table(polling, table)
+    for entry in pipeline.tables:
+        if entry.query:
+            query = _query(entry, entry.query, stamp, stamps.get(entry.table_name))
+            connectors |= joined_rows(polling, query, renames=renames, values=values, folder=folder)
+    return connectors
+
+
+def _query(table: CapturedTableSettings, query: str, stamp: str, stamps: Sequence[str] | None) -> PolledQuery:
+    if len(table.key) != 1:
+        raise ValueError(f"{table.name}: rows of one stamp are told apart by one column, and its key has not one")
+    rows = stamped(query, stamps, stamp) if stamps else query
+    return PolledQuery(name=table.table_name, query=rows, key=table.key[0], stamp=stamp)
+
+
+def _check_names(pipeline: Pipeline, keyed: Sequence[str], stamps: Mapping[str, Sequence[str]]) -> None:
+    tables = {table.name for table in pipeline.tables if not table.query}
+    queries = {table.table_name for table in pipeline.tables if table.query}
+    if unknown := sorted({*keyed} - tables):
+        raise ValueError(f"keyed: {unknown[0]!r} isn't a table of pipeline {pipeline.name}")
+    if unknown := sorted({*stamps} - queries):
+        raise ValueError(f"stamps: {unknown[0]!r} isn't a query of pipeline {pipeline.name}")
