@@ -57,7 +57,11 @@ def translate(text: str) -> Statement:
     Raises TranslationError for anything else: two statements, one that changes or sets something, one that can't be
     read, a function that yields a table and isn't Athena's.
     """
-    statement = _asking(_only(text), text)
+    return statement_of(_asking(parsed(text), text))
+
+
+def statement_of(statement: exp.Expression) -> Statement:
+    """Translate a statement that asks, once it is read. Raises TranslationError where a part of it doesn't only ask."""
     _refuse(statement)
     tables = _named_tables(statement)
     columns = _named_columns(statement)
@@ -68,7 +72,8 @@ def translate(text: str) -> Statement:
         raise TranslationError(f"the SQL can't be translated to DuckDB's: {_first_line(error)}") from error
 
 
-def _only(text: str) -> exp.Expression:
+def parsed(text: str) -> exp.Expression:
+    """Read one statement, whatever it does. Raises TranslationError for none, two or unreadable SQL."""
     try:
         found = [statement for statement in sqlglot.parse(text, read="athena") if statement is not None]
     except ParseError as error:
@@ -92,9 +97,18 @@ def _tidy(description: str) -> str:
 def _asking(statement: exp.Expression, text: str) -> exp.Expression:
     if isinstance(statement, exp.Query | exp.Values):
         return statement
-    [first, *_] = sqlglot.tokenize(text, read="athena")
-    said = first.text.upper()
-    raise TranslationError(f"{said} isn't a query: SELECT, WITH, VALUES, DESCRIBE and SHOW are")
+    raise TranslationError(
+        f"{first_word(text)} isn't a query: SELECT, WITH, VALUES, DESCRIBE and SHOW are, and CREATE TABLE … AS SELECT "
+        "makes a table"
+    )
+
+
+def first_word(text: str) -> str:
+    """Return what a statement begins with, in capitals; nothing where there is none, or it can't be read."""
+    try:
+        return next((token.text.upper() for token in sqlglot.tokenize(text, read="athena")), "")
+    except TokenError:
+        return ""
 
 
 def _refuse(statement: exp.Expression) -> None:
@@ -109,30 +123,50 @@ def _refuse(statement: exp.Expression) -> None:
 
 def _with_names(statement: exp.Expression) -> exp.Expression:
     """Name the result's columns as Athena does where the statement doesn't: _col0, _col1, …"""
-    first = statement
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
+    first = _first(statement)
     if isinstance(first, exp.Select):
         named = [
-            column if isinstance(column, _NAMED) or column.is_star else exp.alias_(column, f"_col{index}")
+            column if _has_name(column) else exp.alias_(column, f"_col{index}")
             for index, column in enumerate(first.expressions)
         ]
         first.set("expressions", named)
     return statement
 
 
+def names_its_columns(statement: exp.Expression) -> bool:
+    """Tell whether each column of the result has a name by the statement itself."""
+    first = _first(statement)
+    return not isinstance(first, exp.Select) or all(map(_has_name, first.expressions))
+
+
+def _first(statement: exp.Expression) -> exp.Expression:
+    """The part of a UNION that names its columns."""
+    while isinstance(statement, exp.SetOperation | exp.Subquery):
+        statement = statement.this
+    return statement
+
+
+def _has_name(column: exp.Expression) -> bool:
+    return isinstance(column, _NAMED) or column.is_star
+
+
 def _named_tables(statement: exp.Expression) -> tuple[TableName, ...]:
     within = {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
     found: dict[TableName, None] = {}
     for node in statement.find_all(exp.Table):
-        if node.catalog.lower() == CATALOGUE:
-            node.set("catalog", None)
-        elif node.catalog:
-            raise TranslationError(f"{node.sql('athena')}: there is no catalogue {node.catalog}")
-        name = TableName(database=node.db.lower() or None, table=node.name.lower())
+        name = table_name(node)
         if name.database is not None or name.table not in within:
             found[name] = None
     return tuple(found)
+
+
+def table_name(table: exp.Table) -> TableName:
+    """Return a table's name, and take its catalogue away, Athena's own. Raises TranslationError for another one."""
+    if table.catalog.lower() == CATALOGUE:
+        table.set("catalog", None)
+    elif table.catalog:
+        raise TranslationError(f"{table.sql('athena')}: there is no catalogue {table.catalog}")
+    return TableName(database=table.db.lower() or None, table=table.name.lower())
 
 
 def _named_columns(statement: exp.Expression) -> frozenset[str] | None:

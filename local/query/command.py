@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
+from analytics.create_table import created_table
 from local.cli import Folder, PipelineName, TableName, app, find_platform, one_line_errors
 from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
 from local.platform.tables import GLUE_DATABASE
 from local.query import formats, instants
+from local.query.create import create
 from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
+from local.query.silver import FOLDER, Silver
 
 
 @app.command()
@@ -27,7 +30,10 @@ def query(
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(formats.FORMATS)}.")] = "table",
     as_of: Annotated[str | None, typer.Option(help="The lake as it was at this instant.")] = None,
     since: Annotated[str | None, typer.Option(help="What has changed since this instant, with _change.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write.", show_default="standard output")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; of CREATE TABLE AS the folder.", show_default="standard output"),
+    ] = None,
 ) -> None:
     """Ask the lake in Athena's SQL; without a statement list its tables and columns."""
     with one_line_errors("query"):
@@ -35,8 +41,12 @@ def query(
         period = _period(as_of, since)
         lake = _lake(find_platform(folder, pipeline), table)
         text = file.read_text(encoding="utf-8") if file is not None else sql or ""
-        result = ask(lake, text, period) if text.strip() else described(lake)
-        if out is None:
+        created = created_table(text)
+        if created is not None:
+            result = create(lake, created, period, out)
+        else:
+            result = ask(lake, text, period) if text.strip() else described(lake)
+        if out is None or created is not None:
             formats.write(result, chosen, sys.stdout.buffer)
             sys.stdout.flush()
             return
@@ -73,5 +83,8 @@ def _lake(platform: Platform, table: str | None) -> QueriedLake:
         for found in services.chosen(table)
     ]
     return QueriedLake(
-        database=GLUE_DATABASE, tables=tables, quarantine=lambda names: batches(services.s3.client(), names)
+        database=GLUE_DATABASE,
+        tables=tables,
+        silver=Silver(platform.state_dir / FOLDER),
+        quarantine=lambda names: batches(services.s3.client(), names),
     )

@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -20,6 +20,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # A name in SQL is no variable of ours.
     "python_enable_replacements": False,
 }
+# In DuckDB's own schema: no statement names it.
+_KEPT = "main.rows_of_the_statement"
 # A sum of bigint is a bigint in Athena.
 _WIDER = {"HUGEINT", "UHUGEINT"}
 
@@ -71,17 +73,34 @@ class Engine:
 
         Raises QueryError for what the engine refuses or can't do.
         """
+        with _one_line():
+            return _plain(self._confined(sql).to_arrow_table())
+
+    def keep(self, sql: str, check: Callable[[list[str]], None]) -> "Kept":
+        """Run a user's statement and keep its rows in the engine's file. Nothing outside is reached from now on.
+
+        `check` sees the columns before anything is read, and what it raises passes through. Raises QueryError for what
+        the engine refuses or can't do.
+        """
+        with _one_line():
+            found = self._confined(sql)
+        columns = list(found.columns)
+        check(columns)
+        with _one_line():
+            found.create(_KEPT)
+        return Kept(self._connection, columns)
+
+    def _confined(self, sql: str) -> duckdb.DuckDBPyRelation:
         for statement in (
             f"SET schema = '{self._database}'",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
-        with _one_line():
-            found = self._connection.sql(sql)
-            if any(str(kind) in _WIDER for kind in found.types):
-                found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))
-            return _plain(found.to_arrow_table())
+        found = self._connection.sql(sql)
+        if any(str(kind) in _WIDER for kind in found.types):
+            found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))
+        return found
 
     def _take(self, sql: str, batch: pyarrow.Table) -> None:
         self._connection.register("batch", batch)
@@ -90,6 +109,31 @@ class Engine:
 
     def _name(self, table: str) -> str:
         return f"{quoted(self._database)}.{quoted(table)}"
+
+
+class Kept:
+    """The rows of a statement, kept until the engine is gone; `columns` as the statement names them."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
+        self._connection = connection
+        self.columns = columns
+
+    def rows(self) -> int:
+        """Count the rows."""
+        return self._count(f"FROM {_KEPT} SELECT count(*)")
+
+    def distinct(self, columns: list[str]) -> int:
+        """Count how many different values these columns have together, null being one."""
+        return self._count(f"FROM (FROM {_KEPT} SELECT DISTINCT {', '.join(map(quoted, columns))}) SELECT count(*)")
+
+    def batches(self, rows: int) -> pyarrow.RecordBatchReader:
+        """Return the rows in their order, in batches of about `rows`."""
+        return self._connection.sql(f"FROM {_KEPT}").to_arrow_reader(rows)
+
+    def _count(self, sql: str) -> int:
+        with _one_line():
+            [(count,)] = self._connection.execute(sql).fetchall()
+        return int(count)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from analytics.translate import Statement, TableName, translate
 from local.look.lake import Lake
 from local.query import changes, instants, quarantined
 from local.query.engine import Engine, QueryError, engine
+from local.query.silver import Silver
 
 BATCH_ROWS = 16_384
 # DESCRIBE, SHOW COLUMNS FROM a table; SHOW TABLES.
@@ -42,10 +43,14 @@ class Period:
 
 @dataclass(frozen=True, kw_only=True)
 class QueriedLake:
-    """What can be asked: a database with its captured tables, and what reads the quarantine of some of them."""
+    """What can be asked: a database with its captured tables, those that statements have made, and the quarantine.
+
+    `quarantine` reads that of some of the captured tables.
+    """
 
     database: str
     tables: Sequence[LakeTable]
+    silver: Silver
     quarantine: Callable[[Sequence[str]], Batches] = field(repr=False)
 
     @property
@@ -59,7 +64,9 @@ class QueriedLake:
     @property
     def names(self) -> list[str]:
         """All that a statement may name."""
-        return [*(table.name for table in self.tables), quarantine_table.NAME, *self.views]
+        own = [*(table.name for table in self.tables), quarantine_table.NAME, *self.views]
+        # One that was made before a table of its name was captured, or a view was named so, is hidden by that.
+        return [*own, *(name for name in self.silver.names() if name not in own)]
 
 
 def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
@@ -73,7 +80,7 @@ def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
         return described(lake, [_resolved(lake, _spelled(found[1]))])
     statement = translate(sql)
     with engine(lake.database) as here:
-        _Loading(lake, here, period).load(statement)
+        Loading(lake, here, period).load(statement)
         return here.ask(statement.sql)
 
 
@@ -85,7 +92,7 @@ def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.
     """
     rows: list[dict[str, str]] = []
     with engine(lake.database) as here:
-        loading = _Loading(lake, here, Period(), rows=False)
+        loading = Loading(lake, here, Period(), rows=False)
         for name in lake.names if names is None else names:
             if not loading.is_there(name):
                 continue
@@ -96,7 +103,7 @@ def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.
     return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema([(key, pyarrow.string()) for key in _LISTED]))
 
 
-class _Loading:
+class Loading:
     """Brings what a statement names into an engine, each table once."""
 
     def __init__(self, lake: QueriedLake, here: Engine, period: Period, *, rows: bool = True) -> None:
@@ -136,9 +143,19 @@ class _Loading:
             self._here.view(name, translate(view.sql).sql)
         elif name in self._tables:
             self._table(self._tables[name], columns)
+        elif name != quarantine_table.NAME:
+            self._made(name)
         else:
             of = sorted(self._tables) if self._rows else []
             self._here.load(name, quarantined.SCHEMA, self._lake.quarantine(of))
+
+    def _made(self, name: str) -> None:
+        """A table that a statement has made; whole, since it has no other state."""
+        if self._period.as_of is not None or self._period.since is not None:
+            raise QueryError(f"{name} was made by a statement: it is as it was made, and has no AS_OF or SINCE")
+        schema = self._lake.silver.schema(name)
+        rows = self._lake.silver.batches(name, schema.names, BATCH_ROWS) if self._rows else iter(())
+        self._here.load(name, schema.remove_metadata(), rows)
 
     def _table(self, table: LakeTable, columns: frozenset[str] | None) -> None:
         schema = table.lake.schema()

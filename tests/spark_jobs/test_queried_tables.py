@@ -10,10 +10,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from analytics.create_table import created_table
 from analytics.queries import QUERIES
 from local.look.lake import Lake
+from local.query.create import create
 from local.query.instants import InstantError, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
+from local.query.silver import Silver
 from tests.spark_jobs.test_compared_tables import ROWS, things, writer
 
 pytestmark = pytest.mark.integration
@@ -41,7 +44,7 @@ def no_quarantine(_tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
 
 def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> QueriedLake:
     table = LakeTable(name=name, lake=Lake(base_uri=path.as_uri()), outbox=outbox)
-    return QueriedLake(database="datalake", tables=[table], quarantine=no_quarantine)
+    return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"), quarantine=no_quarantine)
 
 
 def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:
@@ -140,3 +143,22 @@ def test_changes_since_an_instant_are_inserts_updates_and_deletes(
     assert rows(lake, asked, since=before) == [insert, update, delete]
     assert rows(lake, asked, since=before, as_of=after) == [update, delete]
     assert rows(lake, asked, since=readable(lake.tables[0].lake).newest) == []
+
+
+def test_a_table_is_made_of_what_the_job_has_written_and_as_of_an_instant(spark: SparkSession, tmp_path: Path) -> None:
+    write = writer(spark, tmp_path / "things", "COPY_ON_WRITE")
+    lake = lake_of(tmp_path / "things")
+    write(things(spark, "id BETWEEN 1 AND 100"))
+    before = readable(lake.tables[0].lake).newest
+    write(things(spark, "id <= 40", _hoodie_is_deleted="true", __lsn="2L"))
+    for name, period, count in (("now", Period(), 60), ("then", Period(as_of=before), 100)):
+        created = created_table(
+            f"CREATE TABLE {name}_there WITH (partitioned_by=ARRAY['part']) AS"
+            " SELECT id, price, id % 10 AS part FROM things"
+        )
+        assert created is not None
+        [made] = create(lake, created, period).to_pylist()
+        assert (made["rows"], made["partitions"]) == (count, 10)
+    assert rows(lake, "SELECT * FROM now_there ORDER BY id") == rows(
+        lake, "SELECT id, price, id % 10 AS part FROM things ORDER BY id"
+    )

@@ -24,6 +24,7 @@ from local.platform.processes import Processes
 from local.query.instants import readable
 from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask
+from local.query.silver import Silver
 from local.services.aws import Aws
 from local.services.s3 import S3
 from local.setup.ports import choose
@@ -88,7 +89,12 @@ class WrittenLake:
     def by_duckdb(self, query: Query, *parameters: str, as_of: str | None = None) -> Rows:
         """The rows by the project's own engine, with instants as Trino has them: to a millisecond."""
         table = LakeTable(name=TABLE, lake=self.table, outbox=True)
-        lake = QueriedLake(database=DATABASE, tables=[table], quarantine=lambda names: batches(self.s3.client(), names))
+        lake = QueriedLake(
+            database=DATABASE,
+            tables=[table],
+            silver=Silver(self.folder / "silver"),
+            quarantine=lambda names: batches(self.s3.client(), names),
+        )
         text = query.text
         for parameter in parameters:
             text = text.replace("?", parameter, 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow
 import pytest
@@ -11,6 +12,7 @@ from local.look.lake import Lake
 from local.query.engine import QueryError, engine
 from local.query.quarantined import SCHEMA
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
+from local.query.silver import Silver
 
 ORDERS = pyarrow.table(
     {
@@ -56,13 +58,13 @@ def orders() -> KnownLake:
 
 
 @pytest.fixture
-def lake(orders: KnownLake) -> QueriedLake:
+def lake(orders: KnownLake, tmp_path: Path) -> QueriedLake:
     cities = KnownLake(base_uri="memory:", rows_=ORDERS.slice(0, 0).select(["_hoodie_record_key", "order_id"]))
     tables = [
         LakeTable(name="cdc_events", lake=orders, outbox=True),
         LakeTable(name="cities", lake=cities, outbox=False),
     ]
-    return QueriedLake(database="datalake", tables=tables, quarantine=set_aside)
+    return QueriedLake(database="datalake", tables=tables, silver=Silver(tmp_path / "silver"), quarantine=set_aside)
 
 
 def rows(lake: QueriedLake, sql: str) -> list[dict[str, object]]:

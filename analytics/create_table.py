@@ -1,0 +1,194 @@
+"""Athena's CREATE TABLE AS, taken apart: the statement that asks, and how its rows are kept as files.
+
+sqlglot drops the table's properties when it writes DuckDB's SQL, so they are read here, and whoever runs the statement
+writes the files (local/query/create.py). What isn't here is refused: a property without an effect would be a table
+that isn't what was asked for.
+Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations for CTAS queries".
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from sqlglot import exp
+
+from analytics.translate import (
+    Statement,
+    TableName,
+    TranslationError,
+    first_word,
+    names_its_columns,
+    parsed,
+    statement_of,
+    table_name,
+)
+
+# Athena ends a statement that would write more, with HIVE_TOO_MANY_OPEN_PARTITIONS.
+MOST_PARTITIONS = 100
+# Athena's words → the codec's name in Parquet's libraries. The first is what Athena does without a word.
+COMPRESSIONS: Mapping[str, str] = {
+    "GZIP": "gzip",
+    "SNAPPY": "snappy",
+    "ZSTD": "zstd",
+    "LZ4": "lz4",
+    "NONE": "none",
+}
+# It becomes a folder; Athena's own rule for names that need no quotes.
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}")
+_FORMAT = "PARQUET"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreatedTable:
+    """A table that a statement makes: its name, the rows' statement, compression and columns of its partitions."""
+
+    name: TableName
+    rows: Statement
+    compression: str
+    partitioned_by: tuple[str, ...]
+
+
+def created_table(text: str) -> CreatedTable | None:
+    """Return what a CREATE TABLE AS makes; None for another statement, which isn't judged here.
+
+    Raises TranslationError for what Athena refuses, for properties that mean nothing here, and for SQL that can't be
+    read.
+    """
+    if first_word(text) != "CREATE":
+        return None
+    statement = parsed(text)
+    if not isinstance(statement, exp.Create) or statement.args.get("kind") != "TABLE" or not statement.expression:
+        return None
+    _refuse(statement)
+    given = _Properties()
+    for one in statement.args["properties"].expressions if statement.args.get("properties") else ():
+        given.take(one)
+    rows = cast(exp.Expression, statement.expression)
+    if not names_its_columns(rows):
+        raise TranslationError("each column of a table needs a name: give the one without it one by AS")
+    return CreatedTable(
+        name=_name(statement.this),
+        rows=statement_of(rows),
+        compression=COMPRESSIONS[given.compression],
+        partitioned_by=given.partitioned_by,
+    )
+
+
+def check_columns(created: CreatedTable, columns: list[str]) -> None:
+    """Refuse columns that Athena would: two of a name, and partitions by what aren't the last ones, in their order.
+
+    Raises TranslationError.
+    """
+    names = [name.lower() for name in columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise TranslationError(f"{created.name}: {', '.join(twice)} is there more than once, give one another name")
+    keys = list(created.partitioned_by)
+    if missing := [key for key in keys if key not in names]:
+        raise TranslationError(f"partitioned_by names {', '.join(missing)}, which the statement doesn't select")
+    if keys and names[-len(keys) :] != keys:
+        last = ", ".join(names[-len(keys) :])
+        raise TranslationError(
+            f"partitioned_by is {', '.join(keys)}, but the last selected is {last}: Athena wants the partitions' "
+            "columns last, in that order"
+        )
+    if len(keys) == len(names):
+        raise TranslationError("a table needs a column that it isn't partitioned by")
+
+
+def check_partitions(created: CreatedTable, found: int) -> None:
+    """Refuse more partitions than Athena writes in one statement. Raises TranslationError."""
+    if found > MOST_PARTITIONS:
+        raise TranslationError(
+            f"{created.name} would have {found} partitions by {', '.join(created.partitioned_by)}, and Athena writes "
+            f"{MOST_PARTITIONS} in a statement: take fewer by WHERE, a column with fewer values, or no partitions"
+        )
+
+
+def _refuse(statement: exp.Create) -> None:
+    said = {
+        "replace": "OR REPLACE isn't Athena's",
+        "exists": "IF NOT EXISTS isn't Athena's with AS",
+        "with_": "WITH goes behind AS",
+    }
+    for key, why in said.items():
+        if statement.args.get(key):
+            raise TranslationError(f"{why}: CREATE TABLE name WITH (…) AS SELECT …")
+    if not isinstance(statement.this, exp.Table):
+        raise TranslationError("columns are named by the statement, not behind the table's name: SELECT a AS b")
+    if not isinstance(statement.expression, exp.Query):
+        raise TranslationError("CREATE TABLE … AS wants a SELECT")
+
+
+def _name(table: exp.Table) -> TableName:
+    name = table_name(table)
+    if not _NAME.fullmatch(name.table):
+        raise TranslationError(f"{name.table!r} can't be a table's name: letters, digits and underscores")
+    return name
+
+
+@dataclass
+class _Properties:
+    """What is said behind WITH."""
+
+    compression: str = "GZIP"
+    partitioned_by: tuple[str, ...] = ()
+    _seen: list[str] = field(default_factory=list)
+
+    def take(self, given: exp.Expression) -> None:
+        name = _NAMES.get(type(given)) or (given.name.lower() if isinstance(given, exp.Property) else None)
+        if isinstance(given, exp.WithDataProperty):
+            if given.args.get("no"):
+                raise TranslationError("WITH NO DATA leaves nothing to write: leave it out")
+            return
+        mapped = _MAPPED.get(name or "")
+        if mapped is None:
+            known = ", ".join(sorted(_MAPPED))
+            raise TranslationError(f"{name or given.sql('athena')} means nothing here: leave it out, or use {known}")
+        if name in self._seen:
+            raise TranslationError(f"{name} is given twice")
+        self._seen.append(str(name))
+        mapped(self, str(name), given.this if name in _NAMES.values() else given.args["value"])
+
+    def format(self, name: str, value: exp.Expression) -> None:
+        if _text(name, value).upper() != _FORMAT:
+            raise TranslationError(f"{name} = {value.sql('athena')}: only '{_FORMAT}' is written here")
+
+    def compress(self, name: str, value: exp.Expression) -> None:
+        if {"parquet_compression", "write_compression"} <= set(self._seen):
+            raise TranslationError("parquet_compression and write_compression say the same: give one")
+        self.compression = _text(name, value).upper()
+        if self.compression not in COMPRESSIONS:
+            raise TranslationError(f"{name} = {value.sql('athena')} isn't one of {', '.join(COMPRESSIONS)}")
+
+    def partition(self, name: str, value: exp.Expression) -> None:
+        if not isinstance(value, exp.Array) or not value.expressions:
+            raise TranslationError(f"{name} is an array of columns, such as ARRAY['country']")
+        self.partitioned_by = tuple(_text(name, each).lower() for each in value.expressions)
+        if len(set(self.partitioned_by)) < len(self.partitioned_by):
+            raise TranslationError(f"{name} has a column twice")
+
+    def locate(self, name: str, value: exp.Expression) -> None:
+        """Where the files would be on AWS: here they go where the caller says."""
+        if not _text(name, value).startswith("s3://"):
+            raise TranslationError(f"{name} = {value.sql('athena')} is no folder of S3, s3://bucket/folder/")
+
+
+# What sqlglot has classes of its own for.
+_NAMES: Mapping[type[exp.Expression], str] = {
+    exp.FileFormatProperty: "format",
+    exp.PartitionedByProperty: "partitioned_by",
+}
+_MAPPED: Mapping[str, Callable[[_Properties, str, exp.Expression], None]] = {
+    "external_location": _Properties.locate,
+    "format": _Properties.format,
+    "parquet_compression": _Properties.compress,
+    "partitioned_by": _Properties.partition,
+    "write_compression": _Properties.compress,
+}
+
+
+def _text(name: str, value: exp.Expression) -> str:
+    if not (isinstance(value, exp.Literal) and value.is_string):
+        raise TranslationError(f"{name} is a text in single quotes, not {value.sql('athena')}")
+    return str(value.this)

@@ -1,0 +1,53 @@
+"""Runs a CREATE TABLE AS on the lake: the engine, which reaches no file, has the rows, and they are written here."""
+
+from pathlib import Path
+
+import pyarrow
+
+from analytics.create_table import CreatedTable, check_columns, check_partitions
+from local.query.engine import QueryError, engine
+from local.query.query import Loading, Period, QueriedLake
+from local.query.silver import check_free, check_partitioned_by, write
+
+BATCH_ROWS = 16_384
+
+
+def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path | None = None) -> pyarrow.Table:
+    """Write the table that a statement makes into `out`, or among the lake's silver tables; return what was written.
+
+    The result is one row: table, rows, partitions, folder. Raises TranslationError, QueryError, InstantError and
+    LakeError, each one line; nothing is written then.
+    """
+    folder = _folder(lake, created, out)
+    with engine(lake.database) as here:
+        Loading(lake, here, period).load(created.rows)
+        kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
+        # Their names as the statement selects them, whatever case partitioned_by has.
+        keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
+        partitions = kept.distinct(keys) if keys else 1
+        check_partitions(created, partitions)
+        rows = kept.batches(BATCH_ROWS)
+        check_partitioned_by(rows.schema, keys)
+        write(rows, folder, partitioned_by=keys, compression=created.compression)
+        written = {
+            "table": created.name.table,
+            "rows": kept.rows(),
+            "partitions": partitions if keys else 0,
+            "folder": str(folder),
+        }
+    return pyarrow.Table.from_pylist([written])
+
+
+def _folder(lake: QueriedLake, created: CreatedTable, out: Path | None) -> Path:
+    name = created.name
+    if name.database not in (None, lake.database):
+        raise QueryError(f"there is no database {name.database}: the lake's is {lake.database}")
+    if out is not None:
+        folder = out.resolve()
+    else:
+        folder = lake.silver.folder.resolve() / name.table
+        if name.table in lake.names:
+            there = f", or remove {folder}" if name.table in lake.silver.names() else ""
+            raise QueryError(f"{lake.database}.{name.table} is there already: take another name{there}")
+    check_free(folder)
+    return folder

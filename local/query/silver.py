@@ -1,0 +1,105 @@
+"""Tables that statements have made: a folder of Parquet files each, below a folder of the platform.
+
+The layout is Athena's: a folder for each partition, `country=Wakanda`, whose value the files in it don't have. What a
+catalogue knows elsewhere, columns with their types and order, is in `_common_metadata`, which readers of Parquet skip.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow
+from pyarrow import dataset, parquet, types
+
+from local.query.engine import QueryError
+
+FOLDER = "silver"
+_SCHEMA = "_common_metadata"
+_PARTITIONS = b"partitioned_by"
+# What a folder's name tells again without a loss.
+_IN_A_NAME = (types.is_string, types.is_large_string, types.is_integer, types.is_date, types.is_boolean)
+
+
+@dataclass(frozen=True)
+class Silver:
+    """The tables that there are in a folder, which may not be there yet."""
+
+    folder: Path
+
+    def names(self) -> list[str]:
+        """Return the tables' names."""
+        return sorted(path.parent.name for path in self.folder.glob(f"[!.]*/{_SCHEMA}"))
+
+    def schema(self, name: str) -> pyarrow.Schema:
+        """Return a table's columns, those of its partitions last. Raises QueryError when its file isn't what it was."""
+        try:
+            return parquet.read_schema(self.folder / name / _SCHEMA)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise QueryError(f"{self.folder / name} can't be read: {_first_line(error)}") from error
+
+    def batches(self, name: str, columns: Sequence[str], batch_rows: int) -> Iterator[pyarrow.RecordBatch]:
+        """Yield a table's rows with these columns. Raises QueryError when its files aren't what they were."""
+        try:
+            schema = self.schema(name)
+            keys = json.loads(schema.metadata[_PARTITIONS])
+            found = dataset.dataset(
+                self.folder / name,
+                schema=schema.remove_metadata(),
+                format="parquet",
+                partitioning=_partitioning(schema, keys) if keys else None,
+            )
+            yield from found.to_batches(columns=list(columns), batch_size=batch_rows)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise QueryError(f"{self.folder / name} can't be read: {_first_line(error)}") from error
+
+
+def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:
+    """Refuse partitions by values that a folder's name doesn't tell again. Raises QueryError."""
+    for key in keys:
+        kind = schema.field(key).type
+        if not any(is_one(kind) for is_one in _IN_A_NAME):
+            raise QueryError(
+                f"partitioned_by has {key}, which is {kind}: texts, integers, dates and booleans can be it"
+            )
+
+
+def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequence[str], compression: str) -> None:
+    """Write rows as a table into a folder that isn't there, or is empty; all of it or nothing.
+
+    Raises QueryError when the folder has something in it, or can't be written.
+    """
+    check_free(folder)
+    schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+            made = Path(temporary) / "table"
+            dataset.write_dataset(
+                rows,
+                made,
+                format="parquet",
+                file_options=dataset.ParquetFileFormat().make_write_options(compression=compression),
+                partitioning=_partitioning(schema, partitioned_by) if partitioned_by else None,
+            )
+            made.mkdir(exist_ok=True)
+            parquet.write_metadata(schema, made / _SCHEMA)
+            # Takes the place of an empty folder, and of no other.
+            made.rename(folder)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise QueryError(f"{folder} can't be written: {_first_line(error)}") from error
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that has something in it, as Athena does. Raises QueryError."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise QueryError(f"{folder} isn't empty: take another name, or remove it")
+
+
+def _partitioning(schema: pyarrow.Schema, keys: Sequence[str]) -> dataset.Partitioning:
+    return dataset.partitioning(pyarrow.schema([schema.field(key) for key in keys]), flavor="hive")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
