@@ -1,22 +1,24 @@
-"""The named queries: Athena's SQL from `analytics/sql/`, with an environment's database and table in it.
+"""The named queries: Athena's SQL from `analytics/sql/`, with an environment's database and tables in it.
 
-A file is SQL that can be read, and run, as it stands: the table that it reads stands once behind FROM, as
-`database.table AS alias`, and another environment's or pipeline's takes its place. Which tables there are is said by
-the pipelines: whoever asks gives them (`Queried`).
+A file is SQL that can be read, and run, as it stands: its tables stand as `datalake.table` behind FROM, JOIN or INTO,
+and another environment's or pipeline's take their places. Which tables there are is said by the pipelines: whoever asks
+gives them (`Queried`). A query is there where they have what it reads, and nowhere else.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from analytics import quarantine_table
+from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
+from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
-# Where a file names its table.
-_TABLE = re.compile(r"\bFROM \w+\.\w+(?= AS )")
+# Where a file names its tables.
+_TABLE = re.compile(rf"\b(FROM|JOIN|INTO) {DATABASE}\.(\w+)\b")
 _MARK = re.compile(r"\?")
 
 
@@ -30,12 +32,29 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Needed:
+    """What a query of several tables reads: those of an example, by their names in the query's file.
+
+    The values are the source's names, `schema.table`. Other databases have tables of these names, too, with other
+    columns: the pipeline's file says that it is the example.
+    """
+
+    example: str
+    tables: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query:
-    """A query as its file says it. `of`: the outbox's table, each captured table, or the quarantine's."""
+    """A query as its file says it.
+
+    `of`: the outbox's table, each captured table, the quarantine's, or the tables that it needs. `writes`: the declared
+    table that the statement adds rows to; the others only ask.
+    """
 
     name: str
-    of: Literal["outbox", "each", "quarantine"]
+    of: Literal["outbox", "each", "quarantine"] | Needed
     parameters: tuple[Parameter, ...] = ()
+    writes: SilverTable | None = None
 
     @property
     def text(self) -> str:
@@ -47,30 +66,49 @@ class Query:
         """The file's first line, without the signs of a comment."""
         return self.text.partition("\n")[0].removeprefix("-- ")
 
-    def sql(self, database: str, table: str) -> str:
-        """Return the statement, without its comments, on that table."""
-        lines = [line for line in self.text.splitlines() if not line.startswith("--")]
-        return _TABLE.sub(f'FROM "{database}"."{table}"', "\n".join(lines))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables that the file names."""
+        return tuple(dict.fromkeys(name for _, name in _TABLE.findall(self._statement)))
+
+    def sql(self, database: str, tables: Mapping[str, str]) -> str:
+        """Return the statement, without its comments, on these tables by their names in the file."""
+        return _TABLE.sub(lambda found: f'{found[1]} "{database}"."{tables[found[2]]}"', self._statement)
+
+    @property
+    def _statement(self) -> str:
+        return "\n".join(line for line in self.text.splitlines() if not line.startswith("--"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queried:
-    """A captured table: its name in the lake, and whether it is the outbox's, a row for each order."""
+    """A captured table: its name in the lake, and whether it is the outbox's, a row for each order.
+
+    `source` is its name there, `schema.table`, `pipeline` which one captures it, `example` the sample data that this
+    one's file names, if any.
+    """
 
     table: str
     outbox: bool
+    source: str = ""
+    pipeline: str = ""
+    example: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedQuery:
-    """A query on a table: SQL that Athena runs as it is, once its parameters (`?`, in their order) are given."""
+    """A query on tables: SQL that Athena runs as it is, once its parameters (`?`, in their order) are given.
+
+    `tables` are what it reads; `writes` is the table that it adds rows to, as it is called here.
+    """
 
     name: str
     description: str
     sql: str
     database: str
-    table: str
+    tables: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
+    writes: SilverTable | None = None
 
 
 COMMIT = Parameter(
@@ -78,9 +116,21 @@ COMMIT = Parameter(
     description="a commit's time in UTC, yyyyMMddHHmmssSSS, or its beginning",
     example="'20260101'",
 )
+_ADDRESSES = {
+    "pagila_address": "public.address",
+    "pagila_city": "public.city",
+    "pagila_country": "public.country",
+}
+ADDRESS = Needed(example="pagila", tables={"pagila_address": "public.address"})
+ADDRESSES = Needed(example="pagila", tables=_ADDRESSES)
+CUSTOMERS = Needed(example="pagila", tables=_ADDRESSES | {"pagila_customer": "public.customer"})
 QUERIES = (
     Query(name="order_items", of="outbox"),
     Query(name="latest_orders", of="outbox"),
+    Query(name="addresses", of=ADDRESSES),
+    Query(name="latest_addresses", of=ADDRESS),
+    Query(name="customer_addresses", of=CUSTOMERS),
+    Query(name="snapshot_customer_addresses", of=CUSTOMERS, writes=CUSTOMER_ADDRESSES),
     Query(name="changed_since", of="each", parameters=(COMMIT,)),
     Query(name="quarantine", of="quarantine"),
 )
@@ -89,28 +139,54 @@ QUERIES = (
 def named_queries(database: str, tables: Iterable[Queried]) -> tuple[NamedQuery, ...]:
     """Return what there is to ask of an environment's tables; the same names for the same tables.
 
-    A query's name is its file's; of a table other than the outbox's usual one it has the table's behind it.
+    A query's name is its file's; of a table other than the outbox's usual one it has the table's behind it, and of
+    another pipeline than the example's own the pipeline's.
     """
     captured = tuple(tables)
-    found = []
-    for query in QUERIES:
-        if query.of == "quarantine":
-            found.append(_named(query, database, quarantine_table.NAME, usual=quarantine_table.NAME))
-            continue
-        asked = [table.table for table in captured if table.outbox or query.of == "each"]
-        found += [_named(query, database, table, usual=OUTBOX_TABLE) for table in asked]
-    return tuple(found)
+    return tuple(named for query in QUERIES for named in _named(query, database, captured))
 
 
-def _named(query: Query, database: str, table: str, *, usual: str) -> NamedQuery:
+def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:
+    if isinstance(query.of, Needed):
+        yield from _of_examples(query, query.of, database, captured)
+    elif query.of == "quarantine":
+        yield _of_one(query, database, quarantine_table.NAME, usual=quarantine_table.NAME)
+    else:
+        for table in captured:
+            if table.outbox or query.of == "each":
+                yield _of_one(query, database, table.table, usual=OUTBOX_TABLE)
+
+
+def _of_one(query: Query, database: str, table: str, *, usual: str) -> NamedQuery:
     return NamedQuery(
         name=query.name if table == usual else f"{query.name}_{table}",
         description=query.description,
-        sql=query.sql(database, table),
+        sql=query.sql(database, dict.fromkeys(query.names, table)),
         database=database,
-        table=table,
+        tables=(table,),
         parameters=query.parameters,
     )
+
+
+def _of_examples(query: Query, needed: Needed, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:
+    """The query of each pipeline of the example that captures all it needs."""
+    pipelines = dict.fromkeys(table.pipeline for table in captured if table.example == needed.example)
+    for pipeline in pipelines:
+        there = {table.source: table.table for table in captured if table.pipeline == pipeline}
+        if not set(needed.tables.values()) <= set(there):
+            continue
+        suffix = "" if pipeline == needed.example else f"_{pipeline}"
+        read = {name: there[source] for name, source in needed.tables.items()}
+        writes = query.writes.called(f"{query.writes.name}{suffix}") if query.writes else None
+        yield NamedQuery(
+            name=f"{query.name}{suffix}",
+            description=query.description,
+            sql=query.sql(database, read | ({query.writes.name: writes.name} if query.writes and writes else {})),
+            database=database,
+            tables=tuple(read.values()),
+            parameters=query.parameters,
+            writes=writes,
+        )
 
 
 def marks(sql: str) -> int:

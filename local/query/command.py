@@ -4,19 +4,23 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow
 import typer
 
 from analytics.create_table import created_table
+from analytics.insert_into import inserted_rows
+from analytics.queries import Queried
 from local.cli import Folder, PipelineName, TableName, app, find_platform, one_line_errors
 from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE
+from local.platform.tables import GLUE_DATABASE, LocalTable
 from local.query import formats, instants
-from local.query.create import create
+from local.query.create import create, insert
 from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver
+from settings.pipeline import Pipeline
 
 
 @app.command()
@@ -41,17 +45,25 @@ def query(
         period = _period(as_of, since)
         lake = _lake(find_platform(folder, pipeline), table)
         text = file.read_text(encoding="utf-8") if file is not None else sql or ""
-        created = created_table(text)
-        if created is not None:
-            result = create(lake, created, period, out)
-        else:
-            result = ask(lake, text, period) if text.strip() else described(lake)
-        if out is None or created is not None:
+        written = _written(lake, text, period, out)
+        result = written if written is not None else ask(lake, text, period) if text.strip() else described(lake)
+        if out is None or written is not None:
             formats.write(result, chosen, sys.stdout.buffer)
             sys.stdout.flush()
             return
-        with out.open("wb") as written:
-            formats.write(result, chosen, written)
+        with out.open("wb") as file_:
+            formats.write(result, chosen, file_)
+
+
+def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> pyarrow.Table | None:
+    """What a statement that makes or fills a table has written; None for one that only asks."""
+    if created := created_table(text):
+        return create(lake, created, period, out)
+    if inserted := inserted_rows(text):
+        if out is not None:
+            raise PlatformError("INSERT INTO adds to a table, which has its place: leave OUT out")
+        return insert(lake, inserted, period)
+    return None
 
 
 def _format(form: str, out: Path | None) -> formats.Format:
@@ -79,12 +91,21 @@ def _lake(platform: Platform, table: str | None) -> QueriedLake:
         raise PlatformError(f"s3 can't answer, stopped by a signal or hanging: see {platform.processes.log_file('s3')}")
     services = platform.services
     tables = [
-        LakeTable(name=found.lake_name, lake=found.lake, outbox=found.entry.how == "outbox")
-        for found in services.chosen(table)
+        LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(table)
     ]
     return QueriedLake(
         database=GLUE_DATABASE,
         tables=tables,
         silver=Silver(platform.state_dir / FOLDER),
         quarantine=lambda names: batches(services.s3.client(), names),
+    )
+
+
+def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
+    return Queried(
+        table=table.lake_name,
+        outbox=table.entry.how == "outbox",
+        source=table.name,
+        pipeline=pipeline.name,
+        example=pipeline.source.example,
     )

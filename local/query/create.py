@@ -1,13 +1,14 @@
-"""Runs a CREATE TABLE AS on the lake: the engine, which reaches no file, has the rows, and they are written here."""
+"""Runs CREATE TABLE AS and INSERT INTO: the engine, which reaches no file, has the rows, and they are written here."""
 
 from pathlib import Path
 
 import pyarrow
 
 from analytics.create_table import CreatedTable, check_columns, check_partitions
+from analytics.insert_into import InsertedRows, check_types
 from local.query.engine import QueryError, engine
 from local.query.query import Loading, Period, QueriedLake
-from local.query.silver import check_free, check_partitioned_by, write
+from local.query.silver import append, check_free, check_partitioned_by, glue_types, write
 
 BATCH_ROWS = 16_384
 
@@ -36,6 +37,26 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
             "folder": str(folder),
         }
     return pyarrow.Table.from_pylist([written])
+
+
+def insert(lake: QueriedLake, inserted: InsertedRows, period: Period) -> pyarrow.Table:
+    """Add the rows of a statement to a declared table, as a file of their own; return how many there were.
+
+    The result is one row: table, rows, folder. Raises TranslationError, QueryError, InstantError and LakeError, each
+    one line; nothing is written then.
+    """
+    table = lake.declared.get(inserted.name.table)
+    if table is None or inserted.name.database not in (None, lake.database):
+        there = ", ".join(sorted(lake.declared)) or "none in this lake"
+        raise QueryError(f"INSERT INTO is for declared tables, and {inserted.name} isn't one: {there}")
+    folder = lake.silver.folder.resolve() / table.name
+    with engine(lake.database) as here:
+        Loading(lake, here, period).load(inserted.rows)
+        kept = here.keep(inserted.rows.sql, lambda _: None)
+        check_types(table, glue_types(kept.batches(BATCH_ROWS).schema))
+        if count := kept.rows():
+            append(kept.batches(BATCH_ROWS), folder, table)
+    return pyarrow.Table.from_pylist([{"table": table.name, "rows": count, "folder": str(folder)}])
 
 
 def _folder(lake: QueriedLake, created: CreatedTable, out: Path | None) -> Path:

@@ -10,11 +10,12 @@ from sqlglot import exp
 
 from analytics import quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
+from analytics.silver_table import SilverTable
 from analytics.translate import Statement, TableName, translate
 from local.look.lake import Lake
 from local.query import changes, instants, quarantined
 from local.query.engine import Engine, QueryError, engine
-from local.query.silver import Silver
+from local.query.silver import Silver, declared_schema
 
 BATCH_ROWS = 16_384
 # DESCRIBE, SHOW COLUMNS FROM a table; SHOW TABLES.
@@ -26,11 +27,15 @@ Batches = Iterator[pyarrow.RecordBatch]
 
 @dataclass(frozen=True, kw_only=True)
 class LakeTable:
-    """A captured table: its name in the lake, where it is, and whether it is the outbox's."""
+    """A captured table: what the named queries go by, and where it is."""
 
-    name: str
+    queried: Queried
     lake: Lake
-    outbox: bool
+
+    @property
+    def name(self) -> str:
+        """Its name in the lake."""
+        return self.queried.table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +61,26 @@ class QueriedLake:
     @property
     def views(self) -> Mapping[str, NamedQuery]:
         """The named queries that need no parameter, by their names; a captured table of that name goes before."""
-        given = [Queried(table=table.name, outbox=table.outbox) for table in self.tables]
         taken = {table.name for table in self.tables}
-        found = named_queries(self.database, given)
-        return {query.name: query for query in found if not query.parameters and query.name not in taken}
+        return {
+            query.name: query
+            for query in self._queries
+            if not query.parameters and query.writes is None and query.name not in taken
+        }
+
+    @property
+    def declared(self) -> Mapping[str, SilverTable]:
+        """The tables that named statements add rows to, by their names."""
+        return {query.writes.name: query.writes for query in self._queries if query.writes is not None}
+
+    @property
+    def _queries(self) -> tuple[NamedQuery, ...]:
+        return named_queries(self.database, [table.queried for table in self.tables])
 
     @property
     def names(self) -> list[str]:
         """All that a statement may name."""
-        own = [*(table.name for table in self.tables), quarantine_table.NAME, *self.views]
+        own = [*(table.name for table in self.tables), quarantine_table.NAME, *self.views, *self.declared]
         # One that was made before a table of its name was captured, or a view was named so, is hidden by that.
         return [*own, *(name for name in self.silver.names() if name not in own)]
 
@@ -118,8 +134,8 @@ class Loading:
     def is_there(self, name: str) -> bool:
         """Whether there is something to read: a table has a commit, and so has a named query's."""
         view = self._lake.views.get(name)
-        table = self._tables.get(view.table if view else name)
-        return table is None or table.lake.exists()
+        read = [self._tables[table] for table in (view.tables if view else [name]) if table in self._tables]
+        return all(table.lake.exists() for table in read)
 
     def load(self, statement: Statement) -> None:
         """Load the tables that a statement names, with the columns that it names, and make views of its queries."""
@@ -139,7 +155,8 @@ class Loading:
             return
         self._loaded.add(name)
         if view := self._lake.views.get(name):
-            self.name(view.table, columns)
+            for table in view.tables:
+                self.name(table, columns)
             self._here.view(name, translate(view.sql).sql)
         elif name in self._tables:
             self._table(self._tables[name], columns)
@@ -150,9 +167,12 @@ class Loading:
             self._here.load(name, quarantined.SCHEMA, self._lake.quarantine(of))
 
     def _made(self, name: str) -> None:
-        """A table that a statement has made; whole, since it has no other state."""
+        """A table that a statement has made, or is declared for one; whole, since it has no other state."""
         if self._period.as_of is not None or self._period.since is not None:
             raise QueryError(f"{name} was made by a statement: it is as it was made, and has no AS_OF or SINCE")
+        if name not in self._lake.silver.names():
+            self._here.load(name, declared_schema(self._lake.declared[name]), iter(()))
+            return
         schema = self._lake.silver.schema(name)
         rows = self._lake.silver.batches(name, schema.names, BATCH_ROWS) if self._rows else iter(())
         self._here.load(name, schema.remove_metadata(), rows)

@@ -6,6 +6,7 @@ catalogue knows elsewhere, columns with their types and order, is in `_common_me
 
 import json
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,12 @@ from pathlib import Path
 import pyarrow
 from pyarrow import dataset, parquet, types
 
+from analytics.silver_table import COMPRESSION, SilverTable
 from local.query.engine import QueryError
 
 FOLDER = "silver"
+# Glue's types of declared tables.
+_ARROW = {"int": pyarrow.int32(), "string": pyarrow.string(), "date": pyarrow.date32()}
 _SCHEMA = "_common_metadata"
 _PARTITIONS = b"partitioned_by"
 # What a folder's name tells again without a loss.
@@ -53,6 +57,37 @@ class Silver:
             yield from found.to_batches(columns=list(columns), batch_size=batch_rows)
         except (OSError, pyarrow.ArrowException) as error:
             raise QueryError(f"{self.folder / name} can't be read: {_first_line(error)}") from error
+
+
+def declared_schema(table: SilverTable) -> pyarrow.Schema:
+    """Return a declared table's columns."""
+    return pyarrow.schema([(name, _ARROW[type_]) for name, type_ in table.columns])
+
+
+def glue_types(schema: pyarrow.Schema) -> list[str]:
+    """Return the columns' types as a declared table calls them, in their order; Arrow's name for any other."""
+    known = {arrow: glue for glue, arrow in _ARROW.items()}
+    return [known.get(field.type, str(field.type)) for field in schema]
+
+
+def append(rows: pyarrow.RecordBatchReader, folder: Path, table: SilverTable) -> None:
+    """Add rows, in the table's columns, as a file of their own to a declared table's folder; all of them or none.
+
+    Raises QueryError when it can't be written.
+    """
+    schema = declared_schema(table)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
+            described, added = Path(temporary) / _SCHEMA, Path(temporary) / f"{uuid.uuid4().hex}.parquet"
+            parquet.write_metadata(schema.with_metadata({_PARTITIONS: b"[]"}), described)
+            with parquet.ParquetWriter(added, schema, compression=COMPRESSION.lower()) as writer:
+                for batch in rows:
+                    writer.write_batch(batch.rename_columns(schema.names))
+            described.rename(folder / _SCHEMA)
+            added.rename(folder / added.name)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise QueryError(f"{folder} can't be written: {_first_line(error)}") from error
 
 
 def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:

@@ -152,7 +152,13 @@ class AnalyticsStack(Stack):
 def _queried(environment: Environment) -> list[Queried]:
     """The captured tables of all pipelines."""
     return [
-        Queried(table=pipeline.captured.lake_table(table), outbox=table.how == "outbox")
+        Queried(
+            table=pipeline.captured.lake_table(table),
+            outbox=table.how == "outbox",
+            source=table.name,
+            pipeline=pipeline.name,
+            example=pipeline.captured.source.example,
+        )
         for pipeline in environment.pipelines
         for table in pipeline.captured.tables
     ]

@@ -195,5 +195,5 @@ def test_an_action_of_something_else_is_found(action: str) -> None:
 
 def test_the_data_sets_columns_are_the_querys() -> None:
     [query] = [each for each in QUERIES if each.name == "order_items"]
-    selected, _, _ = query.sql("datalake", "cdc_events").partition("FROM")
+    selected, _, _ = query.sql("datalake", {"cdc_events": "cdc_events"}).partition("FROM")
     assert list(COLUMNS) == re.findall(r"(?:\bAS |\.)(\w+),?$", selected, re.MULTILINE)

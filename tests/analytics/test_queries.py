@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import Row
 
 from analytics import quarantine_table
-from analytics.queries import QUERIES, SQL_FOLDER, Queried, Query, marks, named_queries
+from analytics.queries import QUERIES, SQL_FOLDER, Needed, Queried, Query, marks, named_queries
 from spark_jobs import quarantine
 
 TABLES = (Queried(table="cdc_events", outbox=True), Queried(table="pagila_city", outbox=False))
@@ -18,26 +18,81 @@ def test_each_file_is_a_query() -> None:
 def test_a_query_says_what_it_is_and_reads_the_table_that_is_asked(query: Query) -> None:
     assert query.text.startswith("-- ")
     assert query.description.endswith(".")
-    sql = query.sql("dev_lake", "pagila_city")
-    assert sql.count('FROM "dev_lake"."pagila_city" AS ') == 1
+    sql = query.sql("dev_lake", {name: f"{name}_2" for name in query.names})
+    assert query.names
+    for name in query.names:
+        assert f'"dev_lake"."{name}_2"' in sql
     assert "datalake" not in sql
     assert "--" not in sql
     assert marks(sql) == len(query.parameters)
 
 
 def test_what_is_of_orders_is_asked_of_the_outbox_alone() -> None:
-    found = {query.name: query.table for query in named_queries("dev_lake", TABLES)}
+    found = {query.name: query.tables for query in named_queries("dev_lake", TABLES)}
     assert found == {
-        "order_items": "cdc_events",
-        "latest_orders": "cdc_events",
-        "changed_since": "cdc_events",
-        "changed_since_pagila_city": "pagila_city",
-        "quarantine": "cdc_quarantine",
+        "order_items": ("cdc_events",),
+        "latest_orders": ("cdc_events",),
+        "changed_since": ("cdc_events",),
+        "changed_since_pagila_city": ("pagila_city",),
+        "quarantine": ("cdc_quarantine",),
     }
 
 
 def test_without_an_outbox_its_queries_arent_there() -> None:
     assert {query.name for query in named_queries("lake", TABLES[1:])} == {"changed_since_pagila_city", "quarantine"}
+
+
+def captured(*tables: str, pipeline: str = "pagila", example: str | None = "pagila") -> list[Queried]:
+    return [
+        Queried(table=f"{pipeline}_{table}", outbox=False, source=f"public.{table}", pipeline=pipeline, example=example)
+        for table in tables
+    ]
+
+
+def asked_of_examples(tables: list[Queried]) -> set[str]:
+    names = {query.name for query in named_queries("lake", tables)}
+    return {name for name in names if not name.startswith(("changed_since", "quarantine"))}
+
+
+def test_a_query_of_an_examples_tables_is_there_where_all_of_them_are_captured() -> None:
+    assert asked_of_examples(captured("address", "city", "country", "customer", "rental")) == {
+        "addresses",
+        "customer_addresses",
+        "latest_addresses",
+        "snapshot_customer_addresses",
+    }
+    assert asked_of_examples(captured("address", "city", "country")) == {"addresses", "latest_addresses"}
+    assert asked_of_examples(captured("address", "city")) == {"latest_addresses"}
+    apart = captured("address", "city") + captured("country", "customer", pipeline="other")
+    assert asked_of_examples(apart) == {"latest_addresses"}
+
+
+def test_tables_of_these_names_that_arent_the_examples_are_asked_nothing() -> None:
+    assert asked_of_examples(captured("address", "city", "country", "customer", example=None)) == set()
+
+
+def test_another_pipeline_of_the_example_has_queries_and_a_table_of_its_own() -> None:
+    tables = captured("address", "city", "country", "customer", pipeline="second")
+    found = {query.name: query for query in named_queries("lake", tables)}
+    assert asked_of_examples(tables) == {
+        "addresses_second",
+        "customer_addresses_second",
+        "latest_addresses_second",
+        "snapshot_customer_addresses_second",
+    }
+    snapshot = found["snapshot_customer_addresses_second"]
+    assert snapshot.writes is not None
+    assert snapshot.writes.name == "customer_address_snapshots_second"
+    assert snapshot.sql.startswith('INSERT INTO "lake"."customer_address_snapshots_second"')
+    assert '"lake"."second_city" AS c' in snapshot.sql
+    assert "pagila" not in snapshot.sql
+
+
+@pytest.mark.parametrize("query", [query for query in QUERIES if isinstance(query.of, Needed)], ids=lambda q: q.name)
+def test_what_a_query_needs_is_what_its_file_names(query: Query) -> None:
+    assert isinstance(query.of, Needed)
+    declared = {query.writes.name} if query.writes else set()
+    assert set(query.names) == set(query.of.tables) | declared
 
 
 def test_that_deletes_dont_show_is_said() -> None:

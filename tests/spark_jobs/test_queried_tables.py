@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analytics.create_table import created_table
-from analytics.queries import QUERIES
+from analytics.queries import QUERIES, Queried
 from local.look.lake import Lake
 from local.query.create import create
 from local.query.instants import InstantError, readable
@@ -43,7 +43,7 @@ def no_quarantine(_tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
 
 
 def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> QueriedLake:
-    table = LakeTable(name=name, lake=Lake(base_uri=path.as_uri()), outbox=outbox)
+    table = LakeTable(queried=Queried(table=name, outbox=outbox), lake=Lake(base_uri=path.as_uri()))
     return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"), quarantine=no_quarantine)
 
 

@@ -10,6 +10,7 @@ from pyarrow import dataset, parquet
 from typer.testing import CliRunner
 
 from analytics.create_table import created_table
+from analytics.queries import Queried
 from contract.errors import UserError
 from local.cli import app
 from local.query import command
@@ -39,7 +40,9 @@ BY_COUNTRY = (
 
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
-    table = LakeTable(name="addresses", lake=KnownLake(base_uri="memory:", rows_=ADDRESSES), outbox=False)
+    table = LakeTable(
+        queried=Queried(table="addresses", outbox=False), lake=KnownLake(base_uri="memory:", rows_=ADDRESSES)
+    )
     return QueriedLake(database="datalake", tables=[table], silver=Silver(tmp_path / "silver"), quarantine=set_aside)
 
 

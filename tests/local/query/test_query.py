@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 
+from analytics.queries import Queried
 from contract.errors import UserError
 from local.look.lake import Lake
 from local.query.engine import QueryError, engine
@@ -61,8 +62,8 @@ def orders() -> KnownLake:
 def lake(orders: KnownLake, tmp_path: Path) -> QueriedLake:
     cities = KnownLake(base_uri="memory:", rows_=ORDERS.slice(0, 0).select(["_hoodie_record_key", "order_id"]))
     tables = [
-        LakeTable(name="cdc_events", lake=orders, outbox=True),
-        LakeTable(name="cities", lake=cities, outbox=False),
+        LakeTable(queried=Queried(table="cdc_events", outbox=True), lake=orders),
+        LakeTable(queried=Queried(table="cities", outbox=False), lake=cities),
     ]
     return QueriedLake(database="datalake", tables=tables, silver=Silver(tmp_path / "silver"), quarantine=set_aside)
 

@@ -1,0 +1,45 @@
+"""Athena's INSERT INTO, taken apart: rows that a statement adds to a declared table (analytics/silver_table.py)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlglot import exp
+
+from analytics.silver_table import SilverTable
+from analytics.translate import Statement, TableName, TranslationError, first_word, parsed, statement_of, table_name
+
+
+@dataclass(frozen=True, kw_only=True)
+class InsertedRows:
+    """The table that a statement adds to, and the statement of the rows."""
+
+    name: TableName
+    rows: Statement
+
+
+def inserted_rows(text: str) -> InsertedRows | None:
+    """Return what an INSERT INTO adds; None for another statement, which isn't judged here.
+
+    Raises TranslationError for what has no meaning here, and for SQL that can't be read.
+    """
+    if first_word(text) != "INSERT":
+        return None
+    statement = parsed(text)
+    if not isinstance(statement, exp.Insert) or statement.args.get("overwrite"):
+        raise TranslationError("INSERT INTO table SELECT … adds rows: Athena has no other INSERT")
+    if not isinstance(statement.this, exp.Table):
+        raise TranslationError("INSERT INTO a table takes all its columns, in their order, and no list of them")
+    if not isinstance(statement.expression, exp.Query):
+        raise TranslationError("INSERT INTO a table takes a SELECT")
+    name = table_name(statement.this)
+    return InsertedRows(name=name, rows=statement_of(cast(exp.Expression, statement.expression)))
+
+
+def check_types(table: SilverTable, found: Sequence[str]) -> None:
+    """Refuse rows whose columns aren't the table's, by Glue's types in their order. Raises TranslationError."""
+    if len(found) != len(table.columns):
+        raise TranslationError(f"{table.name} has {len(table.columns)} columns, the statement selects {len(found)}")
+    for (column, type_), selected in zip(table.columns, found, strict=True):
+        if type_ != selected:
+            raise TranslationError(f"{table.name}.{column} is {type_}, the statement selects {selected}: CAST it")
