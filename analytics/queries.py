@@ -1,6 +1,6 @@
 """The named queries: Athena's SQL from `analytics/sql/`, with an environment's database and tables in it.
 
-A file is SQL that can be read, and run, as it stands: its tables stand as `datalake.table` behind FROM, JOIN or INTO,
+A file is SQL that can be read, and run, as it stands: its tables stand as `database.table` behind FROM, JOIN or INTO,
 and another environment's or pipeline's take their places. Which tables there are is said by the pipelines: whoever asks
 gives them (`Queried`). A query is there where they have what it reads, and nowhere else.
 """
@@ -13,12 +13,11 @@ from typing import Literal
 
 from analytics import quarantine_table
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
-from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 # Where a file names its tables.
-_TABLE = re.compile(rf"\b(FROM|JOIN|INTO) {DATABASE}\.(\w+)\b")
+_TABLE = re.compile(r"\b(FROM|JOIN|INTO) \w+\.(\w+)\b")
 _MARK = re.compile(r"\?")
 
 

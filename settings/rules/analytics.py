@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from analytics import quarantine_table
 from analytics.permissions import account_of
+from analytics.silver_table import CUSTOMER_ADDRESSES
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule
 
@@ -40,10 +41,17 @@ def lake_formation(environment: Environment) -> Iterator[Problem]:
             yield key, f"{reader} is given twice"
 
 
-def quarantine(environment: Environment) -> Iterator[Problem]:
-    """No captured table has the name of the table that shows what was set aside."""
+def declared_tables(environment: Environment) -> Iterator[Problem]:
+    """No captured table has the name of a table that is declared: of what was set aside, or of snapshots."""
     for number, pipeline in enumerate(environment.pipelines):
-        if any(pipeline.captured.lake_table(table) == quarantine_table.NAME for table in pipeline.captured.tables):
+        names = {pipeline.captured.lake_table(table) for table in pipeline.captured.tables}
+        if any(name.startswith(CUSTOMER_ADDRESSES.name) for name in names):
+            yield (
+                f"pipelines[{number}].name",
+                f"{pipeline.name} has a table that would be {CUSTOMER_ADDRESSES.name}… in the lake, as snapshots of "
+                "customers are called: give it another lake_table",
+            )
+        if quarantine_table.NAME in names:
             yield (
                 f"pipelines[{number}].name",
                 f"{pipeline.name} has a table that would be {quarantine_table.NAME} in the lake, which is that of what "
@@ -51,4 +59,4 @@ def quarantine(environment: Environment) -> Iterator[Problem]:
             )
 
 
-RULES: tuple[Rule, ...] = (quicksight, lake_formation, quarantine)
+RULES: tuple[Rule, ...] = (quicksight, lake_formation, declared_tables)

@@ -13,6 +13,7 @@ from analytics.queries import NamedQuery, Queried, named_queries
 from settings.environment import Environment
 from stacks.analytics.access import LakeReaders
 from stacks.analytics.quicksight import QuickSight
+from stacks.analytics.silver import Silver
 from stacks.lake import LakeStack
 from stacks.retention import removal
 
@@ -41,6 +42,8 @@ class AnalyticsStack(Stack):
         saved = Construct(self, "Queries")
         for query in queries:
             self._named_query(saved, query)
+        if declared := tuple(query.writes for query in queries if query.writes is not None):
+            Silver(self, "Silver", environment=environment, tables=declared)
         policy = self._policy()
         if principal := self._settings.quicksight_principal:
             # The settings' rules refuse a principal where no pipeline has orders.

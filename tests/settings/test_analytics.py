@@ -94,3 +94,11 @@ def test_no_captured_table_takes_the_name_of_what_was_set_aside(tmp_path: Path) 
     add_to(folder, "shop")
     with pytest.raises(Exception, match="shop has a table that would be cdc_quarantine in the lake"):
         load("dev", folder, pipelines)
+
+
+def test_no_captured_table_takes_the_name_of_snapshots(tmp_path: Path) -> None:
+    folder, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["snapshots"], source='lake_prefix = "customer_address_"')
+    add_to(folder, "shop")
+    with pytest.raises(Exception, match=r"shop has a table that would be customer_address_snapshots… in the lake"):
+        load("dev", folder, pipelines)
