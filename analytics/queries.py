@@ -7,11 +7,11 @@ gives them (`Queried`). A query is there where they have what it reads, and nowh
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from analytics import quarantine_table
+from analytics import landed_table, quarantine_table
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
 from contract.source import OUTBOX_TABLE
 
@@ -19,6 +19,11 @@ SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 # Where a file names its tables.
 _TABLE = re.compile(r"\b(FROM|JOIN|INTO) \w+\.(\w+)\b")
 _MARK = re.compile(r"\?")
+# Where a file of what has landed names the key and the topic of the table that it is of.
+_KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key""")
+_TOPIC = re.compile(r"e\.topic = '[^']+'")
+# Names whose fields in events are called so, and that a path in JSON takes as they are.
+_PLAIN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +51,13 @@ class Needed:
 class Query:
     """A query as its file says it.
 
-    `of`: the outbox's table, each captured table, the quarantine's, or the tables that it needs. `writes`: the declared
+    `of`: the outbox's table, each captured table, what landed of each table with a key, the quarantine's table, or the
+    tables that it needs. `writes`: the declared
     table that the statement adds rows to; the others only ask.
     """
 
     name: str
-    of: Literal["outbox", "each", "quarantine"] | Needed
+    of: Literal["outbox", "each", "landed", "quarantine"] | Needed
     parameters: tuple[Parameter, ...] = ()
     writes: SilverTable | None = None
 
@@ -84,7 +90,7 @@ class Queried:
     """A captured table: its name in the lake, and whether it is the outbox's, a row for each order.
 
     `source` is its name there, `schema.table`, `pipeline` which one captures it, `example` the sample data that this
-    one's file names, if any.
+    one's file names, if any. `topic` is where its events travel, `key` the columns that identify a row.
     """
 
     table: str
@@ -92,6 +98,8 @@ class Queried:
     source: str = ""
     pipeline: str = ""
     example: str | None = None
+    topic: str = ""
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +139,7 @@ QUERIES = (
     Query(name="customer_addresses", of=CUSTOMERS),
     Query(name="snapshot_customer_addresses", of=CUSTOMERS, writes=CUSTOMER_ADDRESSES),
     Query(name="changed_since", of="each", parameters=(COMMIT,)),
+    Query(name="history", of="landed"),
     Query(name="quarantine", of="quarantine"),
 )
 
@@ -150,6 +159,10 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
         yield from _of_examples(query, query.of, database, captured)
     elif query.of == "quarantine":
         yield _of_one(query, database, quarantine_table.NAME, usual=quarantine_table.NAME)
+    elif query.of == "landed":
+        for table in captured:
+            if table.topic and table.key and all(map(_PLAIN.fullmatch, table.key)):
+                yield _of_landed(query, database, table)
     else:
         for table in captured:
             if table.outbox or query.of == "each":
@@ -165,6 +178,24 @@ def _of_one(query: Query, database: str, table: str, *, usual: str) -> NamedQuer
         tables=(table,),
         parameters=query.parameters,
     )
+
+
+def _of_landed(query: Query, database: str, table: Queried) -> NamedQuery:
+    named = _of_one(query, database, landed_table.NAME, usual=landed_table.NAME)
+    sql = _KEY.sub(lambda _: f"{_key_of(table.key)} AS row_key", named.sql)
+    return replace(
+        named,
+        name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",
+        sql=_TOPIC.sub(lambda _: f"e.topic = '{table.topic}'", sql),
+    )
+
+
+def _key_of(columns: tuple[str, ...]) -> str:
+    """A key of one column is its value as text, one of several a JSON array of them."""
+    values = [f"""json_extract_scalar(e.event, '$["{column}"]')""" for column in columns]
+    if len(values) == 1:
+        return values[0]
+    return f"json_format(CAST(ARRAY[{', '.join(values)}] AS JSON))"
 
 
 def _of_examples(query: Query, needed: Needed, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:

@@ -15,9 +15,8 @@ from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
 from local.platform.tables import GLUE_DATABASE, LocalTable
-from local.query import formats, instants
+from local.query import formats, instants, landed, quarantined
 from local.query.create import create, insert
-from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver
 from settings.pipeline import Pipeline
@@ -97,7 +96,8 @@ def _lake(platform: Platform, table: str | None) -> QueriedLake:
         database=GLUE_DATABASE,
         tables=tables,
         silver=Silver(platform.state_dir / FOLDER),
-        quarantine=lambda names: batches(services.s3.client(), names),
+        quarantine=lambda names: quarantined.batches(services.s3.client(), names),
+        landed=lambda topics: landed.batches(services.s3.client(), topics),
     )
 
 
@@ -108,4 +108,6 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         source=table.name,
         pipeline=pipeline.name,
         example=pipeline.source.example,
+        topic=table.topic.name,
+        key=table.entry.key,
     )

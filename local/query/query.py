@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import pyarrow
 from sqlglot import exp
 
-from analytics import quarantine_table
+from analytics import landed_table, quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.silver_table import SilverTable
 from analytics.translate import Statement, TableName, translate
 from local.look.lake import Lake
-from local.query import changes, instants, quarantined
+from local.query import changes, instants, landed, quarantined
 from local.query.engine import Engine, QueryError, engine
 from local.query.silver import Silver, declared_schema
 
@@ -50,13 +50,14 @@ class Period:
 class QueriedLake:
     """What can be asked: a database with its captured tables, those that statements have made, and the quarantine.
 
-    `quarantine` reads that of some of the captured tables.
+    `quarantine` reads that of some of the captured tables, `landed` the events of some topics.
     """
 
     database: str
     tables: Sequence[LakeTable]
     silver: Silver
     quarantine: Callable[[Sequence[str]], Batches] = field(repr=False)
+    landed: Callable[[Sequence[str]], Batches] = field(repr=False)
 
     @property
     def views(self) -> Mapping[str, NamedQuery]:
@@ -80,7 +81,8 @@ class QueriedLake:
     @property
     def names(self) -> list[str]:
         """All that a statement may name."""
-        own = [*(table.name for table in self.tables), quarantine_table.NAME, *self.views, *self.declared]
+        beside = (quarantine_table.NAME, landed_table.NAME)
+        own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
         # One that was made before a table of its name was captured, or a view was named so, is hidden by that.
         return [*own, *(name for name in self.silver.names() if name not in own)]
 
@@ -160,11 +162,21 @@ class Loading:
             self._here.view(name, translate(view.sql).sql)
         elif name in self._tables:
             self._table(self._tables[name], columns)
+        elif name == landed_table.NAME:
+            self._landed()
         elif name != quarantine_table.NAME:
             self._made(name)
         else:
             of = sorted(self._tables) if self._rows else []
             self._here.load(name, quarantined.SCHEMA, self._lake.quarantine(of))
+
+    def _landed(self) -> None:
+        if self._period.as_of is not None or self._period.since is not None:
+            raise QueryError(
+                f"{landed_table.NAME} is of events: it has no AS_OF or SINCE, a WHERE on their times does it"
+            )
+        topics = [table.queried.topic for table in self._lake.tables if table.queried.topic]
+        self._here.load(landed_table.NAME, landed.SCHEMA, self._lake.landed(topics if self._rows else []))
 
     def _made(self, name: str) -> None:
         """A table that a statement has made, or is declared for one; whole, since it has no other state."""

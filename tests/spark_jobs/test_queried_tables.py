@@ -42,9 +42,19 @@ def no_quarantine(_tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
     return iter(())
 
 
+def nothing_landed(_topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    return iter(())
+
+
 def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> QueriedLake:
     table = LakeTable(queried=Queried(table=name, outbox=outbox), lake=Lake(base_uri=path.as_uri()))
-    return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"), quarantine=no_quarantine)
+    return QueriedLake(
+        database="datalake",
+        tables=[table],
+        silver=Silver(path / "silver"),
+        quarantine=no_quarantine,
+        landed=nothing_landed,
+    )
 
 
 def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from local.query.create import create
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
-from tests.local.query.test_query import KnownLake, set_aside
+from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
 
 COUNTRIES = ["Anguilla", "Côte d'Ivoire / a=b", "", None, "100%"]
 ADDRESSES = pyarrow.table(
@@ -43,7 +43,13 @@ def lake(tmp_path: Path) -> QueriedLake:
     table = LakeTable(
         queried=Queried(table="addresses", outbox=False), lake=KnownLake(base_uri="memory:", rows_=ADDRESSES)
     )
-    return QueriedLake(database="datalake", tables=[table], silver=Silver(tmp_path / "silver"), quarantine=set_aside)
+    return QueriedLake(
+        database="datalake",
+        tables=[table],
+        silver=Silver(tmp_path / "silver"),
+        quarantine=set_aside,
+        landed=nothing_landed,
+    )
 
 
 def make(lake: QueriedLake, sql: str, out: Path | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from local.query.create import insert
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
 from settings.load_pipeline import PIPELINES
-from tests.local.query.test_query import KnownLake, set_aside
+from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
 
 ARROW = {
     "int": pyarrow.int32(),
@@ -67,7 +67,13 @@ def lake_table(name: str) -> LakeTable:
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
     tables = [lake_table(name) for name in ROWS]
-    return QueriedLake(database="datalake", tables=tables, silver=Silver(tmp_path / "silver"), quarantine=set_aside)
+    return QueriedLake(
+        database="datalake",
+        tables=tables,
+        silver=Silver(tmp_path / "silver"),
+        quarantine=set_aside,
+        landed=nothing_landed,
+    )
 
 
 def rows(lake: QueriedLake, sql: str) -> list[dict[str, Any]]:
@@ -151,7 +157,13 @@ def test_rows_of_another_table_are_refused(lake: QueriedLake, sql: str, said: st
 
 
 def test_without_the_examples_tables_there_is_no_such_view(lake: QueriedLake) -> None:
-    less = QueriedLake(database="datalake", tables=[lake_table("address")], silver=lake.silver, quarantine=set_aside)
+    less = QueriedLake(
+        database="datalake",
+        tables=[lake_table("address")],
+        silver=lake.silver,
+        quarantine=set_aside,
+        landed=nothing_landed,
+    )
     assert set(less.views) == {"latest_addresses", "quarantine"}
     assert less.declared == {}
     with pytest.raises(UserError, match="there is no table customer_addresses"):
@@ -165,6 +177,7 @@ def test_a_view_waits_for_the_first_commit_of_each_of_its_tables(lake: QueriedLa
         tables=[lake.tables[0], LakeTable(queried=lake.tables[1].queried, lake=no_city), *lake.tables[2:]],
         silver=lake.silver,
         quarantine=set_aside,
+        landed=nothing_landed,
     )
     listed = {row["table"] for row in described(waiting).to_pylist()}
     assert "latest_addresses" in listed

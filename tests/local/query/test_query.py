@@ -53,6 +53,10 @@ def set_aside(tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
     yield pyarrow.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
+def nothing_landed(_topics: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    return iter(())
+
+
 @pytest.fixture
 def orders() -> KnownLake:
     return KnownLake(base_uri="memory:", rows_=ORDERS)
@@ -65,7 +69,13 @@ def lake(orders: KnownLake, tmp_path: Path) -> QueriedLake:
         LakeTable(queried=Queried(table="cdc_events", outbox=True), lake=orders),
         LakeTable(queried=Queried(table="cities", outbox=False), lake=cities),
     ]
-    return QueriedLake(database="datalake", tables=tables, silver=Silver(tmp_path / "silver"), quarantine=set_aside)
+    return QueriedLake(
+        database="datalake",
+        tables=tables,
+        silver=Silver(tmp_path / "silver"),
+        quarantine=set_aside,
+        landed=nothing_landed,
+    )
 
 
 def rows(lake: QueriedLake, sql: str) -> list[dict[str, object]]:
