@@ -108,6 +108,7 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         source=table.name,
         pipeline=pipeline.name,
         example=pipeline.source.example,
-        topic=table.topic.name,
+        # What travels by Kafka lands.
+        topic=table.topic.name if table.entry.how in ("outbox", "log") else "",
         key=table.entry.key,
     )

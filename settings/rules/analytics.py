@@ -2,11 +2,18 @@
 
 from collections.abc import Iterator
 
-from analytics import quarantine_table
+from analytics import landed_table, quarantine_table
 from analytics.permissions import account_of
 from analytics.silver_table import CUSTOMER_ADDRESSES
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule
+
+_SNAPSHOTS = "customers' snapshots"
+_DECLARED = {
+    quarantine_table.NAME: "what is set aside",
+    landed_table.NAME: "events as they have landed",
+    CUSTOMER_ADDRESSES.name: _SNAPSHOTS,
+}
 
 
 def quicksight(environment: Environment) -> Iterator[Problem]:
@@ -42,21 +49,17 @@ def lake_formation(environment: Environment) -> Iterator[Problem]:
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:
-    """No captured table has the name of a table that is declared: of what was set aside, or of snapshots."""
+    """No captured table has the name of a table that is declared."""
     for number, pipeline in enumerate(environment.pipelines):
-        names = {pipeline.captured.lake_table(table) for table in pipeline.captured.tables}
-        if any(name.startswith(CUSTOMER_ADDRESSES.name) for name in names):
-            yield (
-                f"pipelines[{number}].name",
-                f"{pipeline.name} has a table that would be {CUSTOMER_ADDRESSES.name}… in the lake, as snapshots of "
-                "customers are called: give it another lake_table",
-            )
-        if quarantine_table.NAME in names:
-            yield (
-                f"pipelines[{number}].name",
-                f"{pipeline.name} has a table that would be {quarantine_table.NAME} in the lake, which is that of what "
-                "is set aside: give it another lake_table",
-            )
+        names = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
+        for declared, what in _DECLARED.items():
+            # A further pipeline's snapshots have its name behind.
+            if any(name == declared or (what is _SNAPSHOTS and name.startswith(declared)) for name in names):
+                yield (
+                    f"pipelines[{number}].name",
+                    f"{pipeline.name} has a table that would be {declared} in the lake, which is that of {what}: give "
+                    "it another lake_table",
+                )
 
 
 RULES: tuple[Rule, ...] = (quicksight, lake_formation, declared_tables)

@@ -12,6 +12,7 @@ from analytics import quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
 from settings.environment import Environment
 from stacks.analytics.access import LakeReaders
+from stacks.analytics.landed import Landed
 from stacks.analytics.quicksight import QuickSight
 from stacks.analytics.silver import Silver
 from stacks.lake import LakeStack
@@ -38,7 +39,10 @@ class AnalyticsStack(Stack):
         )
         self.workgroup = self._workgroup()
         self._quarantine()
-        queries = named_queries(environment.lake.database, _queried(environment))
+        captured = _queried(environment)
+        if topics := [table.topic for table in captured if table.topic]:
+            Landed(self, "Landed", environment=environment, topics=topics)
+        queries = named_queries(environment.lake.database, captured)
         saved = Construct(self, "Queries")
         for query in queries:
             self._named_query(saved, query)
@@ -161,6 +165,9 @@ def _queried(environment: Environment) -> list[Queried]:
             source=table.name,
             pipeline=pipeline.name,
             example=pipeline.captured.source.example,
+            # What travels by Kafka lands.
+            topic=table.captured.topic(pipeline.prefix) if table.how in ("outbox", "log") else "",
+            key=table.key,
         )
         for pipeline in environment.pipelines
         for table in pipeline.captured.tables

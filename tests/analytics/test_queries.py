@@ -22,7 +22,7 @@ def test_a_query_says_what_it_is_and_reads_the_table_that_is_asked(query: Query)
     assert query.names
     for name in query.names:
         assert f'"dev_lake"."{name}_2"' in sql
-    assert "datalake" not in sql
+    assert " datalake." not in sql
     assert "--" not in sql
     assert marks(sql) == len(query.parameters)
 

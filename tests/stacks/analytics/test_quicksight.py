@@ -52,7 +52,11 @@ def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(with
     trusted = [each["Principal"] for each in role["Properties"]["AssumeRolePolicyDocument"]["Statement"]]
     assert trusted == [{"Service": "quicksight.amazonaws.com"}]
     [own] = with_quicksight.resources("analytics", "AWS::IAM::Policy").values()
-    [analysts] = with_quicksight.resources("analytics", "AWS::IAM::ManagedPolicy").values()
+    [analysts] = [
+        each
+        for each in with_quicksight.resources("analytics", "AWS::IAM::ManagedPolicy").values()
+        if each["Properties"]["ManagedPolicyName"] == "dev-cdc-lake-analyst"
+    ]
     assert own["Properties"]["PolicyDocument"] == analysts["Properties"]["PolicyDocument"]
 
 

@@ -58,7 +58,7 @@ def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(pagila: Synthes
         each["Properties"]["ManagedPolicyName"]: each["Properties"]
         for each in pagila.resources("analytics", "AWS::IAM::ManagedPolicy").values()
     }
-    assert set(policies) == {"dev-cdc-lake-analyst", "dev-cdc-lake-snapshot-writer"}
+    assert {"dev-cdc-lake-analyst", "dev-cdc-lake-snapshot-writer"} <= set(policies)
     writer = policies["dev-cdc-lake-snapshot-writer"]
     assert not {"Roles", "Users", "Groups"} & set(writer)
     [statement] = writer["PolicyDocument"]["Statement"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analytics import quarantine_table
+from analytics import landed_table, quarantine_table
 from settings.load import load
 from tests.stacks.conftest import Synthesized
 from tests.stacks.many import WIDE
@@ -24,9 +24,28 @@ def configuration(environment: Synthesized) -> dict[str, Any]:
     return found
 
 
+def policy_of(environment: Synthesized, name: str = "analyst") -> dict[str, Any]:
+    """The properties of a policy by the end of its name."""
+    [found] = [
+        each["Properties"]
+        for each in environment.resources("analytics", "AWS::IAM::ManagedPolicy").values()
+        if each["Properties"]["ManagedPolicyName"].endswith(f"-{name}")
+    ]
+    return dict(found)
+
+
+def declared(environment: Synthesized, name: str) -> dict[str, Any]:
+    """A Glue table by its name."""
+    [found] = [
+        each["Properties"]
+        for each in environment.resources("analytics", "AWS::Glue::Table").values()
+        if each["Properties"]["TableInput"]["Name"] == name
+    ]
+    return dict(found)
+
+
 def statements(environment: Synthesized) -> list[dict[str, Any]]:
-    [policy] = environment.resources("analytics", "AWS::IAM::ManagedPolicy").values()
-    found: list[dict[str, Any]] = policy["Properties"]["PolicyDocument"]["Statement"]
+    found: list[dict[str, Any]] = policy_of(environment)["PolicyDocument"]["Statement"]
     return found
 
 
@@ -82,7 +101,8 @@ def test_the_named_queries_are_on_the_environments_tables(environment: Synthesiz
     found = environment.resources("analytics", "AWS::Athena::NamedQuery").values()
     queries = {each["Properties"]["Name"]: each["Properties"] for each in found}
     assert set(queries) == {
-        f"{settings.prefix}-{name}" for name in ("order_items", "latest_orders", "changed_since", "quarantine")
+        f"{settings.prefix}-{name}"
+        for name in ("order_items", "latest_orders", "changed_since", "history", "quarantine")
     }
     for query in queries.values():
         assert query["Database"] == settings.lake.database
@@ -94,9 +114,9 @@ def test_the_named_queries_are_on_the_environments_tables(environment: Synthesiz
 
 def test_what_was_set_aside_is_a_table_of_the_captured_ones(environment: Synthesized) -> None:
     settings = load(environment.synthesis.folder.name)
-    [table] = environment.resources("analytics", "AWS::Glue::Table").values()
-    given = table["Properties"]["TableInput"]
-    assert (given["Name"], table["Properties"]["DatabaseName"]) == (quarantine_table.NAME, settings.lake.database)
+    table = declared(environment, quarantine_table.NAME)
+    given = table["TableInput"]
+    assert table["DatabaseName"] == settings.lake.database
     assert given["StorageDescriptor"]["Location"] == f"s3://{settings.bucket_name('lake')}/_quarantine"
     assert given["Parameters"]["projection.lake_table.values"] == "cdc_events"
 
@@ -114,8 +134,7 @@ def test_analysts_have_the_rights_that_people_miss(environment: Synthesized) -> 
 
 
 def test_analysts_change_no_table_and_nobody_has_the_policy_yet(environment: Synthesized) -> None:
-    [policy] = environment.resources("analytics", "AWS::IAM::ManagedPolicy").values()
-    assert not {"Roles", "Users", "Groups"} & set(policy["Properties"])
+    assert not {"Roles", "Users", "Groups"} & set(policy_of(environment))
     for action in ("s3:DeleteObject", "glue:UpdateTable", "glue:DeleteTable", "athena:UpdateWorkGroup"):
         assert allowed(environment, action) == set()
     assert not any("-lake-lake-" in resource for resource in allowed(environment, "s3:PutObject"))
@@ -133,5 +152,35 @@ def test_each_pipelines_tables_can_be_asked_what_has_changed(many: Synthesized) 
     queries = many.resources("analytics", "AWS::Athena::NamedQuery").values()
     asked = {each["Properties"]["Name"].partition("-changed_since")[2] for each in queries} - {""}
     assert asked == {f"_{each}" for each in tables - {"cdc_events"}}
-    [table] = many.resources("analytics", "AWS::Glue::Table").values()
-    assert set(table["Properties"]["TableInput"]["Parameters"]["projection.lake_table.values"].split(",")) == tables
+    parameters = declared(many, quarantine_table.NAME)["TableInput"]["Parameters"]
+    assert set(parameters["projection.lake_table.values"].split(",")) == tables
+
+
+def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_and_topic(many: Synthesized) -> None:
+    settings = load("dev")
+    given = declared(many, landed_table.NAME)["TableInput"]
+    landing = f"s3://{settings.bucket_name('landing')}"
+    assert given["Parameters"]["storage.location.template"] == f"{landing}/${{landing_prefix}}/${{topic}}"
+    prefixes = given["Parameters"]["projection.landing_prefix.values"].split(",")
+    assert prefixes == ["cdc-events", "crm", "erp", "shop", "wide"]
+    topics = given["Parameters"]["projection.topic.values"].split(",")
+    assert {"dev.datalake.cdc_events", "shop.public.orders"} <= set(topics)
+    queries = {
+        each["Properties"]["Name"].removeprefix("dev-cdc-lake-"): each["Properties"]["QueryString"]
+        for each in many.resources("analytics", "AWS::Athena::NamedQuery").values()
+    }
+    assert "e.topic = 'dev.datalake.cdc_events'" in queries["history"]
+    assert "e.topic = 'shop.public.orders'" in queries["history_shop_orders"]
+    assert """json_extract_scalar(e.event, '$["id"]') AS row_key""" in queries["history_shop_orders"]
+
+
+def test_events_are_read_by_a_right_of_their_own_since_they_show_what_was_deleted(environment: Synthesized) -> None:
+    reader = policy_of(environment, "history-reader")
+    assert not {"Roles", "Users", "Groups"} & set(reader)
+    actions = {action for each in reader["PolicyDocument"]["Statement"] for action in _listed(each["Action"])}
+    assert actions == {"s3:GetBucketLocation", "s3:GetObject", "s3:ListBucket"}
+    assert "-landing-" not in str(policy_of(environment))
+
+
+def _listed(actions: str | list[str]) -> list[str]:
+    return [actions] if isinstance(actions, str) else actions

@@ -1,0 +1,66 @@
+"""The table of what has landed, and who may ask it: it shows what was deleted, too, so that is a right of its own."""
+
+from aws_cdk import Stack
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from analytics import landed_table
+from settings.environment import Environment
+from stacks.acceptances import acknowledge_wildcards
+
+
+class Landed(Construct):
+    """The table over the landing of an environment's pipelines, and the policy of whoever may read events."""
+
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment, topics: list[str]) -> None:
+        super().__init__(scope, id_)
+        self._environment = environment
+        self._bucket = environment.bucket_name("landing")
+        self._table(topics)
+        self._policy()
+
+    def _table(self, topics: list[str]) -> None:
+        table, landing = glue.CfnTable, f"s3://{self._bucket}"
+        prefixes = [pipeline.landing_prefix for pipeline in self._environment.pipelines]
+
+        def columns(of: tuple[tuple[str, str], ...]) -> list[glue.CfnTable.ColumnProperty]:
+            return [table.ColumnProperty(name=name, type=type_) for name, type_ in of]
+
+        glue.CfnTable(
+            self,
+            "Events",
+            catalog_id=Stack.of(self).account,
+            database_name=self._environment.lake.database,
+            table_input=table.TableInputProperty(
+                name=landed_table.NAME,
+                description="Events as they have landed, a line each, as long as the landing keeps them",
+                table_type="EXTERNAL_TABLE",
+                parameters=landed_table.parameters(landing, prefixes, topics),
+                partition_keys=columns(landed_table.PARTITIONS),
+                storage_descriptor=table.StorageDescriptorProperty(
+                    columns=columns(landed_table.COLUMNS),
+                    location=f"{landing}/",
+                    input_format=landed_table.INPUT_FORMAT,
+                    output_format=landed_table.OUTPUT_FORMAT,
+                    serde_info=table.SerdeInfoProperty(serialization_library=landed_table.SERDE),
+                ),
+            ),
+        )
+
+    def _policy(self) -> None:
+        """What history takes besides an analyst's rights; nobody has it by this stack."""
+        bucket = f"arn:{Stack.of(self).partition}:s3:::{self._bucket}"
+        prefixes = [pipeline.landing_prefix for pipeline in self._environment.pipelines]
+        look = iam.PolicyStatement(actions=["s3:GetBucketLocation", "s3:ListBucket"], resources=[bucket])
+        read = iam.PolicyStatement(actions=["s3:GetObject"], resources=[f"{bucket}/{prefix}/*" for prefix in prefixes])
+        policy = iam.ManagedPolicy(
+            self,
+            "Reader",
+            managed_policy_name=f"{self._environment.prefix}-history-reader",
+            description=f"Reads what has landed in {self._environment.prefix}; for an analyst who may see deleted rows",
+            statements=[look, read],
+        )
+        acknowledge_wildcards(
+            policy, read, reason="The events' objects, whose names the sinks make; reading only, and nobody has it yet."
+        )
