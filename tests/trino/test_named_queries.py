@@ -14,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from analytics import quarantine_table
+from analytics import landed_table, quarantine_table
 from analytics.queries import QUERIES, Needed, Queried, Query
-from contract.lake import DATABASE
+from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET
 from local.platform.processes import Processes
 from local.query.instants import readable
+from local.query.landed import batches as landed_batches
 from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
@@ -39,9 +40,9 @@ START_S = 180
 # What a table of type merge-on-read needs for its logs to become files now.
 COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=1")
 # Queries that say in which order their rows come, of which no two are alike.
-ORDERED = {"latest_orders", "quarantine"}
-# Here are the outbox's table and the quarantine's, no example's, and none of what landed.
-ASKED = [query for query in QUERIES if not isinstance(query.of, Needed) and query.of != "landed"]
+ORDERED = {"history", "latest_orders", "quarantine"}
+# Here are no example's tables.
+ASKED = [query for query in QUERIES if not isinstance(query.of, Needed)]
 Rows = list[dict[str, Any]]
 
 
@@ -66,10 +67,10 @@ class WrittenLake:
     def run_job(self, *events: str, more: Sequence[str] = ()) -> None:
         """Land events and run the job once, with its sync and these further properties."""
         self.landed += len(events)
-        name = f"cdc/{TOPIC}/0/{self.landed - 1:012d}_1_2.json"
+        name = f"{LANDING_PREFIX}/{TOPIC}/0/{self.landed - 1:012d}_1_2.json"
         self.s3.client().put_object(Bucket="landing", Key=name, Body="".join(f"{e}\n" for e in events).encode())
         properties = [
-            "hoodie.streamer.source.dfs.root=s3a://landing/cdc",
+            f"hoodie.streamer.source.dfs.root=s3a://landing/{LANDING_PREFIX}",
             f"hoodie.streamer.schemaprovider.source.schema.file={SCHEMA}",
             *more,
         ]
@@ -90,13 +91,13 @@ class WrittenLake:
 
     def by_duckdb(self, query: Query, *parameters: str, as_of: str | None = None) -> Rows:
         """The rows by the project's own engine, with instants as Trino has them: to a millisecond."""
-        table = LakeTable(queried=Queried(table=TABLE, outbox=True), lake=self.table)
+        table = LakeTable(queried=Queried(table=TABLE, outbox=True, topic=TOPIC, key=("order_id",)), lake=self.table)
         lake = QueriedLake(
             database=DATABASE,
             tables=[table],
             silver=Silver(self.folder / "silver"),
             quarantine=lambda names: batches(self.s3.client(), names),
-            landed=lambda _: iter(()),
+            landed=lambda topics: landed_batches(self.s3.client(), topics),
         )
         text = query.text
         for parameter in parameters:
@@ -124,6 +125,26 @@ class WrittenLake:
             },
         )
 
+    def add_landed(self) -> None:
+        """Make the table of what has landed, which stacks/analytics makes on AWS."""
+        landing = "s3://landing"
+        self.aws.glue().create_table(
+            DatabaseName=DATABASE,
+            TableInput={
+                "Name": landed_table.NAME,
+                "TableType": "EXTERNAL_TABLE",
+                "Parameters": landed_table.parameters(landing, [LANDING_PREFIX, "other"], [TOPIC, "other"]),
+                "PartitionKeys": [{"Name": name, "Type": kind} for name, kind in landed_table.PARTITIONS],
+                "StorageDescriptor": {
+                    "Columns": [{"Name": name, "Type": kind} for name, kind in landed_table.COLUMNS],
+                    "Location": f"{landing}/",
+                    "InputFormat": landed_table.INPUT_FORMAT,
+                    "OutputFormat": landed_table.OUTPUT_FORMAT,
+                    "SerdeInfo": {"SerializationLibrary": landed_table.SERDE},
+                },
+            },
+        )
+
 
 @contextlib.contextmanager
 def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
@@ -145,6 +166,7 @@ def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
         lake = WrittenLake(folder, table_type, s3, aws, trino)
         lake.run_job(*captured("snapshot"), *captured("insert"), "{broken")
         lake.add_quarantine()
+        lake.add_landed()
         lake.run_job(*captured("update"), *captured("delete"))
         yield lake
     finally:
@@ -188,7 +210,7 @@ def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: Writt
     by_trino, by_duckdb = sides(copy_on_write, query, since=first)
     assert by_trino == by_duckdb
     # Orders 10248, 10249 and, changed by the second commit, 11077; 11075 is deleted.
-    counts = {"order_items": 31, "latest_orders": 3, "changed_since": 1, "quarantine": 1}
+    counts = {"order_items": 31, "latest_orders": 3, "changed_since": 1, "history": 5, "quarantine": 1}
     assert len(by_trino) == counts[query.name]
 
 

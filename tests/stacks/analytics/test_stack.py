@@ -164,12 +164,13 @@ def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_an
     prefixes = given["Parameters"]["projection.landing_prefix.values"].split(",")
     assert prefixes == ["cdc-events", "crm", "erp", "shop", "wide"]
     topics = given["Parameters"]["projection.topic.values"].split(",")
-    assert {"dev.datalake.cdc_events", "shop.public.orders"} <= set(topics)
+    outbox = f"{settings.pipelines[0].prefix}.datalake.cdc_events"
+    assert {outbox, "shop.public.orders"} <= set(topics)
     queries = {
         each["Properties"]["Name"].removeprefix("dev-cdc-lake-"): each["Properties"]["QueryString"]
         for each in many.resources("analytics", "AWS::Athena::NamedQuery").values()
     }
-    assert "e.topic = 'dev.datalake.cdc_events'" in queries["history"]
+    assert f"e.topic = '{outbox}'" in queries["history"]
     assert "e.topic = 'shop.public.orders'" in queries["history_shop_orders"]
     assert """json_extract_scalar(e.event, '$["id"]') AS row_key""" in queries["history_shop_orders"]
 
