@@ -105,7 +105,6 @@ def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequ
 
     Raises QueryError when the folder has something in it, or can't be written.
     """
-    check_free(folder)
     schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
