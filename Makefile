@@ -51,7 +51,7 @@ resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_i
 
 # A statement reaches the command as it is: a "$" in it, as in JSON's paths, is none of make's. FILE has one instead.
 query: override export SQL := $(value SQL)
-query: $(VENV)/.ready ## Ask the lake in Athena's SQL (SQL="SELECT …" or FILE=, FORMAT=csv|json|parquet OUT= AS_OF= SINCE= PIPELINE= TABLE=)
+query: $(VENV)/.ready ## Ask the lake in Athena's SQL, or keep a table of it (SQL="SELECT …", "CREATE TABLE … AS SELECT …" or FILE=, FORMAT=csv|json|parquet OUT= AS_OF= SINCE= PIPELINE= TABLE=)
 	@$(BIN)/python -m local query $(AT) $(if $(TABLE),--table "$(TABLE)") $(if $(FILE),--file "$(FILE)") $(if $(FORMAT),--format "$(FORMAT)") $(if $(AS_OF),--as-of "$(AS_OF)") $(if $(SINCE),--since "$(SINCE)") $(if $(OUT),--out "$(OUT)")
 
 ##@ On AWS
