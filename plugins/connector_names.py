@@ -30,3 +30,13 @@ def offset_topic(connector: str, generation: str | None = None) -> str:
 def sink_group(connector: str) -> str:
     """Name a sink connector's consumer group, as Kafka Connect does."""
     return f"connect-{connector}"
+
+
+def workers_topics(connector: str) -> tuple[str, str]:
+    """Name the topics in which workers of ours keep a connector's configuration, and its status."""
+    return f"__cdc_lake_configs_{connector}", f"__cdc_lake_status_{connector}"
+
+
+def workers_group(connector: str) -> str:
+    """Name the group by which workers of ours find one another."""
+    return f"cdc-lake-workers-{connector}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from plugins.connector_names import heartbeat_topic, offset_topic, sink_group
+from plugins.connector_names import heartbeat_topic, offset_topic, sink_group, workers_group, workers_topics
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import PlannedTopic
 
@@ -55,19 +55,22 @@ class Grant:
         }
 
 
-def source_access(settings: SourceSettings) -> tuple[Grant, ...]:
-    """What Debezium and its worker do: write events and heartbeats, and keep offsets."""
+def source_access(settings: SourceSettings, *, worker: Iterable[Grant] | None = None) -> tuple[Grant, ...]:
+    """What Debezium and its worker do: write events and heartbeats, and keep offsets.
+
+    `worker`: what the worker does for itself, where that isn't MSK Connect's (`own_worker_access`).
+    """
     return (
-        *worker_access(settings.name, offset_topic(settings.name, "*")),
+        *(worker or worker_access(settings.name, offset_topic(settings.name, "*"))),
         *_write_topics(*settings.topics, heartbeat_topic(settings.topic_prefix)),
     )
 
 
-def sink_access(settings: SinkSettings) -> tuple[Grant, ...]:
+def sink_access(settings: SinkSettings, *, worker: Iterable[Grant] | None = None) -> tuple[Grant, ...]:
     """What the S3 sink and its worker do: read the events as a group, and write those that can't be read."""
     dead_letters = settings.dead_letter_topic
     return (
-        *worker_access(settings.name),
+        *(worker or worker_access(settings.name)),
         _topics(*_DESCRIBE, "ReadData", names=settings.topics),
         *(_write_topics(dead_letters) if dead_letters is not None else ()),
         Grant(kind="group", names=(sink_group(settings.name),), actions=_GROUP),
@@ -86,6 +89,21 @@ def worker_access(connector: str, *offset_topics: str) -> tuple[Grant, ...]:
         # them at each start, whether they are there or not (KafkaTopicBasedBackingStore).
         _topics("CreateTopic", *_DESCRIBE, "ReadData", "WriteData", names=[internal, *offset_topics]),
         Grant(kind="group", names=(INTERNAL_GROUPS,), actions=_GROUP),
+        Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
+    )
+
+
+def own_worker_access(connector: str, offset_topic_name: str) -> tuple[Grant, ...]:
+    """What a worker of ours on EKS does for itself, as `worker_access`; here all names are ours, and in full."""
+    return (
+        _topics(
+            "CreateTopic",
+            *_DESCRIBE,
+            "ReadData",
+            "WriteData",
+            names=[*workers_topics(connector), offset_topic_name],
+        ),
+        Grant(kind="group", names=(workers_group(connector),), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),
     )
 

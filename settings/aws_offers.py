@@ -37,6 +37,9 @@ RESERVED_SLOTS = 2
 # Amazon MSK developer guide, "MSK Connect". 2.7.1 is there too, on Java 11: too old for Debezium 3.
 MSK_CONNECT_VERSIONS = ("3.7.x",)
 
+# EKS user guide, "Kubernetes versions on standard support", those that the manifests are tested against.
+EKS_VERSIONS = ("1.33", "1.34")
+
 # Those of 16, which the outbox's SQL is tested on, that new clusters may have (cfn-lint 1.58: 16.6 and older may not).
 AURORA_POSTGRESQL_VERSIONS = ("16.8", "16.9", "16.10", "16.11", "16.13")
 

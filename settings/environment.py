@@ -17,6 +17,7 @@ from settings.services import (
     Budget,
     Connectors,
     Database,
+    Eks,
     Lake,
     Monitoring,
     Network,
@@ -65,6 +66,11 @@ class Environment(Section):
     def connector_workers(self) -> int:
         """The workers of all connectors."""
         return sum(pipeline.source.workers + pipeline.sink.workers for pipeline in self.pipelines)
+
+    @property
+    def eks(self) -> Eks | None:
+        """The cluster of the connectors' workers, where they run on EKS."""
+        return self.connectors.eks if self.connectors.platform == "eks" else None
 
     @property
     def prefix(self) -> str:

@@ -92,11 +92,30 @@ class Streaming(Section):
         return self.largest_event_mib * MIB
 
 
-class Connectors(Section):
-    """What all connectors on MSK Connect share; their sizes are their pipelines'."""
+class Eks(Section):
+    """The cluster of the connectors' workers. `image` is what they run: a repository and a digest.
 
+    `endpoint_cidrs`: who reaches the Kubernetes API from outside the VPC (nobody when empty). `administrators` may do
+    everything in the cluster. `maximum_workers`: how many workers a sink may grow to; 0: no more than it begins with.
+    """
+
+    kubernetes_version: str
+    image: str
+    endpoint_cidrs: Cidrs = ()
+    administrators: AwsArns = ()
+    maximum_workers: Annotated[int, Field(ge=0, le=50)] = 0
+
+
+class Connectors(Section):
+    """Where the connectors run, and what all of them share; their sizes are their pipelines'.
+
+    `kafka_connect_version` is MSK Connect's.
+    """
+
+    platform: Literal["msk-connect", "eks"] = "msk-connect"
     kafka_connect_version: str
     log_retention_days: LogRetention
+    eks: Eks | None = None
 
 
 class Lake(Section):

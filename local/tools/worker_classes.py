@@ -13,10 +13,10 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins import is_truncate, salted_connector
+from plugins import is_truncate, salted_connector, worker_health
 from plugins.worker_classes import PACKAGE, compiled
 
-SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES)
+SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES, worker_health.SOURCE)
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8
 

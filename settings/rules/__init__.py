@@ -4,7 +4,18 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 from settings.environment import Environment
-from settings.rules import analytics, connectors, network, outside, pipelines, processing, production, restore, services
+from settings.rules import (
+    analytics,
+    connectors,
+    eks,
+    network,
+    outside,
+    pipelines,
+    processing,
+    production,
+    restore,
+    services,
+)
 from settings.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -13,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     *services.RULES,
     *restore.RULES,
     *connectors.RULES,
+    *eks.RULES,
     *pipelines.RULES,
     *outside.RULES,
     *processing.RULES,

@@ -89,7 +89,7 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
 
 
 def fit(environment: Environment) -> Iterator[Problem]:
-    """Kafka has room for all topics, the database for all slots, and MSK Connect for all workers."""
+    """Kafka has room for all topics, the database for all slots, and MSK Connect for the workers that it runs."""
     slots = sum(pipeline.database is None for pipeline in environment.pipelines)
     free = aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS
     if slots > free:
@@ -99,6 +99,12 @@ def fit(environment: Environment) -> Iterator[Problem]:
             f"{aws_offers.AURORA_REPLICATION_SLOTS} (max_replication_slots), of which {aws_offers.RESERVED_SLOTS} are "
             "left for others: put some into another environment",
         )
+    yield from _partitions(environment)
+    if environment.eks is None:
+        yield from _msk_connect(environment)
+
+
+def _msk_connect(environment: Environment) -> Iterator[Problem]:
     workers = environment.connector_workers
     if workers > aws_offers.MSK_CONNECT_WORKERS:
         yield (
@@ -115,7 +121,6 @@ def fit(environment: Environment) -> Iterator[Problem]:
             f"account has {aws_offers.MSK_CONNECT_PLUGINS} in a region (MSK Connect's quota): put some into another "
             "account",
         )
-    yield from _partitions(environment)
 
 
 def _partitions(environment: Environment) -> Iterator[Problem]:

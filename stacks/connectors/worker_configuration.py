@@ -8,6 +8,7 @@ from aws_cdk import aws_kafkaconnect as kafkaconnect
 from constructs import Construct
 
 from plugins.connector_names import GENERATION
+from stacks.connectors.worker_file import properties_file
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -32,12 +33,3 @@ def worker_configuration(
     if GENERATION in file:
         full_name, content = f"{full_name}-{generation}", Fn.base64(file.replace(GENERATION, generation))
     return kafkaconnect.CfnWorkerConfiguration(scope, id_, name=full_name, properties_file_content=content)
-
-
-def properties_file(properties: dict[str, str]) -> str:
-    """A worker's properties as the file that it reads. Raises ValueError for a value that it would read otherwise."""
-    for name, value in properties.items():
-        if "\n" in value or "\\" in value:
-            # The value isn't repeated: it may be a secret.
-            raise ValueError(f"{name} must be one line of text without a backslash")
-    return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))

@@ -17,7 +17,7 @@ from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
 from settings.connectors import sink_settings, source_settings
 from settings.load import load
-from stacks.connectors.worker_configuration import properties_file
+from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text, request_of
 from stacks.gate.template import LATER, decoded
 from stacks.handlers.connector_changes import CONFIGURATION, FIXED, WORKER_SETTINGS

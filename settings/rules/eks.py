@@ -1,0 +1,72 @@
+"""The connectors' workers on EKS: what Kubernetes, EKS or a rolling change would refuse only when it is too late."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+from settings import aws_offers
+from settings.addresses import is_private, too_many
+from settings.environment import Environment
+from settings.rules.problem import Problem, Rule
+
+# One may go (a node that is replaced, a rolling change), and the other has the tasks.
+FEWEST_WORKERS = 2
+FEWEST_ZONES = 2
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
+_ACCOUNT = re.compile(r":iam::(\d{12}):")
+
+
+def platform(environment: Environment) -> Iterator[Problem]:
+    """The section is there where it is needed, and says nothing where it isn't."""
+    if environment.connectors.platform == "eks" and environment.connectors.eks is None:
+        yield "connectors.eks", 'is missing: platform = "eks" needs [connectors.eks] with kubernetes_version and image'
+    if environment.connectors.platform != "eks" and environment.connectors.eks is not None:
+        yield "connectors.eks", 'says nothing without platform = "eks": take it out, or set that'
+
+
+def cluster(environment: Environment) -> Iterator[Problem]:
+    """Version, image, zones, and who gets in."""
+    if (eks := environment.eks) is None:
+        return
+    if eks.kubernetes_version not in aws_offers.EKS_VERSIONS:
+        known = ", ".join(aws_offers.EKS_VERSIONS)
+        yield "connectors.eks.kubernetes_version", f"{eks.kubernetes_version} isn't a version that we know: {known}"
+    if not _IMAGE.fullmatch(eks.image):
+        yield (
+            "connectors.eks.image",
+            "must be <repository>@sha256:<64 hexadecimal digits>, what `docker push` says: a tag may be another image "
+            "tomorrow (docs/kafka-connect-on-eks.md)",
+        )
+    if len(environment.availability_zones) < FEWEST_ZONES:
+        yield "availability_zones", "workers on EKS stand in two zones, so that one may fail: name a second one"
+    if private := [cidr for cidr in eks.endpoint_cidrs if is_private(ip_network(cidr))]:
+        yield (
+            "connectors.eks.endpoint_cidrs",
+            f"{private[0]} is private: from the VPC and its VPN the API is reached anyway",
+        )
+    if reason := too_many(eks.endpoint_cidrs):
+        yield "connectors.eks.endpoint_cidrs", f"would open the Kubernetes API to the world: {reason}"
+    for arn in eks.administrators:
+        if (found := _ACCOUNT.search(arn)) and found[1] != environment.account:
+            yield "connectors.eks.administrators", f"{arn} is of another account than this environment's"
+
+
+def workers(environment: Environment) -> Iterator[Problem]:
+    """Each connector has two workers or more, and no more than it may grow to."""
+    if (eks := environment.eks) is None:
+        return
+    for number, pipeline in enumerate(environment.pipelines):
+        for name, connector in (("source", pipeline.source), ("sink", pipeline.sink)):
+            if connector.workers < FEWEST_WORKERS:
+                yield (
+                    f"pipelines[{number}].{name}.workers",
+                    "on EKS two or more, so that one may go while the other works: set 2",
+                )
+        if eks.maximum_workers and eks.maximum_workers < pipeline.sink.workers:
+            yield (
+                "connectors.eks.maximum_workers",
+                f"{eks.maximum_workers} is less than the {pipeline.sink.workers} workers of {pipeline.name}'s sink",
+            )
+
+
+RULES: tuple[Rule, ...] = (platform, cluster, workers)

@@ -1,0 +1,192 @@
+"""The API of an EKS cluster, as the handlers need it: objects, logs, and Connect's REST interface behind its proxy.
+
+With the standard library: an HTTPS request with a token. The token is a signed request of STS's, which EKS sends in our
+name to learn who we are (aws-iam-authenticator's README, "API Authorization from Outside a Cluster"); nothing is asked
+of AWS to make it.
+"""
+
+import base64
+import functools
+import http.client
+import json
+import os
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import boto3
+from botocore.signers import RequestSigner
+
+Object = Mapping[str, Any]
+FIELD_MANAGER = "cdc-lake"
+TIMEOUT_S = 20
+_TOKEN_SECONDS = 60
+_NOT_FOUND, _CONFLICT = 404, 409
+_SERVER_ERROR = 500
+# In the path of each kind; Kubernetes's plurals.
+_PLURALS = {"NetworkPolicy": "networkpolicies"}
+_CLUSTER_WIDE = frozenset({"Namespace"})
+
+
+class KubernetesError(RuntimeError):
+    """The API, or what it leads to, has refused a request; `status` is HTTP's, and `reason` its words."""
+
+    def __init__(self, what: str, status: int, reason: str) -> None:
+        super().__init__(f"{what}: {status}: {reason}")
+        self.status = status
+        self.reason = reason
+
+
+class UnreachableError(RuntimeError):
+    """Nobody has answered, or answered that it can't now: worth asking again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Where the API is: `endpoint` is its URL, `authority` what has signed its certificate, as EKS says it (Base64)."""
+
+    name: str
+    endpoint: str
+    authority: str
+
+    @classmethod
+    def of_request(cls, request: Mapping[str, Any]) -> "Cluster":
+        """Read it from a custom resource's request. Raises KeyError."""
+        return cls(name=str(request["name"]), endpoint=str(request["endpoint"]), authority=str(request["authority"]))
+
+
+class Kubernetes:
+    """A cluster's API under this function's role. Raises KubernetesError, UnreachableError."""
+
+    def __init__(self, cluster: Cluster, *, token: str | None = None) -> None:
+        self._cluster = cluster
+        self._token = token
+
+    def apply(self, wanted: Object) -> dict[str, Any]:
+        """Make an object what is wanted, whatever it was; fields that we don't name stay others' (server-side apply)."""
+        query = f"fieldManager={FIELD_MANAGER}&force=true"
+        return self._json("PATCH", f"{_path(wanted)}?{query}", wanted, kind="application/apply-patch+yaml")
+
+    def get(self, wanted: Object) -> dict[str, Any] | None:
+        """Return an object as it is, None when there is none."""
+        try:
+            return self._json("GET", _path(wanted))
+        except KubernetesError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return None
+
+    def delete(self, wanted: Object) -> bool:
+        """Delete an object with what it has made; return whether there was one."""
+        try:
+            self._json("DELETE", _path(wanted), {"propagationPolicy": "Foreground"})
+        except KubernetesError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return False
+        return True
+
+    def annotate(self, wanted: Object, annotations: Mapping[str, str | None]) -> None:
+        """Set annotations of an object, or take them away (None); the rest of it stays as it is."""
+        patch = {"metadata": {"annotations": dict(annotations)}}
+        self._json("PATCH", _path(wanted), patch, kind="application/merge-patch+json")
+
+    def pods(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the pods that carry these labels."""
+        selector = quote(",".join(f"{name}={value}" for name, value in labels.items()))
+        found = self._json("GET", f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
+        return list(found["items"])
+
+    def log(self, namespace: str, pod: str, *, lines: int) -> str:
+        """Return what a pod has said last."""
+        return self._request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}")[1].decode(
+            errors="replace"
+        )
+
+    def through_service(self, method: str, namespace: str, service: str, path: str, body: Any = None) -> Any:
+        """Ask a Service by its port `rest`, through the API's proxy; returns what JSON it answers, None without any."""
+        return self._json(method, f"/api/v1/namespaces/{namespace}/services/http:{service}:rest/proxy{path}", body)
+
+    def through_pod(self, namespace: str, pod: str, port: int, path: str) -> Any:
+        """Ask a pod in the same way. What it answers with an error of its own is an answer, too."""
+        status, answer = self._request("GET", f"/api/v1/namespaces/{namespace}/pods/http:{pod}:{port}/proxy{path}")
+        try:
+            return json.loads(answer)
+        except ValueError:
+            raise UnreachableError(f"{pod} answers {status} without JSON") from None
+
+    def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
+        status, answer = self._request(method, path, body, kind)
+        try:
+            content = json.loads(answer) if answer else None
+        except ValueError:
+            content = None
+        if status < http.client.BAD_REQUEST:
+            return content
+        reason = (content or {}).get("message") if isinstance(content, dict) else answer.decode(errors="replace")
+        if status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR:
+            raise UnreachableError(f"{_shown(method, path)} is answered {status}: {reason}")
+        raise KubernetesError(_shown(method, path), status, str(reason or "no reason given"))
+
+    def _request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> tuple[int, bytes]:
+        place = urlsplit(self._cluster.endpoint)
+        connection = http.client.HTTPSConnection(
+            place.hostname or "", place.port, timeout=TIMEOUT_S, context=_context(self._cluster.authority)
+        )
+        headers = {"Authorization": f"Bearer {self._token or token(self._cluster.name)}", "Accept": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, path, content, headers | ({"Content-Type": kind} if content else {}))
+            response = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise UnreachableError(f"{place.hostname} can't be reached: {type(error).__name__}: {error}") from None
+        finally:
+            connection.close()
+
+
+def token(cluster: str) -> str:
+    """Return a token for a cluster's API, which is worth something for a quarter of an hour."""
+    session, region = boto3.Session(), os.environ["AWS_REGION"]
+    client = session.client("sts", region_name=region)
+    signer = RequestSigner(
+        client.meta.service_model.service_id, region, "sts", "v4", session.get_credentials(), session.events
+    )
+    request = {
+        "method": "GET",
+        "url": f"https://sts.{region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",
+        "body": {},
+        "headers": {"x-k8s-aws-id": cluster},
+        "context": {},
+    }
+    url = signer.generate_presigned_url(request, region_name=region, expires_in=_TOKEN_SECONDS, operation_name="")
+    return "k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
+
+
+def delete_all(api: Kubernetes, objects: Sequence[Object]) -> list[str]:
+    """Delete objects, the last ones first; return the names of those that are still there."""
+    return [f"{each['kind']} {each['metadata']['name']}" for each in reversed(objects) if api.delete(each)]
+
+
+def identity(each: Object) -> tuple[str, str, str]:
+    """What makes an object the same one."""
+    return str(each["kind"]), str(each["metadata"].get("namespace", "")), str(each["metadata"]["name"])
+
+
+@functools.cache
+def _context(authority: str) -> ssl.SSLContext:
+    return ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+
+
+def _path(each: Object) -> str:
+    version, metadata = str(each["apiVersion"]), each["metadata"]
+    kind = str(each["kind"])
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    inside = "" if kind in _CLUSTER_WIDE else f"/namespaces/{metadata['namespace']}"
+    return f"{root}{inside}/{_PLURALS.get(kind, f'{kind.lower()}s')}/{metadata['name']}"
+
+
+def _shown(method: str, path: str) -> str:
+    return f"{method} {path.partition('?')[0]}"

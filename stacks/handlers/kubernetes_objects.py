@@ -1,0 +1,75 @@
+"""Custom resource: objects on an EKS cluster that nothing else waits for: a namespace, who may do what in it.
+
+Request: `cluster` (`name`, `endpoint`, `authority`) and `objects`, in the order in which they are made. No attributes.
+What an update no longer names is deleted; a deletion takes all of them away, the last ones first.
+"""
+
+from typing import Any
+
+from stacks.handlers import framework, journal
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
+
+_REQUEST = {"cluster": dict, "objects": list}
+# EKS spreads a new access entry, and until then it knows nobody of that name.
+SPREADS_SECONDS = 300
+_UNKNOWN, _FORBIDDEN = 401, 403
+
+
+def start(event: Event) -> dict[str, Any]:
+    """Name it once and for all."""
+    wanted = _request(event)
+    return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects")}
+
+
+def settle(event: Event) -> Progress:
+    """Apply all of them; an API that isn't there yet is waited for."""
+    wanted = _request(event)
+    api = Kubernetes(Cluster.of_request(wanted["cluster"]))
+    try:
+        with journal.acting(event):
+            for each in wanted["objects"]:
+                api.apply(each)
+            left = delete_all(api, no_longer(event, wanted["objects"]))
+    except (UnreachableError, KubernetesError) as error:
+        return refused(event, error)
+    return Waiting(f"{', '.join(left)} to be gone") if left else Done()
+
+
+def remove(event: Event) -> Progress:
+    """Delete all of them; a request that can't be read has made nothing."""
+    try:
+        wanted = _request(event)
+    except ResourceError:
+        return Done()
+    try:
+        with journal.acting(event):
+            left = delete_all(Kubernetes(Cluster.of_request(wanted["cluster"])), wanted["objects"])
+    except (UnreachableError, KubernetesError) as error:
+        return refused(event, error)
+    return Waiting(f"{', '.join(left)} to be gone") if left else Done()
+
+
+def refused(event: Event, error: Exception) -> Waiting:
+    """What to wait for after an error of the API. Raises ResourceError for one that doesn't pass."""
+    spreads = framework.now() < event["Started"] + SPREADS_SECONDS
+    unknown = isinstance(error, KubernetesError) and error.status in (_UNKNOWN, _FORBIDDEN)
+    if isinstance(error, UnreachableError) or (unknown and spreads):
+        return Waiting(str(error))
+    raise ResourceError(str(error)) from None
+
+
+def no_longer(event: Event, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The objects that the request before this one had, and this one doesn't."""
+    before = framework.old_request(event, required={"objects": list}, optional={})
+    there = {identity(each) for each in objects}
+    return [each for each in (before or {}).get("objects", []) if identity(each) not in there]
+
+
+def _request(event: Event) -> dict[str, Any]:
+    return framework.request(event, required=_REQUEST, optional={})
+
+
+_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
+on_event = _handler.on_event
+is_complete = _handler.is_complete
