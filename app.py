@@ -19,6 +19,7 @@ from settings.load import load
 from stacks.analytics.stack import AnalyticsStack
 from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
+from stacks.kubernetes.stack import KubernetesStack
 from stacks.lake import LakeStack
 from stacks.monitoring.stack import MonitoringStack
 from stacks.network import NetworkStack
@@ -61,6 +62,11 @@ def build(
     database = DatabaseStack(app, f"{name}-database", **reach, **common)
     streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)
     lake = LakeStack(app, f"{name}-lake", **common)
+    kubernetes = (
+        KubernetesStack(app, f"{name}-kubernetes", settings=environment.eks, **reach, **common)
+        if environment.eks
+        else None
+    )
     connectors = ConnectorsStack(
         app,
         f"{name}-connectors",
@@ -69,6 +75,7 @@ def build(
         streaming=streaming,
         lake=lake,
         paused=paused,
+        kubernetes=kubernetes,
         **common,
     )
     processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, paused=paused, **common)

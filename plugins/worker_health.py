@@ -1,4 +1,4 @@
-"""What a worker of ours says of its tasks to probes and alarms: a REST extension of Kafka Connect (docs/decisions/0095)."""
+"""What a worker of ours says of its tasks to probes and alarms: Connect's REST extension (docs/decisions/0095)."""
 
 from plugins.worker_classes import PACKAGE, resource, source
 
@@ -7,8 +7,22 @@ SOURCE = source("WorkerHealth")
 PATH = "/cdc-lake/tasks"
 # By which a worker finds the extension without looking into every class (KIP-898).
 _SERVICE = "META-INF/services/org.apache.kafka.connect.rest.ConnectRestExtension"
+# What is published of a connector, under the dimension and names that MSK Connect has for it (MSK developer guide,
+# "Monitoring MSK Connect"), so that alarms differ by their namespace alone.
+DIMENSION = "ConnectorName"
+RUNNING, FAILED = "RunningTaskCount", "ErroredTaskCount"
+SOURCE_RATE, SINK_RATE = "SourceRecordWriteRate", "SinkRecordSendRate"
+# By what the worker calls them.
+RATES = {"source-record-write-rate": SOURCE_RATE, "sink-record-send-rate": SINK_RATE}
+# Ours: one for each restart of failed tasks.
+RESTARTS = "Restarts"
 
 
 def resources() -> dict[str, str]:
     """Return the files of the plugin, by name (plugins/archive.py)."""
     return {**resource(SOURCE), _SERVICE: f"{EXTENSION}\n"}
+
+
+def namespace(environment_prefix: str) -> str:
+    """Name the namespace of an environment's connectors on workers of ours."""
+    return f"{environment_prefix}/kafka-connect"

@@ -92,6 +92,11 @@ class HandlerProvider(Construct):
         self._acknowledge_framework()
         self.acknowledge_wildcards(*records, reason=JOURNAL_REASON)
 
+    @property
+    def worker_role(self) -> iam.Role:
+        """The role of the function that does what there is to do: `is_complete`'s, where there is one."""
+        return self._roles[-1]
+
     def acknowledge_wildcards(self, *statements: iam.PolicyStatement, reason: str) -> None:
         """Acknowledge the wildcards of these statements in the handler's roles, not in those of CDK's framework."""
         for role in self._roles:

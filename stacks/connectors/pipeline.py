@@ -7,7 +7,8 @@ from aws_cdk import aws_ssm as ssm
 
 from plugins import is_truncate, salted_connector
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.kafka_access import Grant, sink_access, source_access
+from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
+from plugins.own_workers import SECRETS_PROVIDER
 from plugins.salted_connector import SALT_KEY, salted
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
@@ -20,12 +21,13 @@ from stacks.connectors.roles import ConnectorRole
 from stacks.connectors.topics import WantedTopics
 from stacks.connectors.worker_configuration import converters
 from stacks.database import DatabaseStack
+from stacks.kubernetes.manifests import NAMESPACE
+from stacks.kubernetes.pods import pod_identity
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.streaming import StreamingStack
 
 # The sink's bookkeeping for exactly once, in the landing bucket beside the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
-SECRETS_PROVIDER = "com.amazonaws.kafka.config.providers.SecretsManagerConfigProvider"
 
 
 class PipelineConnectors:
@@ -53,6 +55,11 @@ class PipelineConnectors:
     def name(self) -> str:
         """The pipeline's name."""
         return self._pipeline.name
+
+    @property
+    def settings(self) -> EnvironmentPipeline:
+        """What the environment decides about it."""
+        return self._pipeline
 
     def id(self, id_: str) -> str:
         """Return the id of a construct of this pipeline."""
@@ -99,20 +106,34 @@ class PipelineConnectors:
         )
 
     def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
-        arn, name = self._streaming.cluster_arn, self._streaming.cluster_name
+        pods = pod_identity(self._environment.prefix, NAMESPACE, connector) if self._environment.eks else None
         return ConnectorRole(
-            self._stack, self.id(id_), connector=connector, access=access, cluster_arn=arn, cluster_name=name
+            self._stack,
+            self.id(id_),
+            connector=connector,
+            access=access,
+            cluster_arn=self._streaming.cluster_arn,
+            cluster_name=self._streaming.cluster_name,
+            worn_by=pods,
         )
 
+    def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
+        """What workers of ours do for themselves; None on MSK Connect."""
+        return own_worker_access(connector, offsets) if self._environment.eks else None
+
     def _source_role(self) -> ConnectorRole:
-        role = self._role("SourceRole", self.source.name, source_access(self.source))
+        name = self.source.name
+        access = source_access(self.source, worker=self._worker(name, offset_topic(name, "*")))
+        role = self._role("SourceRole", name, access)
         role.may_read_secret(self._database.connector_secrets[self.name])
         if salt := self._database.salts.get(self.name):
             role.may_read_secret(salt)
         return role
 
     def _sink_role(self) -> ConnectorRole:
-        role = self._role("SinkRole", self.sink.name, sink_access(self.sink))
+        name = self.sink.name
+        access = sink_access(self.sink, worker=self._worker(name, offset_topic(name)))
+        role = self._role("SinkRole", name, access)
         role.may_write_objects(self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
         return role
 

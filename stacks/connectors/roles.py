@@ -21,7 +21,7 @@ PREFIXES = (
 
 
 class ConnectorRole(Construct):
-    """The service execution role of the connector `connector`, with `access` to one cluster.
+    """The role of the connector `connector`, with `access` to one cluster: MSK Connect's, unless others wear it.
 
     Names rather than references, where they are known: cdk-nag's findings then say what they are about.
     """
@@ -35,9 +35,10 @@ class ConnectorRole(Construct):
         access: Sequence[Grant],
         cluster_arn: str,
         cluster_name: str,
+        worn_by: iam.IPrincipal | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        self.role = iam.Role(self, "Role", assumed_by=self._connector_alone(connector))
+        self.role = iam.Role(self, "Role", assumed_by=worn_by or self._connector_alone(connector))
         arns = kafka_arns(self, cluster_arn=cluster_arn, cluster_name=cluster_name)
         for statement in statements(access, arns):
             self._allow(statement["Resource"], *statement["Action"])

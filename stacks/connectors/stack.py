@@ -1,4 +1,4 @@
-"""MSK Connect: per pipeline Debezium from the database into topics, the S3 sink from topics into the landing bucket."""
+"""The connectors: per pipeline Debezium from the database into topics, the S3 sink from topics into the lake."""
 
 from typing import Any
 
@@ -15,6 +15,8 @@ from stacks.connectors.providers import ConnectorProviders
 from stacks.connectors.restarts import ConnectorRestarts
 from stacks.connectors.topics import PipelineTopics
 from stacks.database import DatabaseStack
+from stacks.kubernetes.connectors import KubernetesConnectors
+from stacks.kubernetes.stack import KubernetesStack
 from stacks.lake import LakeStack
 from stacks.outside_source import destinations
 from stacks.paused import Paused
@@ -28,6 +30,8 @@ POSTGRESQL_PORT = 5432
 
 class ConnectorsStack(Stack):
     """Plugins, worker configurations, roles and connectors; plugins and connectors are custom resources.
+
+    With `kubernetes`, that cluster runs the connectors, each by workers of its own; without, MSK Connect does.
 
     `pipelines` has the settings of each pipeline's connectors, in the environment's order.
     """
@@ -43,6 +47,7 @@ class ConnectorsStack(Stack):
         streaming: StreamingStack,
         lake: LakeStack,
         paused: Paused = Paused.NOTHING,
+        kubernetes: KubernetesStack | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -52,13 +57,18 @@ class ConnectorsStack(Stack):
         self._database = database
         self._streaming = streaming
         self._lake = lake
-        self.log_group = self._log_group()
-        self._providers = self._plugin_and_worker_providers()
+        if environment.eks is None:
+            self.log_group = self._log_group()
+            self._providers = self._plugin_and_worker_providers()
         self.pipelines = [
             PipelineConnectors(self, environment=environment, pipeline=pipeline, database=database, streaming=streaming)
             for pipeline in environment.pipelines
         ]
         names = [name for pipeline in self.pipelines for name in (pipeline.source.name, pipeline.sink.name)]
+        if kubernetes is not None:
+            self._on_kubernetes(kubernetes)
+            say_so(self, paused)
+            return
         provider, topics = self._connector_provider(names), self._topics()
         for pipeline in self.pipelines:
             self._connectors(pipeline, provider, topics.ready[pipeline.id("Topics")])
@@ -66,6 +76,23 @@ class ConnectorsStack(Stack):
         self._open_database()
         self._open_outside()
         say_so(self, paused)
+
+    def _on_kubernetes(self, kubernetes: KubernetesStack) -> None:
+        """Make all connectors on the environment's EKS cluster, their topics before them."""
+        topics = self._topics()
+        workers = KubernetesConnectors(
+            self,
+            "Kubernetes",
+            environment=self._environment,
+            kubernetes=kubernetes,
+            streaming=self._streaming,
+            database=self._database,
+            vpc=self._vpc,
+        )
+        for pipeline in self.pipelines:
+            workers.connectors(pipeline, topics.ready[pipeline.id("Topics")], paused=self._paused)
+            self._say(pipeline)
+        workers.watch()
 
     def _topics(self) -> PipelineTopics:
         return PipelineTopics(
@@ -98,6 +125,9 @@ class ConnectorsStack(Stack):
                 CfnOutput(self, pipeline.id(f"{name}ConnectorArn"), value=connector.get_att_string("Arn"))
         if source is not None and sink is not None:
             sink.node.add_dependency(source)
+        self._say(pipeline)
+
+    def _say(self, pipeline: PipelineConnectors) -> None:
         for number, warning in enumerate(pipeline.sink.warnings):
             Annotations.of(self).add_warning_v2(f"cdc-lake:{pipeline.id('sink')}-{number}", warning)
         CfnOutput(self, pipeline.id("Topic"), value=",".join(pipeline.source.topics))

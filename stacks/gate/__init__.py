@@ -7,7 +7,7 @@ needs CDK: a template that was changed after synthesis is judged by the same rul
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from stacks.gate import analysts, data, reach, rights, secrets, trust
+from stacks.gate import analysts, data, kubernetes, manifests, reach, rights, secrets, trust
 from stacks.gate.known import known_types, template_sections
 from stacks.gate.rights import Accepted, Grant, accepted_statement
 from stacks.gate.template import App, Facts, Finding, Level, Rule, Templates, plain_text, request_of
@@ -46,6 +46,11 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("dashboard-sound", analysts.sources_as_a_role),
     ("dashboard-sound", analysts.references_there),
     ("dashboard-sound", analysts.shown_to_people),
+    ("kubernetes-closed", kubernetes.kubernetes_closed),
+    ("kubernetes-closed", kubernetes.members),
+    ("kubernetes-closed", kubernetes.pods_roles),
+    ("kubernetes-closed", kubernetes.addons_known),
+    ("manifests-sound", manifests.manifests_sound),
     ("data-survives", data.data_survives),
     ("logs-kept", data.logs_kept),
 )

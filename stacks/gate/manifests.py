@@ -72,7 +72,7 @@ def _deployment(deployment: Object, there: list[Object]) -> Iterator[str]:
 
 
 def _is_scaled(each: Object, name: str) -> bool:
-    return each["kind"] == "HorizontalPodAutoscaler" and each["spec"]["scaleTargetRef"]["name"] == name
+    return bool(each["kind"] == "HorizontalPodAutoscaler" and each["spec"]["scaleTargetRef"]["name"] == name)
 
 
 def _selects(each: Object, pod: Object, key: str = "selector") -> bool:

@@ -12,6 +12,7 @@ from stacks.gate.template import App, Subject, as_list, written
 IPSEC_PORTS = frozenset({500, 4500})
 # Where a property names the subnets that something stands in.
 _SUBNETS = {
+    "AWS::EKS::Cluster": "ResourcesVpcConfig.SubnetIds",
     "AWS::EMR::Cluster": "Instances.Ec2SubnetId",
     "AWS::Lambda::Function": "VpcConfig.SubnetIds",
     "AWS::MSK::Cluster": "BrokerNodeGroupInfo.ClientSubnets",

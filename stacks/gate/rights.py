@@ -92,6 +92,14 @@ WITHOUT_A_NAME = frozenset(
     }
 )
 MANAGED_POLICIES = (
+    # EKS's own, for a cluster in Auto Mode and its nodes.
+    "::aws:policy/AmazonEC2ContainerRegistryPullOnly",
+    "::aws:policy/AmazonEKSBlockStoragePolicy",
+    "::aws:policy/AmazonEKSClusterPolicy",
+    "::aws:policy/AmazonEKSComputePolicy",
+    "::aws:policy/AmazonEKSLoadBalancingPolicy",
+    "::aws:policy/AmazonEKSNetworkingPolicy",
+    "::aws:policy/AmazonEKSWorkerNodeMinimalPolicy",
     "::aws:policy/service-role/AWSLambdaBasicExecutionRole",
     "::aws:policy/service-role/AmazonEMRServicePolicy_v2",
 )

@@ -14,12 +14,16 @@ from stacks.gate.template import Subject, as_list, plain_text, written
 TRUSTED = frozenset(
     {
         "ec2.amazonaws.com",
+        "eks.amazonaws.com",
         "lambda.amazonaws.com",
         "quicksight.amazonaws.com",
         "states.amazonaws.com",
         "vpc-flow-logs.amazonaws.com",
     }
 )
+# They name their sessions by tags (EKS user guide, "Auto Mode cluster IAM role" and "Pod Identity role"). Pods' role is
+# handed over by whoever associates it, who needs PassRole; whose pods they must be, stacks/gate/kubernetes.py says.
+TAGGING = frozenset({"eks.amazonaws.com", "pods.eks.amazonaws.com"})
 # Accounts of AWS's own that templates name: where the applications that rotate secrets are published.
 AWS_ACCOUNTS = frozenset({"297356227824"})
 ROTATION = re.compile(r":297356227824:applications/SecretsManagerRDSPostgreSQLRotation(Single|Multi)User$")
@@ -31,14 +35,21 @@ def trusted_by_role(subject: Subject) -> Iterator[str]:
     if subject.type != "AWS::IAM::Role":
         return
     for statement in as_list(subject.get("AssumeRolePolicyDocument.Statement") or []):
-        if as_list(statement.get("Action")) != ["sts:AssumeRole"]:
+        if not _takes_the_role(statement):
             yield f"{statement.get('Action')}: a service needs sts:AssumeRole and nothing else"
         for principal in principals(statement):
             service = principal.removeprefix("Service:")
             if service == principal:
                 yield f"{principal} may take this role: only services may, which are handed it in this account"
-            elif service not in TRUSTED and not _for_this_account(subject, statement):
+            elif service not in TRUSTED | TAGGING and not _for_this_account(subject, statement):
                 yield f"{principal} may take this role for anyone: add a condition on aws:SourceAccount"
+
+
+def _takes_the_role(statement: Mapping[str, Any]) -> bool:
+    """Whether a statement is about taking the role and, where a service does that, tagging its sessions."""
+    services = {name.removeprefix("Service:") for name in principals(statement)}
+    allowed = {"sts:AssumeRole", *(["sts:TagSession"] if services <= TAGGING else [])}
+    return set(as_list(statement.get("Action"))) <= allowed
 
 
 def policy_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[str]:

@@ -65,14 +65,15 @@ class Kubernetes:
         self._token = token
 
     def apply(self, wanted: Object) -> dict[str, Any]:
-        """Make an object what is wanted, whatever it was; fields that we don't name stay others' (server-side apply)."""
+        """Make an object what is wanted, whatever it was; fields that we don't name stay (server-side apply)."""
         query = f"fieldManager={FIELD_MANAGER}&force=true"
-        return self._json("PATCH", f"{_path(wanted)}?{query}", wanted, kind="application/apply-patch+yaml")
+        path = f"{_path(wanted)}?{query}"
+        return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
         """Return an object as it is, None when there is none."""
         try:
-            return self._json("GET", _path(wanted))
+            return dict(self._json("GET", _path(wanted)))
         except KubernetesError as error:
             if error.status != _NOT_FOUND:
                 raise
@@ -151,9 +152,10 @@ def token(cluster: str) -> str:
     """Return a token for a cluster's API, which is worth something for a quarter of an hour."""
     session, region = boto3.Session(), os.environ["AWS_REGION"]
     client = session.client("sts", region_name=region)
-    signer = RequestSigner(
-        client.meta.service_model.service_id, region, "sts", "v4", session.get_credentials(), session.events
-    )
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise UnreachableError("this function has no credentials")
+    signer = RequestSigner(client.meta.service_model.service_id, region, "sts", "v4", credentials, session.events)
     request = {
         "method": "GET",
         "url": f"https://sts.{region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",

@@ -222,7 +222,8 @@ class _Connector:
         restarts = int(self._facts.get(_RESTARTED, 0))
         if restarts >= RESTARTS:
             raise ResourceError(f"{self._name}: {len(failed)} of its tasks keep failing: {reason}")
-        with journal.acting(self._event, **{_RESTARTED: restarts + 1, _RUNNING_SINCE: None}):
+        facts: dict[str, Any] = {_RESTARTED: restarts + 1, _RUNNING_SINCE: None}
+        with journal.acting(self._event, **facts):
             self._rest("POST", "/restart?includeTasks=true&onlyFailed=true")
         return Waiting(f"{self._name}: started again after: {reason}")
 

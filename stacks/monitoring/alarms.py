@@ -10,6 +10,7 @@ from constructs import Construct
 
 from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, IGNORED_TRUNCATES, QUARANTINED
 from contract.states import Word
+from plugins import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
 from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
@@ -81,7 +82,7 @@ class Alarms:
         for role, (name, tasks) in pipeline.roles.items():
             self._alarm(
                 "connector-not-running",
-                self._metrics.connector(name, "RunningTaskCount", "Minimum"),
+                self._metrics.connector(name, worker_health.RUNNING, "Minimum"),
                 about=role,
                 threshold=tasks,
                 comparison=BELOW,
@@ -89,7 +90,7 @@ class Alarms:
             )
             self._alarm(
                 "connector-task-failed",
-                self._metrics.connector(name, "ErroredTaskCount", "Maximum"),
+                self._metrics.connector(name, worker_health.FAILED, "Maximum"),
                 about=role,
                 threshold=0,
                 periods=1,

@@ -19,6 +19,7 @@ from contract.metrics import (
     UPSERTS,
 )
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
+from plugins import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics
@@ -126,8 +127,8 @@ class Dashboard(Construct):
     def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
         metrics, name = self._metrics, pipeline.name
         waiting = [metrics.events_waiting(pipeline.sink, topic) for topic in pipeline.topics[:MOST_LINES]]
-        written = metrics.connector(pipeline.source, "SourceRecordWriteRate", "Average")
-        taken = metrics.connector(pipeline.sink, "SinkRecordSendRate", "Average")
+        written = metrics.connector(pipeline.source, worker_health.SOURCE_RATE, "Average")
+        taken = metrics.connector(pipeline.sink, worker_health.SINK_RATE, "Average")
         yield (
             self._tasks(f"{SLOT} of {name}: tasks that read it", pipeline.source, 1),
             Graph(title=f"{TOPIC} of {name}: events written/s", lines=[written]),
@@ -142,7 +143,7 @@ class Dashboard(Construct):
             yield self._tables(pipeline, tables)
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
-        running = self._metrics.connector(connector, "RunningTaskCount", "Minimum")
+        running = self._metrics.connector(connector, worker_health.RUNNING, "Minimum")
         return Graph(
             title=title, lines=[running], limit=Limit(runbook="connector-not-running", value=tasks, below=True)
         )

@@ -12,9 +12,11 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from contract.metrics import DIMENSION, EVENTS, table_value
+from plugins import worker_health
 from plugins.connector_names import sink_group
 
 PERIOD_MINUTES = 5
+MSK_CONNECT = "AWS/KafkaConnect"
 # In seconds, or of anything: no threshold is as high.
 WORST = 1_000_000_000
 PERIOD = Duration.minutes(PERIOD_MINUTES)
@@ -30,6 +32,7 @@ class Metrics:
     landing_bucket: str
     namespace: str
     database: str
+    connectors_namespace: str = MSK_CONNECT
 
     def commits(self) -> cloudwatch.Metric:
         """Transactions that the database's writer commits a second."""
@@ -58,8 +61,8 @@ class Metrics:
         )
 
     def connector(self, name: str, metric: str, statistic: str) -> cloudwatch.Metric:
-        """A figure of an MSK Connect connector."""
-        return self._metric("AWS/KafkaConnect", metric, statistic, ConnectorName=name)
+        """A figure of a connector, by MSK Connect's name for it."""
+        return self._metric(self.connectors_namespace, metric, statistic, **{worker_health.DIMENSION: name})
 
     def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
         """Events in a topic that its sink hasn't landed, at the least in a period."""

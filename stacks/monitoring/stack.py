@@ -11,6 +11,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from plugins import worker_health
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import accept
@@ -20,7 +21,7 @@ from stacks.lake import LakeStack, landed_filter
 from stacks.monitoring.alarms import Alarms
 from stacks.monitoring.budget import Budget
 from stacks.monitoring.dashboard import Dashboard
-from stacks.monitoring.metrics import Metrics
+from stacks.monitoring.metrics import MSK_CONNECT, Metrics
 from stacks.monitoring.pipelines import WatchedPipeline
 from stacks.monitoring.words import said
 from stacks.paused import Paused
@@ -63,6 +64,7 @@ class MonitoringStack(Stack):
             landing_bucket=environment.bucket_name("landing"),
             namespace=processing.metrics_namespace,
             database=environment.lake.database,
+            connectors_namespace=worker_health.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
         )
         self.topic = self._topic()
         self._alarms = Alarms(

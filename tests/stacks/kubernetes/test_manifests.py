@@ -1,4 +1,4 @@
-"""What runs a connector on Kubernetes, without a cluster: each object as its schema has it, and all of them together."""
+"""What runs a connector on Kubernetes, without a cluster: each object as its schema has it, all of them together."""
 
 import copy
 from collections.abc import Callable

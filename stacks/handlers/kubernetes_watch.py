@@ -1,0 +1,113 @@
+"""Looks after connectors on EKS, by a schedule: publishes how their tasks are, and restarts those that have failed.
+
+What MSK Connect does by itself, under the same names (plugins/worker_health.py). In the environment: `CLUSTER` (JSON:
+`name`, `endpoint`, `authority`), `NAMESPACE` (of Kubernetes), `METRICS` (CloudWatch's namespace) and `CONNECTORS`,
+separated by commas. A connector that can't be asked has no figures, and its alarm says so. Pauses between restarts grow
+as on MSK Connect (connector_restarts.py): when there were any is read from the figures themselves.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from plugins import worker_health
+from plugins.own_workers import REST_PORT
+from plugins.worker_health import DIMENSION, FAILED, RATES, RESTARTS, RUNNING
+from stacks.handlers import framework
+from stacks.handlers.connector_restarts import REMEMBERED, metrics, pause_after
+from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
+from stacks.handlers.transient import CALL_ERRORS
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.type_defs import MetricDatumTypeDef
+
+_MINUTE_S = 60
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
+
+
+def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
+    """Look after each connector; returns what was done by its name. Raises the last error after all had their turn."""
+    api, namespace = Kubernetes(Cluster.of_request(json.loads(os.environ["CLUSTER"]))), os.environ["NAMESPACE"]
+    done: dict[str, str] = {}
+    failure: Exception | None = None
+    for name in os.environ["CONNECTORS"].split(","):
+        try:
+            done[name] = _look_after(api, namespace, name)
+        except (*CALL_ERRORS, KubernetesError, UnreachableError) as error:
+            done[name], failure = f"not looked after: {error}", error
+        _log.info("%s: %s", name, done[name])
+    if failure is not None:
+        raise failure
+    return done
+
+
+def _look_after(api: Kubernetes, namespace: str, name: str) -> str:
+    place = f"/connectors/{quote(name)}"
+    status = api.through_service("GET", namespace, name, f"{place}/status")
+    states = [task["state"] for task in status["tasks"]]
+    failed = states.count("FAILED") + (status["connector"]["state"] == "FAILED")
+    figures = {RUNNING: float(states.count("RUNNING")), FAILED: float(failed), **_rates(api, namespace, name)}
+    if not failed:
+        _publish(name, figures)
+        return f"{len(states)} tasks, none has failed"
+    now = datetime.fromtimestamp(framework.now(), tz=UTC)
+    restarts = _restarts(name, now)
+    if restarts and (left := max(restarts) + pause_after(restarts, now) - now) > timedelta(0):
+        _publish(name, figures)
+        return f"failed tasks, to be restarted in {left.total_seconds():.0f} s"
+    _publish(name, {**figures, RESTARTS: 1.0})
+    api.through_service("POST", namespace, name, f"{place}/restart?includeTasks=true&onlyFailed=true")
+    return f"failed tasks restarted, {len(restarts) + 1} times by now"
+
+
+def _rates(api: Kubernetes, namespace: str, name: str) -> dict[str, float]:
+    """Records a second, of all workers together."""
+    found: dict[str, float] = {}
+    for pod in api.pods(namespace, {"app.kubernetes.io/instance": name}):
+        if pod.get("status", {}).get("phase") != "Running":
+            continue
+        try:
+            figures = api.through_pod(namespace, pod["metadata"]["name"], REST_PORT, worker_health.PATH)
+        except (KubernetesError, UnreachableError) as error:
+            # One that starts or stops: what counts is the connector's status.
+            _log.info("%s: %s", name, error)
+            continue
+        for figure, value in (figures or {}).get(name, {}).items():
+            if metric := RATES.get(figure):
+                found[metric] = found.get(metric, 0.0) + float(value)
+    return found
+
+
+def _publish(name: str, figures: Mapping[str, float]) -> None:
+    data: Sequence[MetricDatumTypeDef] = [
+        {"MetricName": metric, "Value": value, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
+        for metric, value in figures.items()
+    ]
+    metrics().put_metric_data(Namespace=os.environ["METRICS"], MetricData=data)
+
+
+def _restarts(name: str, now: datetime) -> list[datetime]:
+    answer = metrics().get_metric_data(
+        MetricDataQueries=[
+            {
+                "Id": "restarts",
+                "MetricStat": {
+                    "Metric": {
+                        "Namespace": os.environ["METRICS"],
+                        "MetricName": RESTARTS,
+                        "Dimensions": [{"Name": DIMENSION, "Value": name}],
+                    },
+                    "Period": _MINUTE_S,
+                    "Stat": "Sum",
+                },
+            }
+        ],
+        StartTime=now - REMEMBERED,
+        EndTime=now,
+    )
+    return list(answer["MetricDataResults"][0].get("Timestamps", []))
