@@ -32,6 +32,8 @@ STEADY_SECONDS = 30
 FAREWELL_SECONDS = 300
 _APPLIED, _RESTARTED, _RUNNING_SINCE = "applied", "restarted", "running_since"
 _NOT_FOUND = 404
+# An annotation: the server whose log positions a source's offsets are.
+SERVER = "cdc-lake-server"
 
 
 def start(event: Event) -> dict[str, Any]:
@@ -137,8 +139,9 @@ class _Connector:
     def _apply(self) -> None:
         """Bring the objects up to date, once in a request, and say whose they are."""
         holder = self._api.get(self._objects[0])
-        owners = self._owners(holder)
-        self._check_offsets()
+        server = self._wanted["connectorConfiguration"].get("database.hostname")
+        owners = self._owners(holder) | ({SERVER: server} if server else {})
+        self._check_offsets(owners)
         with journal.acting(self._event, **{_APPLIED: True}):
             for each in self._objects:
                 metadata = {**each["metadata"], "annotations": owners}
@@ -172,15 +175,17 @@ class _Connector:
                     self._api.annotate(each, {FORMER_OWNER: None, **owners})
         return False
 
-    def _check_offsets(self) -> None:
-        """Raise ResourceError for another topic of offsets while the source is the same: it would begin again."""
-        before = framework.old_request(self._event, required={"connectorConfiguration": dict}, optional={})
-        if before is None:
+    def _check_offsets(self, owners: Mapping[str, str]) -> None:
+        """Raise ResourceError for another topic of offsets while the source is the same: it would begin again.
+
+        Compared with the workers that are there, which a rollback may have to bring back.
+        """
+        wanted = next(each for each in self._objects if each["kind"] == "Deployment")
+        there = self._api.get(wanted)
+        if there is None or SERVER not in owners:
             return
-        server = "database.hostname"
-        old, new = before["connectorConfiguration"].get(server), self._wanted["connectorConfiguration"].get(server)
-        kept, next_one = _offset_topic(before.get("objects", [])), _offset_topic(self._objects)
-        if new is not None and old == new and kept != next_one:
+        kept, next_one = _offset_topic(there), _offset_topic(wanted)
+        if there["metadata"].get("annotations", {}).get(SERVER) == owners[SERVER] and kept != next_one:
             raise ResourceError(
                 f"a change of its workers would lose the offsets of {self._name}, which are in {kept}: {OFFSETS} must "
                 "stay what it is"
@@ -240,13 +245,10 @@ class _Connector:
         return self._api.through_service(method, self._namespace, self._name, place, body)
 
 
-def _offset_topic(objects: list[dict[str, Any]]) -> str | None:
+def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
     """The topic that a Deployment's workers keep offsets in."""
-    for each in objects:
-        if each["kind"] == "Deployment":
-            variables = each["spec"]["template"]["spec"]["containers"][0]["env"]
-            return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
-    return None
+    variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+    return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
 
 
 _handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)

@@ -1,0 +1,124 @@
+"""A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
+
+It stands where the real ones can't run: pods need nodes. `make test-kubernetes` holds objects and rights to a real API
+server, tests/plugins/test_own_workers.py the rest to real workers.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stacks.handlers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
+
+TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
+
+
+@dataclass
+class FakeCluster:
+    """`failing`: the reason with which tasks of a configuration with the key `fail` end; `pulls`: images come.
+
+    `said`: what the REST interface was asked. `reachable`: whether the API answers.
+    """
+
+    objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    connectors: dict[str, dict[str, str]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    pulls: bool = True
+    reachable: bool = True
+    ready: bool = True
+    _going: int = 0
+
+    def tick(self) -> None:
+        """Let the controllers work: pods of the newest kind come, those of deleted Deployments go."""
+        self._going = max(0, self._going - 1)
+        for each in self.objects.values():
+            if each["kind"] == "Deployment":
+                wanted = each["spec"].get("replicas", 2)
+                new = wanted if self.pulls else 1
+                each["status"] = {
+                    "observedGeneration": each["metadata"]["generation"],
+                    "updatedReplicas": new,
+                    "replicas": new,
+                    "availableReplicas": wanted if self.pulls and self.ready else 0,
+                }
+
+    @property
+    def kinds(self) -> list[str]:
+        return sorted(kind for kind, _, _ in self.objects)
+
+    def deployment(self) -> dict[str, Any]:
+        [found] = [each for each in self.objects.values() if each["kind"] == "Deployment"]
+        return found
+
+
+class FakeKubernetes:
+    """What stands in the handlers for Kubernetes."""
+
+    def __init__(self, world: FakeCluster, _cluster: Cluster) -> None:
+        self._world = world
+
+    def _asked(self) -> FakeCluster:
+        if not self._world.reachable:
+            raise UnreachableError("example can't be reached")
+        return self._world
+
+    def apply(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        world = self._asked()
+        before = world.objects.get(identity(wanted), {"metadata": {"generation": 0}, "spec": None})
+        after = copy.deepcopy(dict(wanted))
+        changed = after.get("spec") != before.get("spec")
+        after["metadata"]["generation"] = before["metadata"]["generation"] + changed
+        after["status"] = before.get("status", {})
+        world.objects[identity(wanted)] = after
+        return after
+
+    def get(self, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+        return copy.deepcopy(self._asked().objects.get(identity(wanted)))
+
+    def annotate(self, wanted: Mapping[str, Any], annotations: Mapping[str, str | None]) -> None:
+        metadata = self._asked().objects[identity(wanted)]["metadata"]
+        after = {**metadata.get("annotations", {}), **annotations}
+        metadata["annotations"] = {key: value for key, value in after.items() if value is not None}
+
+    def delete(self, wanted: Mapping[str, Any]) -> bool:
+        world = self._asked()
+        found = world.objects.pop(identity(wanted), None)
+        if found and found["kind"] == "Deployment":
+            world._going = 2
+        return found is not None
+
+    def pods(self, namespace: str, _labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        world = self._asked()
+        there = any(kind == "Deployment" and "status" in each for (kind, _, _), each in world.objects.items())
+        if not there and not world._going:
+            return []
+        waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
+        state = {"running": {}} if world.pulls else {"waiting": waiting}
+        status = {"phase": "Running" if world.pulls else "Pending", "containerStatuses": [{"state": state}]}
+        return [{"metadata": {"name": "worker-1", "namespace": namespace}, "status": status}]
+
+    def log(self, _namespace: str, _pod: str, *, lines: int) -> str:
+        return "\n".join(["INFO fine", "ERROR password=secret is wrong"][:lines])
+
+    def through_service(self, method: str, _namespace: str, name: str, path: str, body: Any = None) -> Any:
+        world = self._asked()
+        what = path.removeprefix(f"/connectors/{name}")
+        if method != "GET":
+            world.said.append(f"{method} {what}".strip())
+        if method == "PUT":
+            world.connectors[name] = {**body, "name": name}
+            return world.connectors[name]
+        if name not in world.connectors:
+            raise KubernetesError(f"{method} {path}", 404, "no such connector")
+        if method == "DELETE":
+            del world.connectors[name]
+            return None
+        configuration = world.connectors[name]
+        if what == "/config":
+            return configuration
+        if reason := configuration.get("fail"):
+            part = {"state": "FAILED", "trace": TRACE.format(reason=reason)}
+        else:
+            part = {"state": "RUNNING"}
+        return {"connector": {"state": "RUNNING"}, "tasks": [part]}
