@@ -25,18 +25,24 @@ TIMEOUT_S = 20
 _TOKEN_SECONDS = 60
 _NOT_FOUND, _CONFLICT = 404, 409
 _SERVER_ERROR = 500
+# What the API answers with 500, and always will: an object with an unknown field, or a value of another type.
+_MALFORMED = ("failed to create typed patch object", "failed to convert new object")
 # In the path of each kind; Kubernetes's plurals.
 _PLURALS = {"NetworkPolicy": "networkpolicies"}
 _CLUSTER_WIDE = frozenset({"Namespace"})
 
 
 class KubernetesError(RuntimeError):
-    """The API, or what it leads to, has refused a request; `status` is HTTP's, and `reason` its words."""
+    """The API, or what it leads to, has refused a request; `status` is HTTP's, and `reason` its words.
 
-    def __init__(self, what: str, status: int, reason: str) -> None:
+    `by_api`: the API itself has, not what its proxy leads to.
+    """
+
+    def __init__(self, what: str, status: int, reason: str, *, by_api: bool = False) -> None:
         super().__init__(f"{what}: {status}: {reason}")
         self.status = status
         self.reason = reason
+        self.by_api = by_api
 
 
 class UnreachableError(RuntimeError):
@@ -108,7 +114,12 @@ class Kubernetes:
 
     def through_service(self, method: str, namespace: str, service: str, path: str, body: Any = None) -> Any:
         """Ask a Service by its port `rest`, through the API's proxy; returns what JSON it answers, None without any."""
-        return self._json(method, f"/api/v1/namespaces/{namespace}/services/http:{service}:rest/proxy{path}", body)
+        try:
+            return self._json(method, f"/api/v1/namespaces/{namespace}/services/http:{service}:rest/proxy{path}", body)
+        except KubernetesError as error:
+            if error.status == _NOT_FOUND and error.by_api:
+                raise UnreachableError(f"no worker of {service} can be asked yet: {error.reason}") from None
+            raise
 
     def through_pod(self, namespace: str, pod: str, port: int, path: str) -> Any:
         """Ask a pod in the same way. What it answers with an error of its own is an answer, too."""
@@ -127,9 +138,11 @@ class Kubernetes:
         if status < http.client.BAD_REQUEST:
             return content
         reason = (content or {}).get("message") if isinstance(content, dict) else answer.decode(errors="replace")
-        if status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR:
+        passing = status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR
+        if passing and not str(reason).startswith(_MALFORMED):
             raise UnreachableError(f"{_shown(method, path)} is answered {status}: {reason}")
-        raise KubernetesError(_shown(method, path), status, str(reason or "no reason given"))
+        by_api = isinstance(content, dict) and content.get("kind") == "Status"
+        raise KubernetesError(_shown(method, path), status, str(reason or "no reason given"), by_api=by_api)
 
     def _request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> tuple[int, bytes]:
         place = urlsplit(self._cluster.endpoint)

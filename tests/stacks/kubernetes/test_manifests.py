@@ -60,7 +60,7 @@ def test_a_rolling_change_starts_before_it_stops_and_stops_at_failed_tasks() -> 
     assert worker["livenessProbe"]["httpGet"]["path"] == "/health"
 
 
-def _set(*path: Any, to: Any) -> Callable[[Any], None]:
+def set_to(*path: Any, to: Any) -> Callable[[Any], None]:
     def change(each: Any) -> None:
         for key in path[:-1]:
             each = each[key]
@@ -72,40 +72,44 @@ def _set(*path: Any, to: Any) -> Callable[[Any], None]:
 POD = ("spec", "template", "spec")
 WORKER = (*POD, "containers", 0)
 FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
-    "selector": ("Deployment", _set("spec", "selector", "matchLabels", to={"a": "b"}), "doesn't select its own pods"),
-    "volume": ("Deployment", _set(*WORKER, "volumeMounts", 0, "name", to="other"), "isn't among the pod's volumes"),
-    "memory": ("Deployment", _set(*WORKER, "resources", "requests", "memory", to="8Gi"), "asks for 8Gi, and may have"),
-    "unit": ("Deployment", _set(*WORKER, "resources", "limits", "memory", to="2Gib"), "must be amounts such as"),
-    "tag": ("Deployment", _set(*WORKER, "image", to="connect:latest"), "name it by its digest"),
-    "root": ("Deployment", _set(*POD, "securityContext", to={}), "may run as root"),
-    "node": ("Deployment", _set(*POD, "hostNetwork", to=True), "hostNetwork shares the node's own"),
-    "host path": ("Deployment", _set(*POD, "volumes", 1, to={"name": "tmp", "hostPath": {"path": "/"}}), "hostPath"),
-    "writable": ("Deployment", _set(*WORKER, "securityContext", to={}), "may write its image"),
-    "probe": ("Deployment", _set(*WORKER, "readinessProbe", to={}), "has no readinessProbe"),
+    "selector": ("Deployment", set_to("spec", "selector", "matchLabels", to={"a": "b"}), "doesn't select its own pods"),
+    "volume": ("Deployment", set_to(*WORKER, "volumeMounts", 0, "name", to="other"), "isn't among the pod's volumes"),
+    "memory": (
+        "Deployment",
+        set_to(*WORKER, "resources", "requests", "memory", to="8Gi"),
+        "asks for 8Gi, and may have",
+    ),
+    "unit": ("Deployment", set_to(*WORKER, "resources", "limits", "memory", to="2Gib"), "must be amounts such as"),
+    "tag": ("Deployment", set_to(*WORKER, "image", to="connect:latest"), "name it by its digest"),
+    "root": ("Deployment", set_to(*POD, "securityContext", to={}), "may run as root"),
+    "node": ("Deployment", set_to(*POD, "hostNetwork", to=True), "hostNetwork shares the node's own"),
+    "host path": ("Deployment", set_to(*POD, "volumes", 1, to={"name": "tmp", "hostPath": {"path": "/"}}), "hostPath"),
+    "writable": ("Deployment", set_to(*WORKER, "securityContext", to={}), "may write its image"),
+    "probe": ("Deployment", set_to(*WORKER, "readinessProbe", to={}), "has no readinessProbe"),
     "probe's port": (
         "Deployment",
-        _set(*WORKER, "livenessProbe", "httpGet", "port", to="http"),
+        set_to(*WORKER, "livenessProbe", "httpGet", "port", to="http"),
         "asks the port http, which isn't among its ports",
     ),
-    "one worker": ("Deployment", _set("spec", "replicas", to=1), "runs 1"),
-    "one zone": ("Deployment", _set(*POD, "topologySpreadConstraints", to=[]), "may stand in one zone alone"),
-    "another account": ("Deployment", _set(*POD, "serviceAccountName", to="default"), "isn't a ServiceAccount"),
-    "configuration": ("ConfigMap", _set("metadata", "name", to="other"), "isn't a ConfigMap of these objects"),
-    "token": ("ServiceAccount", _set("automountServiceAccountToken", to=True), "hands out tokens"),
-    "service": ("Service", _set("spec", "selector", to={"a": "b"}), "selects no pod"),
-    "service's port": ("Service", _set("spec", "ports", 0, "targetPort", to="http"), "which no container has"),
-    "load balancer": ("Service", _set("spec", "type", to="LoadBalancer"), "reached from outside the cluster"),
-    "budget": ("PodDisruptionBudget", _set("spec", "minAvailable", to=1), "either minAvailable or maxUnavailable"),
-    "no drain": ("PodDisruptionBudget", _set("spec", "maxUnavailable", to=0), "keeps every node from being drained"),
-    "budget of others": ("PodDisruptionBudget", _set("spec", "selector", to={}), "has no PodDisruptionBudget"),
+    "one worker": ("Deployment", set_to("spec", "replicas", to=1), "runs 1"),
+    "one zone": ("Deployment", set_to(*POD, "topologySpreadConstraints", to=[]), "may stand in one zone alone"),
+    "another account": ("Deployment", set_to(*POD, "serviceAccountName", to="default"), "isn't a ServiceAccount"),
+    "configuration": ("ConfigMap", set_to("metadata", "name", to="other"), "isn't a ConfigMap of these objects"),
+    "token": ("ServiceAccount", set_to("automountServiceAccountToken", to=True), "hands out tokens"),
+    "service": ("Service", set_to("spec", "selector", to={"a": "b"}), "selects no pod"),
+    "service's port": ("Service", set_to("spec", "ports", 0, "targetPort", to="http"), "which no container has"),
+    "load balancer": ("Service", set_to("spec", "type", to="LoadBalancer"), "reached from outside the cluster"),
+    "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "either minAvailable or maxUnavailable"),
+    "no drain": ("PodDisruptionBudget", set_to("spec", "maxUnavailable", to=0), "keeps every node from being drained"),
+    "budget of others": ("PodDisruptionBudget", set_to("spec", "selector", to={}), "has no PodDisruptionBudget"),
     "the world": (
         "NetworkPolicy",
-        _set("spec", "ingress", 0, "from", to=[{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
+        set_to("spec", "ingress", 0, "from", to=[{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
         "lets the world in",
     ),
-    "one direction": ("NetworkPolicy", _set("spec", "policyTypes", to=["Ingress"]), "leaves a direction open"),
-    "any port": ("NetworkPolicy", _set("spec", "egress", 0, "ports", to=[]), "lets it out by any port"),
-    "another kind": ("ServiceAccount", _set("kind", to="DaemonSet"), "hasn't been judged"),
+    "one direction": ("NetworkPolicy", set_to("spec", "policyTypes", to=["Ingress"]), "leaves a direction open"),
+    "any port": ("NetworkPolicy", set_to("spec", "egress", 0, "ports", to=[]), "lets it out by any port"),
+    "another kind": ("ServiceAccount", set_to("kind", to="DaemonSet"), "hasn't been judged"),
 }
 
 
