@@ -1,0 +1,195 @@
+"""Workers as pods run them, on this machine: one is killed and nothing is lost; failed tasks fail the deployment."""
+
+import functools
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from local.services.kafka.roles import role_acls
+from local.services.kafka.users import ADMIN
+from local.services.postgres import ConnectionParameters
+from local.setup.ports import HOST, choose
+from plugins.captured import CapturedTable
+from plugins.connector_names import heartbeat_topic
+from plugins.connector_settings import SourceSettings
+from plugins.kafka_access import own_worker_access, source_access
+from plugins.source_connector import source_connector
+from plugins.topics import PlannedTopic
+from plugins.worker_health import PATH
+from stacks.handlers import kubernetes_connector
+from stacks.kubernetes.manifests import objects
+from tests.broker import RunningBroker, running_broker
+from tests.conftest import execute
+from tests.stacks.handlers.deployment import Clock, Resource, failing
+from tests.stacks.handlers.journal_store import MemoryStore
+from tests.stacks.handlers.kubernetes_cluster import FakeCluster
+from tests.stacks.kubernetes.groups import group
+from tests.stacks.kubernetes.workers import PASSWORD, RealRest, Workers
+
+pytestmark = pytest.mark.integration
+
+NAME, OFFSETS, USER = "k8s-source", "__cdc_lake_offsets_k8s-source-1", "worker"
+TABLE = CapturedTable(schema="public", table="items")
+ROWS, LATER = 200, 400
+WAIT_S = 120
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[RunningBroker]:
+    with running_broker(tmp_path, USER) as running:
+        yield running
+
+
+@pytest.fixture
+def settings(database: ConnectionParameters) -> SourceSettings:
+    execute(database, "CREATE TABLE items (id int PRIMARY KEY); CREATE PUBLICATION k8s FOR TABLE items")
+    return SourceSettings(
+        name=NAME,
+        database_hostname=HOST,
+        database_port=int(database["port"]),
+        database_name=str(database["dbname"]),
+        database_user=str(database["user"]),
+        database_password=f"${{env:{PASSWORD}}}",
+        database_sslmode="disable",
+        topic_prefix="k8s",
+        publication_name="k8s",
+        slot_name="k8s",
+        tables=(TABLE,),
+        heartbeat_query=None,
+    )
+
+
+@pytest.fixture
+def workers(
+    tmp_path: Path, broker: RunningBroker, settings: SourceSettings, database: ConnectionParameters
+) -> Iterator[Workers]:
+    access = source_access(settings, worker=own_worker_access(NAME, OFFSETS))
+    broker.kafka.bring_acls(role_acls(USER, access))
+    plain = [TABLE.topic("k8s"), heartbeat_topic("k8s")]
+    compacted = {"cleanup.policy": "compact"}
+    broker.kafka.create_topics(
+        [
+            *(PlannedTopic(name=name, partitions=1, replicas=1) for name in plain),
+            PlannedTopic(name=OFFSETS, partitions=1, replicas=1, config=compacted),
+        ]
+    )
+    folder = tmp_path / "connect"
+    folder.mkdir()
+    two = Workers(
+        folder=folder,
+        processes=broker.processes,
+        connector=NAME,
+        offsets=OFFSETS,
+        bootstrap_servers=broker.kafka.bootstrap_servers,
+        login=broker.kafka.users.java_login(USER),
+        password=str(database["password"]),
+        ports=choose(["one", "two"], earlier={}),
+    )
+    two.prepare()
+    try:
+        for name in two.ports:
+            two.start(name)
+        yield two
+    finally:
+        two.clean_up()
+
+
+@pytest.fixture
+def source(workers: Workers, clock: Clock, records: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Resource:  # noqa: ARG001
+    """The connector's custom resource, whose cluster is in memory and whose workers are real."""
+    world = FakeCluster()
+    rest = type("Rest", (RealRest,), {"workers": workers})
+    monkeypatch.setattr(kubernetes_connector, "Kubernetes", functools.partial(rest, world))
+
+    def tick() -> None:
+        world.tick()
+        time.sleep(1)
+
+    return Resource(handler=kubernetes_connector, clock=clock, tick=tick)
+
+
+def request(settings: SourceSettings, **changed: str) -> dict[str, Any]:
+    return {
+        "cluster": {"name": "x", "endpoint": "https://x", "authority": ""},
+        "connectorName": NAME,
+        "objects": objects(group(NAME)),
+        "connectorConfiguration": source_connector(settings) | {"retriable.restart.connector.wait.ms": "500"} | changed,
+    }
+
+
+def eventually(question: Callable[[], Any]) -> Any:
+    """Return the first answer that is one."""
+    deadline = time.monotonic() + WAIT_S
+    while not (answer := question()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.5)
+    return answer
+
+
+def ids_in(broker: RunningBroker) -> set[int]:
+    """Whatever has reached the topic."""
+    consumer = Consumer({**broker.kafka.client(ADMIN), "group.id": "look", "enable.auto.commit": "false"})
+    try:
+        place = TopicPartition(TABLE.topic("k8s"), 0)
+        _, end = consumer.get_watermark_offsets(place, timeout=10)
+        consumer.assign([TopicPartition(place.topic, 0, 0)])
+        messages = consumer.consume(end, timeout=20) if end else []
+        return {json.loads(message.value())["id"] for message in messages}
+    finally:
+        consumer.close()
+
+
+def insert(database: ConnectionParameters, first: int, last: int, *, pause_s: float = 0.0) -> None:
+    with psycopg2.connect(**database) as connection, connection.cursor() as cursor:
+        connection.autocommit = True
+        for number in range(first, last):
+            cursor.execute("INSERT INTO items VALUES (%s)", [number])
+            time.sleep(pause_s)
+
+
+def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
+    workers: Workers,
+    source: Resource,
+    settings: SourceSettings,
+    broker: RunningBroker,
+    database: ConnectionParameters,
+) -> None:
+    insert(database, 0, ROWS)
+    # By the rights of its role alone, the workers' own topics included.
+    assert source.create(request(settings)) == {"Name": NAME}
+    eventually(lambda: ids_in(broker) == set(range(ROWS)))
+    first = workers.working()
+    assert first is not None
+    [other] = set(workers.ports) - {first}
+    status, said = workers.ask(first, "GET", PATH)
+    assert (status, said[NAME]["connector-running-task-count"]) == (200, 1.0)
+    assert said[NAME]["source-record-write-rate"] > 0
+    assert workers.ask(other, "GET", PATH)[0] == 200
+
+    insert(database, ROWS, ROWS + 50, pause_s=0.01)
+    workers.kill(first)
+    insert(database, ROWS + 50, LATER, pause_s=0.01)
+    assert eventually(lambda: workers.working() == other)
+    eventually(lambda: ids_in(broker) == set(range(LATER)))
+
+    workers.start(first)
+    reason = failing(source, request(settings, **{"publication.name": "gone"}), update=True)
+    assert f"{NAME}: 1 of its tasks keep failing: " in reason
+    assert "the publication is gone, or was made again after the slot" in reason
+    # The rollback has brought the configuration back, and its task runs.
+    assert workers.working() is not None
+    insert(database, LATER, LATER + 10)
+    eventually(lambda: ids_in(broker) == set(range(LATER + 10)))
+
+    execute(database, "DROP PUBLICATION k8s")
+    insert(database, LATER + 10, LATER + 11)
+    statuses = lambda: {workers.ask(name, "GET", PATH)[0] for name in workers.ports}  # noqa: E731
+    eventually(lambda: statuses() == {200, 503})
+    source.delete()
+    assert workers.ask(other, "GET", "/connectors") == (200, [])
