@@ -92,6 +92,12 @@ topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, 
 tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name or PIPELINE=mine TABLE=orders, ENV=dev, FROM=beginning, COUNT=10)
 	@exec $(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(OF) $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
 
+connect-image: setup ## What the image of the connectors' workers on EKS is built from, and the lines that build it
+	@$(BIN)/python -m operate connect-image
+
+manifests: wheels ## What an environment puts on its Kubernetes cluster, for kubectl (ENV=dev)
+	@$(BIN)/python -m operate.stack_commands manifests --env "$(or $(ENV),dev)"
+
 kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
 	@exec $(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
 
@@ -117,6 +123,9 @@ test-trino: setup ## The named queries in Trino 476, on a table that the job has
 	@$(BIN)/python -m local.setup.jars fetch trino
 	@$(BIN)/python -m tests.trino.install
 	@$(BIN)/python -m tests trino
+
+test-kubernetes: $(VENV)/.ready ## Manifests and rights on a real Kubernetes API server, which is built from Go modules the first time (needs Go)
+	@$(BIN)/python -m tests.kubernetes
 
 format: $(VENV)/.ready ## Format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
@@ -209,4 +218,4 @@ browser: node_modules/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: diff snapshots query pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail kafka-ui costs setup check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: diff snapshots query pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail connect-image manifests kafka-ui costs setup test-kubernetes check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

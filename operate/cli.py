@@ -1,4 +1,4 @@
-"""The command line, called by the Makefile: `python -m operate topics|tail|resnapshot|kafka-ui|vpn-password|costs`."""
+"""The command line, called by the Makefile: `python -m operate topics|tail|resnapshot|connect-image|kafka-ui|…`."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from contract.errors import one_line_errors
 from local.demo.display import print_comparison
 from local.resnapshot.run import Wanted
-from operate import kafka, kafka_ui, log_tables, resnapshot, tail, topics, vpn
+from operate import connect_image, kafka, kafka_ui, log_tables, resnapshot, tail, topics, vpn
 from operate.cost_hours import HOURS_A_WEEK
 from operate.cost_report import overview, report
 from operate.errors import OperateError
@@ -127,6 +127,13 @@ def show_vpn_password(name: Annotated[str, typer.Argument(help="One of vpn.users
     with one_line_errors("vpn-password"):
         rows = vpn.connection(load(env), name)
     typer.echo("\n".join(columns(rows, left=2)))
+
+
+@app.command("connect-image")
+def make_connect_image() -> None:
+    """Put together what the image of the connectors' workers on EKS is built from."""
+    with one_line_errors("connect-image"):
+        connect_image.connect_image(typer.echo)
 
 
 @app.command("costs")

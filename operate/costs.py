@@ -1,5 +1,6 @@
 """What an environment costs a month, line by line, from its settings and the price table."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,8 @@ from operate.prices import HOUR, Price, Prices
 from settings.environment import Environment
 
 EC2 = "ec2"
+# What Auto Mode's general-purpose pool might take: two vCPUs and 8 GiB, of which a node keeps some for itself.
+NODE, UNITS_OF_A_NODE = "m5.large", 1.5
 DAYS_PER_MONTH = 30.4
 # stacks/provider.py's.
 FUNCTIONS_RETENTION_DAYS = 30
@@ -156,12 +159,28 @@ def _streaming(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    if environment.eks is not None:
+        yield from _kubernetes(environment, bill)
+        return
     for pipeline in environment.pipelines:
         of_which = "" if pipeline.is_first else f" of {pipeline.name}"
         for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
             units = settings.workers * settings.mcu_per_worker
             line = bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
             yield replace(line, stopping=CONNECTORS)
+
+
+def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    """The cluster, and nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
+    part, counts = "connectors", bill.prices.counts
+    pairs = [pair for pipeline in environment.pipelines for pair in (pipeline.source, pipeline.sink)]
+    units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
+    nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
+    yield bill.line(part, "EKS cluster", 1, "eks.cluster")
+    yield replace(bill.instances(part, "nodes of Auto Mode, such as", nodes, EC2, NODE), assumed=True)
+    yield replace(bill.share(part, "Auto Mode's fee", nodes, NODE, "eks.auto-mode"), assumed=True)
+    yield bill.line(part, "their volumes, GB", nodes * counts.eks_volume_gb, "ebs.gp3", assumed=True)
+    yield bill.line(part, "connectors' metrics", counts.connector_metrics * len(pairs), "cloudwatch.metric")
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
@@ -248,8 +267,8 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     own = sum((pipeline.database is None) + pipeline.hashes for pipeline in environment.pipelines)
     secrets = counts.secrets + own + len(environment.vpn.users)
     yield bill.line("all", "secrets", secrets, "secrets.secret")
-    if counts.keys:
-        yield bill.line("all", "KMS keys", counts.keys, "kms.key")
+    if keys := counts.keys + (environment.eks is not None):
+        yield bill.line("all", "KMS keys", keys, "kms.key")
 
 
 def _counted(environment: Environment) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@ from operate import kafka, outputs, reader
 from operate.errors import OperateError
 from operate.lake import lake_table
 from operate.msk_connector import MskConnector
+from operate.platforms import need_msk_connect
 from operate.reader import Reader
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
@@ -99,6 +100,7 @@ def _stored_offsets(
     environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, messages: Reader
 ) -> StoredOffsets:
     """Return what the pipeline's connector has stored of how far it is."""
+    need_msk_connect(environment, "resnapshot")
     settings = source_settings(environment, pipeline)
     arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
     connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=0)

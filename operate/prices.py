@@ -55,6 +55,8 @@ class Counts(BaseModel):
     nat_volume_gb: int
     vpn_volume_gb: int
     emr_volume_gb: int
+    eks_volume_gb: int
+    connector_metrics: int
     secrets: int
     keys: int
     alarms: int

@@ -12,6 +12,7 @@ from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
 from operate.lake import lake_table
 from operate.msk_connector import MskConnector
+from operate.platforms import need_msk_connect
 from operate.reader import Reader
 from operate.source_login import login
 from settings.connectors import source_settings
@@ -27,6 +28,7 @@ TIMEOUT_S = 1_800
 
 def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
     """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
+    need_msk_connect(environment, "resnapshot")
     pipeline, outbox = _outbox(environment)
     session = outputs.check_account(environment)
     with outputs.one_line(environment), login(environment, session, pipeline) as parameters:

@@ -11,6 +11,7 @@ import typer
 from contract.errors import one_line_errors
 from operate import deploy, diff, review, synth
 from operate.diff import render, snapshots
+from operate.manifests import manifests
 from operate.pausing.pause import Options, pause
 from operate.pausing.resume import resume
 from operate.pausing.waiting import Waiter
@@ -58,6 +59,14 @@ def write_snapshots() -> None:
             environment = load(name)
             snapshots.write(environment, synth.synthesize(environment, synth.CDK_OUT / name).templates)
             typer.echo(f"wrote {snapshots.shown(environment)}")
+
+
+@app.command("manifests")
+def show_manifests(*, env: OnAws = "dev") -> None:
+    """Print what the environment puts on its Kubernetes cluster, for `kubectl diff -f -` and for who reviews it."""
+    with one_line_errors("manifests"):
+        folder = synth.CDK_OUT / env
+        typer.echo(manifests(load(env), lambda environment: synth.synthesize(environment, folder).templates))
 
 
 @app.command("bootstrap")

@@ -18,6 +18,7 @@ from operate.pausing.arrival import LIMIT_S, Arrival
 from operate.pausing.database import STOPPED, Aurora
 from operate.pausing.deployed import CONNECTORS, MONITORING, PROCESSING, Deployed
 from operate.pausing.waiting import Waiter
+from operate.platforms import need_msk_connect
 from operate.synth import CDK_OUT, Synthesis, synthesize
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
@@ -62,6 +63,7 @@ def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
 
 
 def _check_confirmed(environment: Environment, options: Options) -> None:
+    need_msk_connect(environment, "pause")
     name = environment.name
     if options.confirmed not in (None, name):
         raise OperateError(f"CONFIRM={options.confirmed} names another environment than ENV={name}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from operate.diff.resolved import looked_up
 from operate.review.cost import Cost
 from operate.review.holdings import DELETED, Holding
+from operate.review.kubernetes import kubernetes
 from operate.review.material import Material
 from operate.review.network import Network
 from operate.review.roles import Roles, Wide
@@ -65,6 +66,7 @@ def verdict(
         ("Deleted", tuple(_deleted(each) for each in holdings if not each.kept) or ("nothing",)),
         ("Without encryption or a retention", tuple(_missing(holdings)) or ("nothing",)),
         ("Looked up at the deployment", tuple(_looked_up(material)) or ("nothing",)),
+        *kubernetes(material),
         ("Cost", (cost.words,)),
     )
     return Verdict(

@@ -1,0 +1,36 @@
+"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `make manifests`."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from operate.errors import OperateError
+from settings.environment import Environment
+from stacks.gate.template import LATER, request_of
+
+KINDS = ("Custom::KubernetesObjects", "Custom::KubernetesConnector")
+# In the place of what is known only when it is deployed, such as the brokers' addresses.
+UNKNOWN = "KNOWN-AT-DEPLOYMENT"
+
+
+def manifests(environment: Environment, synthesize: Callable[[Environment], Mapping[str, Any]]) -> str:
+    """Return all objects as one List in JSON, which is YAML, too. Raises OperateError where connectors run elsewhere.
+
+    `synthesize` returns an environment's templates by stack.
+    """
+    if environment.eks is None:
+        raise OperateError(
+            f'environments/{environment.name}.toml: connectors.platform is "{environment.connectors.platform}": nothing '
+            'is put on Kubernetes; set "eks" (docs/kafka-connect-on-eks.md)'
+        )
+    items = list(_objects(synthesize(environment)))
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)
+    return text.replace(json.dumps(LATER)[1:-1], UNKNOWN)
+
+
+def _objects(templates: Mapping[str, Any]) -> Iterator[Any]:
+    resources = [resource for template in templates.values() for resource in template["Resources"].values()]
+    for kind in KINDS:
+        for resource in resources:
+            if resource["Type"] == kind:
+                yield from (request_of(resource) or {})["objects"]
