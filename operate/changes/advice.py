@@ -23,6 +23,7 @@ ADVICE: Mapping[str, str] = {
         "reassignment), and go in steps of one broker per zone."
     ),
     "streaming.volume_gb": "Never less, and once in six hours at most.",
+    "connectors.platform": "The connectors' stack is deleted first: [how](kafka-connect-on-eks.md#change-over).",
     "pipelines[0].topic_prefix": "Other topics: Debezium begins with a new snapshot, and the old topics stay.",
     "pipelines[0].role": "The secret gets a new password, which the preparation gives to the role.",
     "pipelines[0].job.one_step": "What keeps a table has ended before something else begins to.",

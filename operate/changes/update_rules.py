@@ -154,6 +154,12 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
             for key in FIXED
         ),
     ),
+    "Custom::KubernetesConnector": (
+        Fact(
+            path=("connectorName",), effect="refused", why="slot and offsets go by it", source="kubernetes_connector.py"
+        ),
+    ),
+    "Custom::KubernetesObjects": (),
     "Custom::Plugin": (
         Fact(path=("tags",), effect="in place", why="", source="connector_plugin.py"),
         Fact(path=(), effect="replaced", why="its name is its content's", source="connector_plugin.py"),

@@ -19,7 +19,16 @@ from settings.section import Section
 # another pipeline one of its own, and what it captures stands in its file.
 NOT_SETTINGS = frozenset({"name", "account", "region", "pipelines[0].name", "pipelines[0].captured"})
 # Settings that only make sense together.
+_EKS: Mapping[str, Any] = {
+    "kubernetes_version": "1.33",
+    "image": f"111111111111.dkr.ecr.ap-southeast-2.amazonaws.com/connect@sha256:{'0' * 64}",
+}
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
+    "connectors.platform": {
+        "connectors.eks": _EKS,
+        "pipelines[0].source.workers": 2,
+        "pipelines[0].sink.workers": 2,
+    },
     "database.restore": {"database.sample_data": False},
     "analytics.lake_formation_readers": {"analytics.lake_formation": True},
 }
@@ -55,6 +64,7 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "streaming.volume_gb": (500, 10),
     "streaming.largest_event_mib": (19,),
     "connectors.kafka_connect_version": ("2.7.1",),
+    "connectors.eks": (_EKS,),
     "lake.database": ("orders",),
     "processing.release": ("emr-7.9.0",),
     "processing.primary_instance_type": ("m5.2xlarge",),

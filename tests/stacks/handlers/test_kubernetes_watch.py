@@ -69,8 +69,12 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("CONNECTORS", f"{SOURCE},{SINK}")
     monkeypatch.setattr(framework, "now", NOW.timestamp)
 
-    def run(states: Mapping[str, list[str]], restarts: list[datetime] | None = None) -> tuple[Watched, Metrics]:
+    def run(
+        states: Mapping[str, list[str]], restarts: list[datetime] | None = None, seen: list[Metrics] | None = None
+    ) -> tuple[Watched, Metrics]:
         world, metrics = Watched(states), Metrics(restarts or [])
+        if seen is not None:
+            seen.append(metrics)
         monkeypatch.setattr(kubernetes_watch, "Kubernetes", functools.partial(_of, world))
         monkeypatch.setattr(kubernetes_watch, "metrics", lambda: metrics)
         kubernetes_watch.handler({}, None)
@@ -109,8 +113,10 @@ def test_the_pauses_between_restarts_grow(look: Any, minutes_ago: tuple[int, ...
 
 
 def test_a_connector_that_is_gone_has_no_figures_and_the_others_have_theirs(look: Any) -> None:
+    seen: list[Metrics] = []
     with pytest.raises(KubernetesError):
-        look({SINK: ["RUNNING"]})
+        look({SINK: ["RUNNING"]}, seen=seen)
+    assert list(seen[0].published) == [SINK]
 
 
 def test_a_worker_that_just_starts_is_passed_over(look: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def ids_in(broker: RunningBroker) -> set[int]:
         _, end = consumer.get_watermark_offsets(place, timeout=10)
         consumer.assign([TopicPartition(place.topic, 0, 0)])
         messages = consumer.consume(end, timeout=20) if end else []
-        return {json.loads(message.value())["id"] for message in messages}
+        return {json.loads(message.value() or b"{}")["id"] for message in messages}
     finally:
         consumer.close()
 
@@ -189,7 +189,6 @@ def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
 
     execute(database, "DROP PUBLICATION k8s")
     insert(database, LATER + 10, LATER + 11)
-    statuses = lambda: {workers.ask(name, "GET", PATH)[0] for name in workers.ports}  # noqa: E731
-    eventually(lambda: statuses() == {200, 503})
+    eventually(lambda: workers.health() == {200, 503})
     source.delete()
     assert workers.ask(other, "GET", "/connectors") == (200, [])

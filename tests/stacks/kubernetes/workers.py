@@ -46,6 +46,7 @@ class Workers:
     def prepare(self) -> None:
         """Install the plugins, as the image has them."""
         Connect(self.folder, port=0, bootstrap_servers="", lenses=None).install_plugins()
+        (self.folder / "libs").mkdir()
         write_resources(worker_health.resources(), self.folder / "libs" / "cdc-lake-worker.jar")
 
     def start(self, name: str) -> None:
@@ -108,6 +109,10 @@ class Workers:
                     port = int(task["worker_id"].rpartition(":")[2])
                     return next((other for other, theirs in self.ports.items() if theirs == port), None)
         return None
+
+    def health(self) -> set[int]:
+        """What the workers answer probes."""
+        return {self.ask(name, "GET", worker_health.PATH)[0] for name in self.ports}
 
     def clean_up(self) -> None:
         for name in self.ports:
