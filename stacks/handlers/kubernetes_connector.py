@@ -32,6 +32,8 @@ STEADY_SECONDS = 30
 FAREWELL_SECONDS = 300
 _APPLIED, _RESTARTED, _RUNNING_SINCE = "applied", "restarted", "running_since"
 _NOT_FOUND = 404
+# Somebody has stopped it on purpose: its tasks say nothing, as on MSK Connect.
+_AT_REST = ("PAUSED", "STOPPED")
 # An annotation: the server whose log positions a source's offsets are.
 SERVER = "cdc-lake-server"
 
@@ -95,7 +97,7 @@ class _Connector:
     def settle(self) -> Progress:
         if not self._facts.get(_APPLIED):
             self._apply()
-        workers = rollout(self._api, self._objects)
+        workers = rollout(self._api, self._objects, since=self._event["Started"])
         if workers.failure:
             raise ResourceError(hidden(f"{self._name}: {workers.failure}"))
         if not workers.all_begun:
@@ -116,7 +118,7 @@ class _Connector:
         holder = self._api.get(self._objects[0])
         if holder is None or not self._is_to_be_deleted(holder):
             return Done()
-        workers = rollout(self._api, self._objects)
+        workers = rollout(self._api, self._objects, since=self._event["Started"])
         if workers.running and not self._facts.get(_APPLIED):
             late = framework.now() >= self._event["Started"] + FAREWELL_SECONDS
             try:
@@ -213,6 +215,8 @@ class _Connector:
             if error.status == _NOT_FOUND:
                 return Waiting(f"{self._name}: its first status")
             raise
+        if status["connector"]["state"] in _AT_REST:
+            return None
         parts = [status["connector"], *status["tasks"]]
         failed = [part for part in parts if part["state"] == "FAILED"]
         if failed:

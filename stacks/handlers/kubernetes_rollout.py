@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from stacks.handlers.kubernetes_api import Kubernetes, UnreachableError
@@ -11,6 +12,8 @@ _HOPELESS = frozenset({"CreateContainerConfigError", "ErrImageNeverPull", "Image
 # So often a worker may end by itself: one that starts before its topics' rights are spread does.
 _STARTS = 5
 _LOG_LINES = 20
+# By how much clocks may differ; the API tells whole seconds.
+_SKEW_SECONDS = 2
 _TELLING = ("ERROR", "FATAL", "Exception", "Caused by")
 
 
@@ -29,8 +32,12 @@ class Rollout:
     failure: str | None = None
 
 
-def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]]) -> Rollout:
-    """Look at the Deployment among the objects, and at its pods. Raises KubernetesError, UnreachableError."""
+def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: float) -> Rollout:
+    """Look at the Deployment among the objects, and at its pods. Raises KubernetesError, UnreachableError.
+
+    `since`: when the change began, in seconds since 1970. What is wrong with pods from before it, which a rollback is
+    about to replace, says nothing of it.
+    """
     wanted = next(each for each in objects if each["kind"] == "Deployment")
     found = api.get(wanted)
     pods = api.pods(wanted["metadata"]["namespace"], wanted["spec"]["selector"]["matchLabels"])
@@ -49,8 +56,15 @@ def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]]) -> Rollout:
         running=running,
         pods=bool(pods),
         state=f"{state} ({'; '.join(reasons)})" if reasons else state,
-        failure=_failure(api, found, pods),
+        failure=_failure(api, found, [pod for pod in pods if _is_of(pod, since)]) if seen else None,
     )
+
+
+def _is_of(pod: Mapping[str, Any], since: float) -> bool:
+    """Whether a pod was made by this change, and isn't going."""
+    metadata = pod["metadata"]
+    born = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
+    return "deletionTimestamp" not in metadata and born >= since - _SKEW_SECONDS
 
 
 def _waiting(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -7,8 +7,10 @@ server, tests/plugins/test_own_workers.py the rest to real workers.
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
+from stacks.handlers import framework
 from stacks.handlers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
 
 TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
@@ -16,32 +18,37 @@ TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: jav
 
 @dataclass
 class FakeCluster:
-    """`failing`: the reason with which tasks of a configuration with the key `fail` end; `pulls`: images come.
+    """Tasks of a configuration with the key `fail` end with what it says; an image with `missing` in it never comes.
 
-    `said`: what the REST interface was asked. `reachable`: whether the API answers.
+    `said`: what the REST interface was asked. `reachable`: whether the API answers. `state`: the connector's. `workers`
+    are pods: their image, and when they were made.
     """
 
     objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     connectors: dict[str, dict[str, str]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
-    pulls: bool = True
+    missing: str = "nothing"
     reachable: bool = True
     ready: bool = True
-    _going: int = 0
+    state: str = "RUNNING"
+    workers: list[tuple[str, float]] = field(default_factory=list)
 
     def tick(self) -> None:
-        """Let the controllers work: pods of the newest kind come, those of deleted Deployments go."""
-        self._going = max(0, self._going - 1)
-        for each in self.objects.values():
-            if each["kind"] == "Deployment":
-                wanted = each["spec"].get("replicas", 2)
-                new = wanted if self.pulls else 1
-                each["status"] = {
-                    "observedGeneration": each["metadata"]["generation"],
-                    "updatedReplicas": new,
-                    "replicas": new,
-                    "availableReplicas": wanted if self.pulls and self.ready else 0,
-                }
+        """Let the controllers work: pods of the newest kind come, others go."""
+        deployments = [each for each in self.objects.values() if each["kind"] == "Deployment"]
+        if not deployments:
+            self.workers.clear()
+        for each in deployments:
+            image, wanted = image_of(each), each["spec"].get("replicas", 2)
+            self.workers = [one for one in self.workers if one[0] == image] or [(image, framework.now())]
+            pulled = self.missing not in image
+            new = wanted if pulled else 1
+            each["status"] = {
+                "observedGeneration": each["metadata"]["generation"],
+                "updatedReplicas": new,
+                "replicas": new,
+                "availableReplicas": wanted if pulled and self.ready else 0,
+            }
 
     @property
     def kinds(self) -> list[str]:
@@ -50,6 +57,11 @@ class FakeCluster:
     def deployment(self) -> dict[str, Any]:
         [found] = [each for each in self.objects.values() if each["kind"] == "Deployment"]
         return found
+
+
+def image_of(deployment: Mapping[str, Any]) -> str:
+    """What a Deployment's pods run."""
+    return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 class FakeKubernetes:
@@ -82,21 +94,11 @@ class FakeKubernetes:
         metadata["annotations"] = {key: value for key, value in after.items() if value is not None}
 
     def delete(self, wanted: Mapping[str, Any]) -> bool:
-        world = self._asked()
-        found = world.objects.pop(identity(wanted), None)
-        if found and found["kind"] == "Deployment":
-            world._going = 2
-        return found is not None
+        return self._asked().objects.pop(identity(wanted), None) is not None
 
     def pods(self, namespace: str, _labels: Mapping[str, str]) -> list[dict[str, Any]]:
         world = self._asked()
-        there = any(kind == "Deployment" and "status" in each for (kind, _, _), each in world.objects.items())
-        if not there and not world._going:
-            return []
-        waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
-        state = {"running": {}} if world.pulls else {"waiting": waiting}
-        status = {"phase": "Running" if world.pulls else "Pending", "containerStatuses": [{"state": state}]}
-        return [{"metadata": {"name": "worker-1", "namespace": namespace}, "status": status}]
+        return [_pod(namespace, image, born, pulled=world.missing not in image) for image, born in world.workers]
 
     def log(self, _namespace: str, _pod: str, *, lines: int) -> str:
         return "\n".join(["INFO fine", "ERROR password=secret is wrong"][:lines])
@@ -121,4 +123,14 @@ class FakeKubernetes:
             part = {"state": "FAILED", "trace": TRACE.format(reason=reason)}
         else:
             part = {"state": "RUNNING"}
-        return {"connector": {"state": "RUNNING"}, "tasks": [part]}
+        return {"connector": {"state": world.state}, "tasks": [part] if world.state == "RUNNING" else []}
+
+
+def _pod(namespace: str, image: str, born: float, *, pulled: bool) -> dict[str, Any]:
+    waiting = {"reason": "ImagePullBackOff", "message": f"no such image: {image}"}
+    state = {"running": {}} if pulled else {"waiting": waiting}
+    made = datetime.fromtimestamp(born, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "metadata": {"name": "worker-1", "namespace": namespace, "creationTimestamp": made},
+        "status": {"phase": "Running" if pulled else "Pending", "containerStatuses": [{"state": state}]},
+    }

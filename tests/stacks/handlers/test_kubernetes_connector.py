@@ -75,7 +75,7 @@ def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leave
 
 
 def test_an_image_that_cannot_be_pulled_says_so(source: Resource, cluster: FakeCluster) -> None:
-    cluster.pulls = False
+    cluster.missing = "connect"
     assert "worker-1 can't start: ImagePullBackOff: no such image" in failing(source, request())
     assert cluster.objects == {}
 
@@ -106,6 +106,22 @@ def test_a_failed_change_is_rolled_back(source: Resource, cluster: FakeCluster) 
     assert cluster.deployment()["spec"]["template"]["spec"]["containers"][0]["image"] == group().image
 
 
+def test_a_change_to_an_image_that_is_not_there_is_rolled_back_past_its_dying_workers(
+    source: Resource, cluster: FakeCluster
+) -> None:
+    source.create(request())
+    cluster.missing = "wrong"
+    assert "no such image: wrong" in failing(source, request(image=f"wrong@sha256:{'1' * 64}"), update=True)
+    assert [image for image, _ in cluster.workers] == [group().image]
+
+
+def test_a_connector_that_somebody_stopped_stays_so(source: Resource, cluster: FakeCluster) -> None:
+    source.create(request())
+    cluster.state = "STOPPED"
+    source.update(request(**{"poll.interval.ms": "5"}))
+    assert cluster.said == ["PUT /config", "PUT /config"]
+
+
 def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Resource, cluster: FakeCluster) -> None:
     source.create(request())
     said = failing(source, request(offsets="elsewhere"), update=True)
@@ -128,7 +144,7 @@ def test_a_deletion_takes_the_connector_before_its_workers_and_waits_for_them(
 
 def test_a_deletion_goes_on_when_no_worker_answers(source: Resource, cluster: FakeCluster) -> None:
     source.create(request())
-    cluster.pulls = False
+    cluster.missing = "connect"
     source.delete()
     assert cluster.objects == {}
     assert cluster.said == ["PUT /config"]
