@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from local.services.kafka.roles import role_acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
-from local.setup.ports import HOST, choose
+from local.setup.ports import choose
 from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
@@ -22,6 +22,7 @@ from plugins.kafka_access import own_worker_access, source_access
 from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
 from plugins.worker_health import PATH
+from settings.connectors import ROOT_CERTIFICATE
 from stacks.handlers import kubernetes_connector
 from stacks.kubernetes.manifests import objects
 from tests.broker import RunningBroker, running_broker
@@ -31,12 +32,15 @@ from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes_cluster import FakeCluster
 from tests.stacks.kubernetes.groups import group
 from tests.stacks.kubernetes.workers import PASSWORD, RealRest, Workers
+from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration
 
 NAME, OFFSETS, USER = "k8s-source", "__cdc_lake_offsets_k8s-source-1", "worker"
 TABLE = CapturedTable(schema="public", table="items")
 ROWS, LATER = 200, 400
+# As the certificate has it.
+DATABASE_HOST = "localhost"
 WAIT_S = 120
 
 
@@ -47,16 +51,29 @@ def broker(tmp_path: Path) -> Iterator[RunningBroker]:
 
 
 @pytest.fixture
-def settings(database: ConnectionParameters) -> SourceSettings:
+def authority() -> Authority:
+    return Authority("The test's RDS")
+
+
+@pytest.fixture
+def port(database: ConnectionParameters, authority: Authority, tmp_path: Path) -> Iterator[int]:
+    """The database behind TLS, as RDS is."""
+    with encrypted(int(database["port"]), authority.server(DATABASE_HOST, tmp_path)) as port:
+        yield port
+
+
+@pytest.fixture
+def settings(database: ConnectionParameters, port: int) -> SourceSettings:
     execute(database, "CREATE TABLE items (id int PRIMARY KEY); CREATE PUBLICATION k8s FOR TABLE items")
     return SourceSettings(
         name=NAME,
-        database_hostname=HOST,
-        database_port=int(database["port"]),
+        database_hostname=DATABASE_HOST,
+        database_port=port,
         database_name=str(database["dbname"]),
         database_user=str(database["user"]),
         database_password=f"${{env:{PASSWORD}}}",
-        database_sslmode="disable",
+        database_sslmode="verify-full",
+        database_root_certificate=ROOT_CERTIFICATE,
         topic_prefix="k8s",
         publication_name="k8s",
         slot_name="k8s",
@@ -67,7 +84,11 @@ def settings(database: ConnectionParameters) -> SourceSettings:
 
 @pytest.fixture
 def workers(
-    tmp_path: Path, broker: RunningBroker, settings: SourceSettings, database: ConnectionParameters
+    tmp_path: Path,
+    broker: RunningBroker,
+    settings: SourceSettings,
+    database: ConnectionParameters,
+    authority: Authority,
 ) -> Iterator[Workers]:
     access = source_access(settings, worker=own_worker_access(NAME, OFFSETS))
     broker.kafka.bring_acls(role_acls(USER, access))
@@ -89,6 +110,7 @@ def workers(
         bootstrap_servers=broker.kafka.bootstrap_servers,
         login=broker.kafka.users.java_login(USER),
         password=str(database["password"]),
+        files={ROOT_CERTIFICATE: authority.root},
         ports=choose(["one", "two"], earlier={}),
     )
     two.prepare()

@@ -32,7 +32,10 @@ PASSWORD = "DATABASE_PASSWORD"
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """The group of `connector`: `ports` are its workers' REST interfaces, by their names."""
+    """The group of `connector`: `ports` are its workers' REST interfaces, by their names.
+
+    `files` stand beside their properties, as in the ConfigMap: on the class path.
+    """
 
     folder: Path
     processes: Processes
@@ -41,6 +44,7 @@ class Workers:
     bootstrap_servers: str
     login: Mapping[str, str]
     password: str
+    files: Mapping[str, str]
     ports: Mapping[str, int]
 
     def prepare(self) -> None:
@@ -59,6 +63,8 @@ class Workers:
         }
         own = self.folder / name
         own.mkdir(exist_ok=True)
+        for file_name, text in self.files.items():
+            (own / file_name).write_text(text)
         file = own / "worker.properties"
         # The login's JAAS has no backslash, and quotes stay as they are.
         file.write_text(properties_file(properties))
