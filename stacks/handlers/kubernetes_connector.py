@@ -95,8 +95,11 @@ class _Connector:
         self._facts = journal.own(event).facts
 
     def settle(self) -> Progress:
-        if not self._facts.get(_APPLIED):
-            self._apply()
+        there = self._api.get(self._deployment)
+        if there is not None and "deletionTimestamp" in there["metadata"]:
+            return Waiting(f"{self._name}: its former workers to be gone")
+        if there is None or not self._facts.get(_APPLIED):
+            self._apply(there)
         workers = rollout(self._api, self._objects, since=self._event["Started"])
         if workers.failure:
             raise ResourceError(hidden(f"{self._name}: {workers.failure}"))
@@ -138,12 +141,16 @@ class _Connector:
             return Waiting(f"{self._name}: {', '.join(left) or 'its workers'} to be gone")
         return Done()
 
-    def _apply(self) -> None:
+    @property
+    def _deployment(self) -> dict[str, Any]:
+        return next(each for each in self._objects if each["kind"] == "Deployment")
+
+    def _apply(self, there: Mapping[str, Any] | None) -> None:
         """Bring the objects up to date, once in a request, and say whose they are."""
         holder = self._api.get(self._objects[0])
         server = self._wanted["connectorConfiguration"].get("database.hostname")
         owners = self._owners(holder) | ({SERVER: server} if server else {})
-        self._check_offsets(owners)
+        self._check_offsets(owners, there)
         with journal.acting(self._event, **{_APPLIED: True}):
             for each in self._objects:
                 metadata = {**each["metadata"], "annotations": owners}
@@ -177,16 +184,14 @@ class _Connector:
                     self._api.annotate(each, {FORMER_OWNER: None, **owners})
         return False
 
-    def _check_offsets(self, owners: Mapping[str, str]) -> None:
+    def _check_offsets(self, owners: Mapping[str, str], there: Mapping[str, Any] | None) -> None:
         """Raise ResourceError for another topic of offsets while the source is the same: it would begin again.
 
         Compared with the workers that are there, which a rollback may have to bring back.
         """
-        wanted = next(each for each in self._objects if each["kind"] == "Deployment")
-        there = self._api.get(wanted)
         if there is None or SERVER not in owners:
             return
-        kept, next_one = _offset_topic(there), _offset_topic(wanted)
+        kept, next_one = _offset_topic(there), _offset_topic(self._deployment)
         if there["metadata"].get("annotations", {}).get(SERVER) == owners[SERVER] and kept != next_one:
             raise ResourceError(
                 f"a change of its workers would lose the offsets of {self._name}, which are in {kept}: {OFFSETS} must "

@@ -24,14 +24,13 @@ from stacks.connectors.connector import ConnectorSpec
 from stacks.connectors.pipeline import PipelineConnectors
 from stacks.database import DatabaseStack
 from stacks.kubernetes.manifests import (
-    DEPLOYERS,
     NAMESPACE,
     PLUGINS,
-    WATCHERS,
     Destination,
     WorkerGroup,
     objects,
 )
+from stacks.kubernetes.shared import DEPLOYERS, WATCHERS
 from stacks.kubernetes.stack import KubernetesStack
 from stacks.outside_source import destinations
 from stacks.paused import Paused

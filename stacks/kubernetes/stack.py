@@ -14,8 +14,8 @@ from constructs import Construct
 from settings.environment import Environment
 from settings.services import Eks
 from stacks.acceptances import accept, acknowledge
-from stacks.kubernetes.manifests import shared_objects
 from stacks.kubernetes.pods import pod_identity
+from stacks.kubernetes.shared import shared_objects
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 

@@ -14,7 +14,8 @@ from contract.tags import OWNER
 from settings.aws_offers import EKS_VERSIONS
 from stacks.gate.manifests import problems
 from stacks.handlers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError, delete_all
-from stacks.kubernetes.manifests import NAMESPACE, objects, shared_objects
+from stacks.kubernetes.manifests import NAMESPACE, objects
+from stacks.kubernetes.shared import shared_objects
 from tests.kubernetes.binaries import binaries
 from tests.kubernetes.server import Server, running_server
 from tests.stacks.kubernetes.groups import group

@@ -180,6 +180,20 @@ def annotations(construct: str) -> dict[str, str]:
     return {OWNER: f"dev-cdc-lake-connectors/{construct}", SERVER: CONFIGURATION["database.hostname"]}
 
 
+def test_workers_that_are_being_deleted_are_waited_for_and_those_that_vanish_made_again(
+    source: Resource, cluster: FakeCluster
+) -> None:
+    source.create(request())
+    cluster.deployment()["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
+    source.properties = {"Request": json.dumps(request())}
+    waiting = source.begin(source.event("Update"))
+    assert source.poll(waiting) is None
+    [gone] = [name for name in cluster.objects if name[0] == "Deployment"]
+    del cluster.objects[gone]
+    assert source.finish(waiting) == {"Name": NAME}
+    assert "Deployment" in cluster.kinds
+
+
 def test_another_name_is_refused(source: Resource) -> None:
     source.create(request())
     with pytest.raises(DeploymentError, match="connectorName can't change"):

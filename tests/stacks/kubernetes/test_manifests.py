@@ -9,7 +9,8 @@ import pytest
 
 from settings.aws_offers import EKS_VERSIONS
 from stacks.gate.manifests import problems
-from stacks.kubernetes.manifests import WorkerGroup, objects, shared_objects
+from stacks.kubernetes.manifests import WorkerGroup, objects
+from stacks.kubernetes.shared import shared_objects
 from tests.stacks.kubernetes.groups import group
 
 Objects = list[dict[str, Any]]
