@@ -91,7 +91,8 @@ class Pipeline:
         return values
 
     def send(self, values: Sequence[bytes | None], *, partitions: int = 1, topic: str | None = None) -> None:
-        producer = Producer(self.services.kafka.client())
+        # Without idempotence a batch that is sent again, as on a busy machine, comes behind the one after it.
+        producer = Producer({**self.services.kafka.client(), "enable.idempotence": True})
         for number, value in enumerate(values):
             producer.produce(topic or self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
         assert producer.flush(REQUEST_S) == 0
