@@ -68,7 +68,7 @@ def read_orders(rows: pyarrow.Table) -> Orders:
 def items_sql() -> str:
     """Return the query of the order items in DuckDB's SQL."""
     [query] = [query for query in QUERIES if query.name == ITEMS]
-    return translate(query.sql(_DATABASE, _TABLE)).sql
+    return translate(query.sql(_DATABASE, dict.fromkeys(query.names, _TABLE))).sql
 
 
 def _chart(engine: duckdb.DuckDBPyConnection, visual: Mapping[str, Any]) -> Chart:
