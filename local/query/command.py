@@ -109,6 +109,6 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         pipeline=pipeline.name,
         example=pipeline.source.example,
         # What travels by Kafka lands.
-        topic=table.topic.name if table.entry.how in ("outbox", "log") else "",
+        topic=table.topic.name if not table.entry.is_queried else "",
         key=table.entry.key,
     )

@@ -166,7 +166,7 @@ def _queried(environment: Environment) -> list[Queried]:
             pipeline=pipeline.name,
             example=pipeline.captured.source.example,
             # What travels by Kafka lands.
-            topic=table.captured.topic(pipeline.prefix) if table.how in ("outbox", "log") else "",
+            topic=table.captured.topic(pipeline.prefix) if not table.is_queried else "",
             key=table.key,
         )
         for pipeline in environment.pipelines
