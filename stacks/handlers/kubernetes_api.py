@@ -35,14 +35,14 @@ _CLUSTER_WIDE = frozenset({"Namespace"})
 class KubernetesError(RuntimeError):
     """The API, or what it leads to, has refused a request; `status` is HTTP's, and `reason` its words.
 
-    `by_api`: the API itself has, not what its proxy leads to.
+    `by_connect`: a worker has, in Kafka Connect's form; not the API, nor a worker that is still starting.
     """
 
-    def __init__(self, what: str, status: int, reason: str, *, by_api: bool = False) -> None:
+    def __init__(self, what: str, status: int, reason: str, *, by_connect: bool = False) -> None:
         super().__init__(f"{what}: {status}: {reason}")
         self.status = status
         self.reason = reason
-        self.by_api = by_api
+        self.by_connect = by_connect
 
 
 class UnreachableError(RuntimeError):
@@ -117,7 +117,7 @@ class Kubernetes:
         try:
             return self._json(method, f"/api/v1/namespaces/{namespace}/services/http:{service}:rest/proxy{path}", body)
         except KubernetesError as error:
-            if error.status == _NOT_FOUND and error.by_api:
+            if error.status == _NOT_FOUND and not error.by_connect:
                 raise UnreachableError(f"no worker of {service} can be asked yet: {error.reason}") from None
             raise
 
@@ -141,8 +141,8 @@ class Kubernetes:
         passing = status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR
         if passing and not str(reason).startswith(_MALFORMED):
             raise UnreachableError(f"{_shown(method, path)} is answered {status}: {reason}")
-        by_api = isinstance(content, dict) and content.get("kind") == "Status"
-        raise KubernetesError(_shown(method, path), status, str(reason or "no reason given"), by_api=by_api)
+        by_connect = isinstance(content, dict) and "error_code" in content
+        raise KubernetesError(_shown(method, path), status, str(reason or "no reason given"), by_connect=by_connect)
 
     def _request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> tuple[int, bytes]:
         place = urlsplit(self._cluster.endpoint)

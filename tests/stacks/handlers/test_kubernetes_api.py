@@ -64,6 +64,9 @@ def test_no_connector_is_told_from_no_worker(monkeypatch: pytest.MonkeyPatch) ->
             "GET", "n", "x", "/connectors/x"
         )
     assert refused.value.reason == "Connector x not found"
+    # What a worker's server answers before its resources are there.
+    with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
+        answering(monkeypatch, 404, b"<html>Not Found</html>").through_service("GET", "n", "x", "/connectors/x")
     with pytest.raises(UnreachableError, match="no worker of x can be asked yet"):
         answering(monkeypatch, 404, b'{"kind":"Status","message":"endpoints \\"x\\" not found"}').through_service(
             "GET", "n", "x", "/connectors/x"

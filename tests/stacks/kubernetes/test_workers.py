@@ -23,7 +23,7 @@ from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
 from plugins.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
-from stacks.handlers import kubernetes_connector
+from stacks.handlers import framework, journal, kubernetes_connector
 from stacks.kubernetes.manifests import objects
 from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
@@ -123,9 +123,11 @@ def workers(
 
 
 @pytest.fixture
-def source(workers: Workers, clock: Clock, records: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Resource:  # noqa: ARG001
+def source(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Resource:
     """The connector's custom resource, whose cluster is in memory and whose workers are real."""
-    world = FakeCluster()
+    world, clock, records = FakeCluster(), Clock(), MemoryStore()
+    monkeypatch.setattr(framework, "now", clock)
+    monkeypatch.setattr(journal, "store", lambda: records)
     rest = type("Rest", (RealRest,), {"workers": workers})
     monkeypatch.setattr(kubernetes_connector, "Kubernetes", functools.partial(rest, world))
 

@@ -136,7 +136,9 @@ class RealRest(FakeKubernetes):
             status, answer = self.workers.ask(worker, method, path, body)
             if status:
                 break
-        if status == 0 or status == 409 or status >= 500:
+        # As kubernetes_api.py has it: a worker that is still starting answers 404, and not in Connect's form.
+        starting = status == 404 and "error_code" not in (answer or {})
+        if status == 0 or status == 409 or status >= 500 or starting:
             raise UnreachableError(f"{name} answers {status}: {answer}")
         if status >= 400:
             raise KubernetesError(f"{method} {path}", status, str(answer.get("message")))
