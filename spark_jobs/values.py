@@ -265,14 +265,21 @@ def _with_small_escapes(text: Expression) -> Expression:
     return rewritten
 
 
-def _era(date: Expression) -> Expression:
-    """Write PostgreSQL's mark of years before 1, which is that of no year 0."""
-    return F.when(F.year(date) < 1, F.lit(" BC")).otherwise(F.lit(""))
+def _in_era(instant: Expression, pattern: str) -> Expression:
+    """Write a day or an instant as PostgreSQL does, before the era: its years before 1 are 1 BC and earlier ones.
+
+    Spark counts years without an era from a year 0 on, unless the pattern asks for one.
+    """
+    return F.regexp_replace(F.date_format(instant, f"{pattern} G"), r"^\+| (AD|BC)$", "")
+
+
+def _era(instant: Expression) -> Expression:
+    return F.when(F.year(instant) < 1, F.lit(" BC")).otherwise(F.lit(""))
 
 
 def _date_text(days: Expression) -> Expression:
     date = _days(days)
-    text = F.concat(F.regexp_replace(F.date_format(date, "yyyy-MM-dd"), r"^\+", ""), _era(date))
+    text = F.concat(_in_era(date, "yyyy-MM-dd"), _era(date))
     for number, name in INFINITE_DAYS.items():
         text = F.when(F.call_function("unix_date", date) == number, F.lit(name)).otherwise(text)
     return text
@@ -280,7 +287,7 @@ def _date_text(days: Expression) -> Expression:
 
 def _instant_text(instant: Expression, zone: str) -> Expression:
     micros = F.call_function("unix_micros", instant)
-    clock = F.regexp_replace(F.date_format(instant, "yyyy-MM-dd HH:mm:ss"), r"^\+", "")
+    clock = _in_era(instant, "yyyy-MM-dd HH:mm:ss")
     # Before 1970 microseconds are negative.
     fraction = _fraction(F.call_function("pmod", micros, F.lit(1_000_000)))
     text = F.concat(clock, fraction, F.lit(zone), _era(instant))
