@@ -13,6 +13,7 @@ from typing import Literal
 
 from analytics import landed_table, quarantine_table
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
+from contract import events
 from contract.source import OUTBOX_TABLE
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
@@ -22,6 +23,12 @@ _MARK = re.compile(r"\?")
 # Where a file of what has landed names the key and the topic of the table that it is of.
 _KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key""")
 _TOPIC = re.compile(r"e\.topic = '[^']+'")
+# What a file calls events' fields, and what they are called.
+_FIELDS = {
+    "__op": events.OPERATION,
+    "__lsn": events.LSN,
+    "__source_ts_ms": events.SOURCE_TIME_MS,
+}
 # Names whose fields in events are called so, and that a path in JSON takes as they are.
 _PLAIN = re.compile(r"\w+")
 
@@ -183,6 +190,8 @@ def _of_one(query: Query, database: str, table: str, *, usual: str) -> NamedQuer
 def _of_landed(query: Query, database: str, table: Queried) -> NamedQuery:
     named = _of_one(query, database, landed_table.NAME, usual=landed_table.NAME)
     sql = _KEY.sub(lambda _: f"{_key_of(table.key)} AS row_key", named.sql)
+    for name, field in _FIELDS.items():
+        sql = sql.replace(f'$["{name}"]', f'$["{field}"]')
     return replace(
         named,
         name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",

@@ -27,6 +27,7 @@ from stacks.handlers import framework, journal, kubernetes_connector
 from stacks.kubernetes.manifests import objects
 from tests.broker import RunningBroker, running_broker
 from tests.conftest import execute
+from tests.stacks.handlers import deployment
 from tests.stacks.handlers.deployment import Clock, Resource, failing
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kubernetes_cluster import FakeCluster
@@ -127,6 +128,8 @@ def source(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Resource:
     """The connector's custom resource, whose cluster is in memory and whose workers are real."""
     world, clock, records = FakeCluster(), Clock(), MemoryStore()
     monkeypatch.setattr(framework, "now", clock)
+    # The workers are real, and so is the time that they take: a second of the clock is one.
+    monkeypatch.setattr(deployment, "POLL_SECONDS", 1)
     monkeypatch.setattr(journal, "store", lambda: records)
     rest = type("Rest", (RealRest,), {"workers": workers})
     monkeypatch.setattr(kubernetes_connector, "Kubernetes", functools.partial(rest, world))
