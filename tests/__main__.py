@@ -21,7 +21,9 @@ PROGRAMS = [
     "tests/spark_jobs/test_multi_table_streamer.py",
 ]
 HISTORIES = "tests/spark_jobs/test_histories.py"
-NOT_IN_SPARK = [*PROGRAMS, HISTORIES]
+# In a session of their own: with all others in one, its memory wouldn't do.
+QUERIED = "tests/spark_jobs/sources"
+NOT_IN_SPARK = [*PROGRAMS, HISTORIES, QUERIED]
 FAULTS = "tests/e2e/test_suffering.py"
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
 FOLDERS = {
@@ -39,6 +41,7 @@ PARTS: dict[str, list[list[str]]] = {
     "spark": [
         ["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]
     ],
+    "queried": [["pytest", "-q", "-m", "integration", QUERIED]],
     "histories": [["pytest", "-q", "-m", "integration", HISTORIES]],
     "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
     "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
@@ -48,7 +51,7 @@ PARTS: dict[str, list[list[str]]] = {
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
-ORDER = ["lint", "spark", "integration", "e2e", "synth", "histories", "faults", "job", "types", "unit"]
+ORDER = ["lint", "spark", "integration", "e2e", "synth", "queried", "histories", "faults", "job", "types", "unit"]
 # By its name alone: `make test-trino` brings what it needs.
 ASKED_FOR = ["trino"]
 AT_A_TIME = 4

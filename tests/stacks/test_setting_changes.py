@@ -6,8 +6,9 @@ from operate.changes.page import PAGE, process
 from operate.changes.together import rows_as_said
 
 pytestmark = pytest.mark.synth
-# Nothing else may change what another stack imports: it could never be deployed.
-ANOTHER_NETWORK = {"availability_zones", "network.cidr"}
+# Nothing else may change what another stack imports: it could never be deployed. These are said to want a stack, or all
+# of them, deleted first.
+DELETED_FIRST = {"availability_zones", "network.cidr", "connectors.platform"}
 
 
 def shown(name: str) -> set[tuple[str, str, str]]:
@@ -30,5 +31,5 @@ def test_the_page_says_what_each_setting_does_and_none_changes_what_is_imported(
     with process() as pool:
         rows = pool.apply(rows_as_said, [name, said])
     assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `make setting-changes`"
-    assert {row.key for row in rows if "another stack imports it" in row.text} == ANOTHER_NETWORK
+    assert {row.key for row in rows if "another stack imports it" in row.text} == DELETED_FIRST
     assert {row.effect for row in rows if row.key == "streaming.brokers"} <= {"in place", "not accepted"}
