@@ -15,7 +15,7 @@ from operate.errors import OperateError
 from plugins import is_truncate, salted_connector, worker_health
 from plugins.archive import repack, write_resources
 from plugins.download import fetch
-from plugins.versions import Release, load_versions
+from plugins.versions import MavenRelease, Release, load_versions
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
@@ -37,8 +37,7 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, image_to
     (target / "libs").mkdir(parents=True)
     for jar in sorted(jar_folder("kafka").glob("*.jar")):
         shutil.copyfile(jar, target / "libs" / jar.name)
-    login = image["msk-iam-auth"]
-    _fetched({**login, "file": login["url"].rpartition("/")[2]}, target / "libs")
+    fetch(MavenRelease.of(**image["msk-iam-auth"]).request(), target / "libs")
     write_resources(worker_health.resources(), target / "libs" / WORKER_JAR)
     for name, releases in plugins.items():
         _plugin(target / "plugins" / name, [release.request() for release in releases], name == "source")
@@ -71,13 +70,9 @@ def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> 
     """Unpack releases as MSK Connect's plugins are packed: all their jars in one folder."""
     work = target.with_name(f"{target.name}.work")
     work.mkdir(parents=True)
-    archives = [_fetched(release, work) for release in releases]
+    archives = [fetch(release, work) for release in releases]
     resources = {**is_truncate.resources(), **salted_connector.resources()} if ours else None
     repack(archives, work / "plugin.zip", resources=resources)
     with zipfile.ZipFile(work / "plugin.zip") as plugin:
         plugin.extractall(target)
     shutil.rmtree(work)
-
-
-def _fetched(release: Mapping[str, Any], folder: Path) -> Path:
-    return fetch(release, folder)
