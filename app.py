@@ -49,6 +49,13 @@ def build(
         analytics_reporting=False,
         builtin_cloud_formation_validation=validate,
     )
+    _stacks(app, environment, paused)
+    for key, value in environment.tags.items():
+        Tags.of(app).add(key, value)
+    return app
+
+
+def _stacks(app: App, environment: Environment, paused: Paused) -> None:
     common: dict[str, Any] = {
         "env": Place(account=environment.account, region=environment.region),
         "environment": environment,
@@ -90,9 +97,6 @@ def build(
         paused=paused,
         **common,
     )
-    for key, value in environment.tags.items():
-        Tags.of(app).add(key, value)
-    return app
 
 
 def _context(environment: Environment) -> dict[str, object]:

@@ -151,6 +151,7 @@ class Ingest:
             try:
                 return self._commit(batch, decoded, started)
             finally:
+                self._settles.release()
                 decoded.cached.release()
                 if len(self._decoder.columns) > WIDE:
                     # py4j ties Java's plans into cycles, and Python seldom looks for those: 60 MB a batch by 1,600.

@@ -49,6 +49,9 @@ class LoggedEvents:
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
         return Settled(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary)
 
+    def release(self) -> None:
+        """Nothing is cached here."""
+
     def _placed(
         self, events: DataFrame, summary: Summary, truncates: BatchTruncates, progress: Checkpoint
     ) -> DataFrame:

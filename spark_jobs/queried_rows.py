@@ -72,7 +72,6 @@ class QueriedRows:
         Raises JobError when more are gone than one commit may delete, or rows share a key.
         """
         assert isinstance(batch, JdbcBatch)  # noqa: S101  (table_job.py puts the two together)
-        self._release()
         summary = decoded.summary
         events = changes.with_key(decoded.events, self._settings.key_fields)
         fitting = summary.events - summary.bad
@@ -184,7 +183,8 @@ class QueriedRows:
         self._kept.append(frame.persist())
         return self._kept[-1]
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Free the rows that were compared."""
         for frame in self._kept:
             frame.unpersist()
         self._kept = []

@@ -40,6 +40,9 @@ class Settles(Protocol):
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:
         """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
 
+    def release(self) -> None:
+        """Free what was cached for the batch: it is committed, or has failed."""
+
 
 class LakeRows:
     """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""

@@ -28,51 +28,53 @@ def reconcile_platform(
 
     Raises PlatformError, LoadError and SettingsFileError, each with one line.
     """
-    services = platform.services
-    pipeline = services.pipeline
+    pipeline = platform.services.pipeline
     queried = pipeline.is_queried
     if repair:
         # Without these nothing is asked for, and nothing arrives.
         platform.require(*(("postgres", "job") if queried else NEEDED))
     tables = [
         Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
-        for one in services.chosen(table)
+        for one in platform.services.chosen(table)
     ]
-    source = platform.endpoints.source
+    return reconcile_tables(
+        console,
+        platform.endpoints.source,
+        tables,
+        Limits(timeout_s=timeout_s),
+        pipeline=pipeline.name,
+        salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
+        report=platform.state_dir / REPORT,
+        repairs=_repairs(console, platform, timeout_s) if repair else None,
+        arrivals=None if queried else arrivals_of(platform),
+    )
+
+
+def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable[[Compared, ComparedTable], Repair]:
+    """Return what mends a table by how it is captured."""
+    services, source = platform.services, platform.endpoints.source
 
     def say(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
+    if services.pipeline.is_queried:
+        return repairs_of_queried(lambda: _read_anew(platform), say)
     ask_the_connector = log_repairs(
         source,
-        pipeline,
+        services.pipeline,
         platform.pipeline.source_connector(),
         EventWriter(services.kafka.client()),
         timeout_s=Wanted.timeout_s,
         say=say,
     )
 
-    of_queried = repairs_of_queried(lambda: _read_anew(platform), say)
-
     def repairs(wanted: Compared, compared: ComparedTable) -> Repair:
-        if queried:
-            return of_queried(wanted, compared)
         if wanted.entry.how != "outbox":
             return ask_the_connector(wanted, compared)
         [key] = wanted.entry.key
         return repair_of(source, compared, OutboxRepair(key, _resnapshot(platform, timeout_s)), say)
 
-    return reconcile_tables(
-        console,
-        source,
-        tables,
-        Limits(timeout_s=timeout_s),
-        pipeline=pipeline.name,
-        salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
-        report=platform.state_dir / REPORT,
-        repairs=repairs if repair else None,
-        arrivals=None if queried else arrivals_of(platform),
-    )
+    return repairs
 
 
 def _read_anew(platform: Platform) -> None:

@@ -7,7 +7,7 @@ the connector is stopped and made anew under its name. Attributes: `Name`, `Arn`
 from typing import Any
 
 from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
-from stacks.handlers import connector_log, connector_operations, framework, journal, kafka_connect
+from stacks.handlers import connector_log, connector_name, connector_operations, framework, journal, kafka_connect
 from stacks.handlers.connector_changes import (
     FIXED,
     asked,
@@ -38,13 +38,7 @@ _SETTLED = ("RUNNING", "PAUSED")
 
 def start(event: Event) -> dict[str, Any]:
     """Check the request and name the connector."""
-    name = _wanted(event)["connectorName"]
-    if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
-        raise ResourceError(
-            f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
-            "offsets and the sink's progress go by it; remove this connector from the stack, then add the other"
-        )
-    return {"PhysicalResourceId": name}
+    return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
 
 
 def settle(event: Event) -> Progress:

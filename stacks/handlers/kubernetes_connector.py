@@ -15,7 +15,7 @@ from urllib.parse import quote
 from contract.tags import FORMER_OWNER, OWNER
 from plugins import failures
 from plugins.own_workers import OFFSETS
-from stacks.handlers import framework, journal
+from stacks.handlers import connector_name, framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
 from stacks.handlers.kubernetes_objects import no_longer, refused
@@ -40,13 +40,7 @@ SERVER = "cdc-lake-server"
 
 def start(event: Event) -> dict[str, Any]:
     """Check the request and name the connector."""
-    name = _wanted(event)["connectorName"]
-    if event["RequestType"] == "Update" and name != event["PhysicalResourceId"]:
-        raise ResourceError(
-            f"connectorName can't change from {event['PhysicalResourceId']} to {name}: the replication slot, the "
-            "offsets and the sink's progress go by it; remove this connector from the stack, then add the other"
-        )
-    return {"PhysicalResourceId": name}
+    return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
 
 
 def settle(event: Event) -> Progress:
