@@ -117,6 +117,14 @@ def test_the_latest_row_per_key_is_the_tables_row(lake: QueriedLake) -> None:
     assert latest == rows(lake, f"SELECT {columns} FROM pagila_address ORDER BY address_id")
 
 
+def test_a_snapshot_is_the_query_with_its_day() -> None:
+    rows, at = (
+        TEXTS[name][TEXTS[name].index("SELECT") :] for name in ("customer_addresses", "snapshot_customer_addresses")
+    )
+    columns, tables = rows.rstrip().split("\nFROM")
+    assert at.startswith(f"{columns},\n    current_date AS snapshot_date\nFROM{tables}\nWHERE NOT EXISTS")
+
+
 def test_a_snapshot_has_the_rows_of_its_day_once(lake: QueriedLake) -> None:
     assert rows(lake, "SELECT * FROM customer_address_snapshots") == []
     assert (add(lake)["rows"], add(lake)["rows"]) == (3, 0)

@@ -14,6 +14,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.report import CommitReport
 from spark_jobs.table import HudiTable
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
+from tests.spark_jobs.test_cached import stored
 
 pytestmark = pytest.mark.integration
 
@@ -293,6 +294,18 @@ def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statem
     queried.extra = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
     with pytest.raises(JobError, match=re.escape(reason)):
         queried.run()
+
+
+def test_nothing_that_a_look_compared_stays_in_memory(queried: Queried) -> None:
+    before = stored(queried.spark)
+    job = queried.job()
+    queried.run(job)
+    queried.execute("UPDATE address SET address = 'renamed' WHERE address_id = 100")
+    assert [report.upserts for report in queried.run(job)] == [1]
+    # The job goes on looking, maybe for hours, and finds nothing.
+    assert queried.run(job) == []
+    assert stored(queried.spark) == before
+    job.close()
 
 
 def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
