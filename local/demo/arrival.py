@@ -1,119 +1,111 @@
 """Makes a change on the source and waits until the lake shows it."""
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import psycopg2
 import psycopg2.extras
 
-from contract.source import OUTBOX_TABLE, SCHEMA
-from local.demo.changes import Change
+from local.demo.change import Change, Reached
 from local.errors import PlatformError
-from local.look.canonical import EPOCH, MICROSECOND
-from local.look.lake import Lake
-from local.look.reconcile import KEY, compare, read_lake, read_source
-from local.look.topic import Event, Topic
+from local.look.topic import Event
 
 # A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
 POLL_S = 0.3
+Row = Mapping[str, Any]
 
 
 class NotArrivedError(PlatformError):
-    """A change did not show in the lake in time; the message names the orders and the time."""
+    """A change did not show in the lake in time; the message names the rows and the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Rows that have arrived: their keys, and what source, topic (where there is one) and lake have of the first."""
+
+    reached: Reached
+    keys: list[int]
+    source: Row | None
+    lake: Row | None
+    events: Sequence[Event] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arrival:
-    """A change that has arrived: its first order as source, topic and lake have it, and the seconds it took."""
+    """A change that has arrived, and the seconds it took."""
 
-    orders: list[int]
-    source: Mapping[str, Any] | None
-    events: list[Event]
-    lake: Mapping[str, Any] | None
+    seen: tuple[Seen, ...]
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watch:
-    """The three places where a change is looked at: the source database, the topic and the lake's table."""
+class Watch(ABC):
+    """The places where a change is looked at; `parameters` are the source database's."""
 
     parameters: Mapping[str, Any]
-    topic: Topic
-    lake: Lake
 
+    @abstractmethod
     def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
-        """Wait until the lake has every row of the source; return the rows and the seconds since the rows were made.
+        """Wait until the lake has every row of the source; return the rows and the seconds since they were there.
 
         Raises NotArrivedError after `timeout_s`.
         """
-        source = read_source(self.parameters)
-        loaded = EPOCH + max(int(row["updated_at"] or 0) for row in source.rows.values()) * MICROSECOND
-        deadline = time.monotonic() + timeout_s
-        while True:
-            rows = self.lake.rows([KEY]).num_rows if self.lake.exists() else 0
-            on_count(f"{rows:,} of {len(source.rows):,} rows in the lake")
-            if rows == len(source.rows) and compare(source, read_lake(self.lake, source.types)).equal:
-                return rows, (datetime.now(UTC) - loaded).total_seconds()
-            if time.monotonic() > deadline:
-                raise NotArrivedError(f"initial load: {rows} of {len(source.rows)} rows after {timeout_s:.0f} s")
-            time.sleep(POLL_S)
+
+    @abstractmethod
+    def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:
+        """Return the question whether the lake has rows as the source has them now."""
+
+    @abstractmethod
+    def seen(self, reached: Reached, keys: list[int]) -> Seen:
+        """Return what each place shows of rows that have arrived."""
 
     def make(self, change: Change, *, timeout_s: float) -> Arrival:
-        """Commit the change, wait until the lake's rows equal the source's, and return what each place shows.
+        """Commit the change, wait until the lake has it, and return what each place shows.
 
         Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source refuses the change.
         """
-        _, before = self.topic.bounds()
-        orders = self._commit(change)
-        seconds = self._wait(change.name, orders, timeout_s)
-        return Arrival(
-            orders=orders,
-            source=self._source_row(orders[0]),
-            events=[event for event in self.topic.events(before) if event.key.get("order_id") in orders],
-            lake=self._lake_row(orders[0]),
-            seconds=seconds,
-        )
+        keys = self._commit(change)
+        seconds = self._wait(change, keys, timeout_s)
+        reached = zip(change.reaches, keys, strict=True)
+        return Arrival(seen=tuple(self.seen(one, its_keys) for one, its_keys in reached), seconds=seconds)
 
-    def _wait(self, name: str, orders: list[int], timeout_s: float) -> float:
-        """Wait until the lake's rows of these orders equal the source's; return the seconds since the commit."""
+    def _wait(self, change: Change, keys: list[list[int]], timeout_s: float) -> float:
+        """Wait until the lake has the rows of these keys; return the seconds since the commit."""
         committed = time.monotonic()
-        keys = [str(order) for order in orders]
-        source = read_source(self.parameters, keys)
+        awaited = {
+            f"{one.what} {', '.join(map(str, its_keys))}": self.arrives(one, its_keys)
+            for one, its_keys in zip(change.reaches, keys, strict=True)
+        }
         while True:
-            rows = read_lake(self.lake, source.types, keys)
+            awaited = {what: arrived for what, arrived in awaited.items() if not arrived()}
             seconds = time.monotonic() - committed
-            if compare(source, rows).equal:
+            if not awaited:
                 return seconds
             if seconds > timeout_s:
-                raise NotArrivedError(f"{name}: orders {', '.join(keys)} not in the lake after {timeout_s:.0f} s")
+                raise NotArrivedError(f"{change.name}: {'; '.join(awaited)} not in the lake after {timeout_s:.0f} s")
             time.sleep(POLL_S)
 
-    def _commit(self, change: Change) -> list[int]:
+    def _commit(self, change: Change) -> list[list[int]]:
         connection = psycopg2.connect(**self.parameters)
-        try:
-            with connection, connection.cursor() as cursor:
-                for statement in change.statements:
-                    cursor.execute(statement)
-                    if cursor.rowcount == 0:
-                        raise NotArrivedError(f"{change.name}: the source has no such row: {statement}")
-                cursor.execute(change.orders)
-                return [order for (order,) in cursor.fetchall()]
-        finally:
-            connection.close()
+        with contextlib.closing(connection), connection, connection.cursor() as cursor:
+            for statement in change.statements:
+                cursor.execute(statement)
+                if cursor.rowcount == 0:
+                    raise NotArrivedError(f"{change.name}: the source has no such row: {statement}")
+            keys = []
+            for reached in change.reaches:
+                cursor.execute(reached.keys)
+                keys.append([key for (key,) in cursor.fetchall()])
+            return keys
 
-    def _source_row(self, order: int) -> Mapping[str, Any] | None:
+    def source_row(self, query: str, key: int) -> Row | None:
+        """Return the row of the source that a query with one parameter, the key, finds."""
         connection = psycopg2.connect(**self.parameters)
-        try:
-            with connection, connection.cursor(cursor_factory=psycopg2.extras.RealDictCursor) as cursor:
-                cursor.execute(f"SELECT * FROM {SCHEMA}.{OUTBOX_TABLE} WHERE order_id = %s", (order,))
-                row: Mapping[str, Any] | None = cursor.fetchone()
-                return row
-        finally:
-            connection.close()
-
-    def _lake_row(self, order: int) -> Mapping[str, Any] | None:
-        rows: list[dict[str, Any]] = self.lake.rows().to_pylist()
-        return next((row for row in rows if row["order_id"] == order), None)
+        by_name = psycopg2.extras.RealDictCursor
+        with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
+            cursor.execute(query, (key,))
+            row: Row | None = cursor.fetchone()
+            return row

@@ -12,7 +12,8 @@ from local.comparison.compare import TableComparison
 from local.comparison.platform_tables import reconcile_platform
 from local.comparison.report import write
 from local.demo.display import print_comparison
-from local.demo.run import FOLDER, run_demo
+from local.demo.orders import ORDERS_DEMO
+from local.demo.walk import WalkThrough, run
 from local.errors import PlatformError
 from local.look.deep import compare_outbox
 from local.look.reconcile import RECONCILE_TIMEOUT_S, Comparison
@@ -20,6 +21,7 @@ from local.look.reconcile import reconcile as compare_source_and_lake
 from local.look.status import read_status, silent_services
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.services import ORDERS
 
 # What is asked for the two sides.
 NEEDED = ("postgres", "s3")
@@ -27,15 +29,26 @@ NEEDED = ("postgres", "s3")
 
 @app.command()
 def demo(
-    *, folder: Annotated[Path, typer.Option(help="Where the demo keeps everything.", file_okay=False)] = FOLDER
+    *,
+    folder: Annotated[
+        Path, typer.Option(help="Where the demo keeps everything.", file_okay=False)
+    ] = ORDERS_DEMO.folder,
 ) -> None:
     """Run the whole pipeline once; exit 1 when lake and source differ in the end."""
-    with one_line_errors("demo"):
-        summary = run_demo(console, folder)
-    equal = "lake and source are equal" if summary.equal else "[red]lake and source differ[/]"
-    console.print(f"{equal}: {summary.events:,} events in {summary.seconds_total:.0f} s, {folder.name}/summary.json")
-    console.print("`make up` leaves such a platform running, and `make dashboard` shows it live in a browser")
-    raise typer.Exit(0 if summary.equal else 1)
+    _run(ORDERS_DEMO, folder)
+
+
+def _run(walk: WalkThrough, folder: Path) -> None:
+    with one_line_errors(walk.name):
+        summary = run(walk, console, folder)
+    proof = summary.proof
+    equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
+    console.print(f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {folder.name}/summary.json")
+    named = "" if walk.options.pipeline == ORDERS else f" PIPELINE={walk.options.pipeline}"
+    console.print(
+        f"`make up{named}` leaves such a platform running, and `make dashboard{named}` shows it live in a browser"
+    )
+    raise typer.Exit(0 if proof.equal else 1)
 
 
 @app.command()

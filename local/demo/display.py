@@ -9,7 +9,7 @@ from rich.table import Table
 
 from contract import events
 from local.demo.arrival import Arrival
-from local.demo.changes import Change, show
+from local.demo.change import show
 from local.look.reconcile import Comparison
 from local.platform.startup import Step, StepState
 
@@ -63,18 +63,20 @@ class Display:
         """Print one finished step."""
         self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
 
-    def change(self, change: Change, arrival: Arrival) -> None:
-        """Print a change as the source, the topic and the lake have it."""
-        others = f" and {len(arrival.orders) - 1} more" if len(arrival.orders) > 1 else ""
-        self._place("source", f"order {arrival.orders[0]}{others}", show(arrival.source, change.shows))
-        for event in arrival.events[:EVENTS_SHOWN]:
-            value = event.value or {}
-            what = show(value, change.shows) if value.get(events.OPERATION) != events.DELETE else "delete"
-            self._place("event", f"op {value.get(events.OPERATION)}, lsn {value.get(events.LSN)}", what)
-        if len(arrival.events) > EVENTS_SHOWN:
-            self._place("event", f"{len(arrival.events) - EVENTS_SHOWN} more", "")
-        commit = arrival.lake["_hoodie_commit_time"] if arrival.lake else "-"
-        self._place("lake", f"commit {commit}", show(arrival.lake, change.shows))
+    def arrival(self, arrival: Arrival) -> None:
+        """Print the rows that a change has reached as the source, the topic and the lake have them."""
+        for seen in arrival.seen:
+            shows = seen.reached.shows
+            others = f" and {len(seen.keys) - 1} more" if len(seen.keys) > 1 else ""
+            self._place("source", f"{seen.reached.what} {seen.keys[0]}{others}", show(seen.source, *shows))
+            for event in seen.events[:EVENTS_SHOWN]:
+                value = event.value or {}
+                what = show(value, *shows) if value.get(events.OPERATION) != events.DELETE else "delete"
+                self._place("event", f"op {value.get(events.OPERATION)}, lsn {value.get(events.LSN)}", what)
+            if len(seen.events) > EVENTS_SHOWN:
+                self._place("event", f"{len(seen.events) - EVENTS_SHOWN} more", "")
+            commit = seen.lake["_hoodie_commit_time"] if seen.lake else "-"
+            self._place("lake", f"commit {commit}", show(seen.lake, *shows))
 
     def _place(self, place: str, where: str, what: str) -> None:
         self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False)

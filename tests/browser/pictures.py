@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from contract.errors import UserError, one_line_errors
 from contract.states import Word
-from local.demo.arrival import Watch
-from local.demo.changes import CHANGES
+from local.demo.order_changes import CHANGES
+from local.demo.orders import OrdersWatch
 from local.platform.platform import Platform
 from tests.browser.chromium import launched
 from tests.browser.serving import Served, serving_platform
@@ -83,7 +83,7 @@ def main() -> None:
         platform = Platform(Path(folder) / "platform")
         try:
             platform.up()
-            watch = Watch(parameters=platform.endpoints.source, topic=platform.topic, lake=platform.lake)
+            watch = OrdersWatch(platform)
             watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
             # It looks on: what it says of the speed is what it has seen.
             with serving_platform(platform.state_dir) as served:

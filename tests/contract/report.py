@@ -12,7 +12,7 @@ from contract.column_types.catalogue import ColumnType
 from db import dump, preparing, replication, rewriting, source_publication, sql_text
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, judge
-from local.demo.changes import CHANGES
+from local.demo.order_changes import CHANGES
 from local.look import quarantine, reconcile
 from local.look.status import DataStatus
 from local.platform import job, tables

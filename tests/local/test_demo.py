@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from local.demo.changes import CHANGES, show
+from local.demo.change import show
+from local.demo.order_changes import CHANGES
+from local.demo.orders import OrdersProof
 from local.demo.summary import StepResult, Summary
 
 ITEMS = [{"product_id": 11, "quantity": 12}, {"product_id": 42, "quantity": 10}]
@@ -40,20 +42,21 @@ def test_the_walk_through_has_inserts_updates_and_deletes() -> None:
     assert verbs == {"INSERT", "UPDATE", "DELETE"}
 
 
-def summary(**differences: int) -> Summary:
+def proof(**differences: int) -> OrdersProof:
     counts = {"missing": 0, "extra": 0, "different": 0, "quarantined": 0} | differences
-    steps = [StepResult(name="initial load", seconds_to_lake=9.5)]
-    return Summary(source_rows=829, lake_rows=829, events=847, seconds_total=80.0, steps=steps, **counts)
+    return OrdersProof(source_rows=829, lake_rows=829, events=847, **counts)
 
 
 def test_any_difference_and_any_quarantined_event_is_not_equal() -> None:
-    assert summary().equal
+    assert proof().equal
     for name in ("missing", "extra", "different", "quarantined"):
-        assert not summary(**{name: 1}).equal
+        assert not proof(**{name: 1}).equal
 
 
 def test_the_summary_is_written_as_json(tmp_path: Path) -> None:
-    summary().write(tmp_path / "new" / "summary.json")
+    steps = [StepResult(name="initial load", seconds_to_lake=9.5)]
+    Summary(proof=proof(), seconds_total=80.0, steps=steps).write(tmp_path / "new" / "summary.json")
     written = json.loads((tmp_path / "new" / "summary.json").read_text())
     assert written["steps"] == [{"name": "initial load", "seconds_to_lake": 9.5}]
     assert written["source_rows"] == 829
+    assert (written["events"], written["seconds_total"]) == (847, 80.0)

@@ -1,0 +1,51 @@
+"""What a walk-through changes: one transaction on the source each, and the rows that it reaches in the lake."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """Rows of one of the lake's tables that a change reaches.
+
+    `what`: what one of them is called, and of several tables the table's name. `keys`: a query for their keys that runs
+    in the same transaction, after the statements. `shows`: columns, or paths into JSON columns.
+    """
+
+    what: str
+    keys: str
+    shows: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One transaction on the source: its statements, and the rows that it reaches."""
+
+    name: str
+    statements: tuple[str, ...]
+    reaches: tuple[Reached, ...]
+
+
+def only(key: int) -> str:
+    """Write the query for one key."""
+    return f"SELECT {key}"
+
+
+def show(row: Mapping[str, Any] | None, *shown: str) -> str:
+    """Write what a change shows of a row, each by its name; an order's items as `quantity x #product`."""
+    return "no row" if row is None else ", ".join(_show(row, what) for what in shown)
+
+
+def _show(row: Mapping[str, Any], what: str) -> str:
+    column, *path = what.split(".")
+    value = row.get(column)
+    if isinstance(value, str) and (path or column == "order_items"):
+        value = json.loads(value)
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    if column == "order_items":
+        items = ", ".join(f"{item['quantity']} x #{item['product_id']}" for item in value or [])
+        return f"items: {items or 'none'}"
+    return f"{path[-1] if path else column}: {value}"

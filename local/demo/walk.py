@@ -1,0 +1,91 @@
+"""Runs a walk-through: start, load, change, watch each change arrive, reconcile, shut down, write the summary."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from local.demo.arrival import Watch
+from local.demo.change import Change
+from local.demo.display import Display
+from local.demo.summary import Proof, StepResult, Summary
+from local.folders import BUILD
+from local.platform.platform import Platform
+from local.platform.services import PlatformOptions
+from local.platform.startup import Step, StepState
+
+INITIAL_LOAD_TIMEOUT_S = 180
+CHANGE_TIMEOUT_S = 60
+# The step after which the source has its rows.
+LOAD = "load"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkThrough:
+    """What is walked through: a platform, its changes, where they are looked at, and what proves them in the end.
+
+    `name` is the command's and its folder's. `watch` gets the time.monotonic() at which the source had its rows.
+    """
+
+    name: str
+    options: PlatformOptions
+    changes: Sequence[Change]
+    watch: Callable[[Platform, float], Watch]
+    prove: Callable[[Platform, Display], Proof]
+
+    @property
+    def folder(self) -> Path:
+        """Where it keeps everything, unless its user says otherwise."""
+        return BUILD / self.name
+
+
+def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
+    """Run all of it on a platform of its own in `folder`, stop the platform again, and return the summary.
+
+    Raises PlatformError and its kin when the platform doesn't start, NotArrivedError when a change gets lost.
+    """
+    started = time.monotonic()
+    display = Display(console)
+    platform = Platform(folder / "platform", walk.options)
+    with platform.lock.held(), display.live():
+        platform.remove()  # what an earlier one left, its processes too if it was killed
+        try:
+            loaded = _start(platform, display)
+            steps = _walk_through(walk, walk.watch(platform, loaded), display)
+            proof = walk.prove(platform, display)
+        finally:
+            platform.down(display.progress)
+    summary = Summary(proof=proof, steps=steps, seconds_total=round(time.monotonic() - started, 1))
+    summary.write(folder / "summary.json")
+    return summary
+
+
+def _start(platform: Platform, display: Display) -> float:
+    """Start the platform; return when its source had its rows."""
+    loaded = time.monotonic()
+
+    def progress(step: Step) -> None:
+        nonlocal loaded
+        if (step.name, step.state) == (LOAD, StepState.DONE):
+            loaded = time.monotonic()
+        display.progress(step)
+
+    platform.up(progress)
+    return loaded
+
+
+def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[StepResult]:
+    """Wait for the initial load, then make each change and watch it arrive."""
+    with display.step("initial load") as step:
+        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=step.note)
+        step.note(f"{rows:,} rows in the lake")
+    results = [StepResult(name="initial load", seconds_to_lake=round(seconds, 1))]
+    for change in walk.changes:
+        with display.step(change.name) as step:
+            arrival = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
+            step.note(f"in the lake after {arrival.seconds:.1f} s")
+        display.arrival(arrival)
+        results.append(StepResult(name=change.name, seconds_to_lake=round(arrival.seconds, 1)))
+    return results
