@@ -70,7 +70,7 @@ def _stacks(app: App, environment: Environment, paused: Paused) -> None:
     streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)
     lake = LakeStack(app, f"{name}-lake", **common)
     kubernetes = (
-        KubernetesStack(app, f"{name}-kubernetes", settings=environment.eks, **reach, **common)
+        KubernetesStack(app, f"{name}-kubernetes", settings=environment.eks, paused=paused, **reach, **common)
         if environment.eks
         else None
     )

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from operate.costs import Item, total
-from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, WHAT_STOPS, Stopping
+from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, WHAT_STOPS, Stopping
 
 HOURS_A_WEEK = 7 * 24
 _TO_KNOW: Mapping[Stopping, str] = {
     EMR: "its job goes on from its last commit.",
     CONNECTORS: "their slots keep what they haven't read: a database that runs on meanwhile fills its disk.",
+    NODES: "their connectors' slots keep what they haven't read; the cluster without nodes goes on, and is paid for.",
     AURORA: "AWS starts them again after 7 days.",
 }
 

@@ -126,7 +126,8 @@ def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
     for hint in hints(lines):
         yield f"  {hint.what}: {_tens(hint.usd)} USD; {hint.to_know}"
     yield f"  `make pause ENV={environment.name}` does it, `make resume ENV={environment.name}` ends it."
-    yield "  MSK can't be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
+    neither = "Neither MSK nor EKS's control plane can" if environment.eks is not None else "MSK can't"
+    yield f"  {neither} be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
 
 
 def _notes(prices: Prices) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from operate.errors import OperateError
-from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, Stopping
+from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, Stopping
 from operate.prices import HOUR, Price, Prices
 from settings.environment import Environment
 
@@ -177,9 +177,13 @@ def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
     units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
     nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
     yield bill.line(part, "EKS cluster", 1, "eks.cluster")
-    yield replace(bill.instances(part, "nodes of Auto Mode, such as", nodes, EC2, NODE), assumed=True)
-    yield replace(bill.share(part, "Auto Mode's fee", nodes, NODE, "eks.auto-mode"), assumed=True)
-    yield bill.line(part, "their volumes, GB", nodes * counts.eks_volume_gb, "ebs.gp3", assumed=True)
+    volumes = bill.line(part, "their volumes, GB", nodes * counts.eks_volume_gb, "ebs.gp3", assumed=True)
+    for line in (
+        bill.instances(part, "nodes of Auto Mode, such as", nodes, EC2, NODE),
+        bill.share(part, "Auto Mode's fee", nodes, NODE, "eks.auto-mode"),
+        volumes,
+    ):
+        yield replace(line, assumed=True, stopping=NODES)
     yield bill.line(part, "connectors' metrics", counts.connector_metrics * len(pairs), "cloudwatch.metric")
 
 

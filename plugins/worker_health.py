@@ -16,6 +16,9 @@ SOURCE_RATE, SINK_RATE = "SourceRecordWriteRate", "SinkRecordSendRate"
 RATES = {"source-record-write-rate": SOURCE_RATE, "sink-record-send-rate": SINK_RATE}
 # Ours: one for each restart of failed tasks.
 RESTARTS = "Restarts"
+# Ours: of a source that a re-snapshot has follow its slot (plugins/source_connector.py), and of no other. While it is
+# published, nothing else may change that connector.
+FOLLOWS_SLOT = "FollowsSlot"
 
 
 def resources() -> dict[str, str]:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
 # The stacks that a pause changes, by their names without the environment's.
-MONITORING, CONNECTORS, PROCESSING = "monitoring", "connectors", "processing"
-PAUSING = (MONITORING, CONNECTORS, PROCESSING)
+MONITORING, CONNECTORS, KUBERNETES, PROCESSING = "monitoring", "connectors", "kubernetes", "processing"
 _UNDER_WAY = "_IN_PROGRESS"
 # Nothing can be deployed on top of these.
 _BROKEN = frozenset(
@@ -45,14 +44,20 @@ class Deployed:
         return self.paused.get(stack, Paused.NOTHING)
 
     @property
+    def pausing(self) -> tuple[str, ...]:
+        """The stacks that a pause changes."""
+        kubernetes = (KUBERNETES,) if self.environment.eks is not None else ()
+        return (MONITORING, CONNECTORS, *kubernetes, PROCESSING)
+
+    @property
     def runs(self) -> bool:
         """Whether nothing is left out."""
-        return all(self.left_out(stack) is Paused.NOTHING for stack in PAUSING)
+        return all(self.left_out(stack) is Paused.NOTHING for stack in self.pausing)
 
     def check_settled(self) -> None:
         """Raise OperateError while something is deployed, or where nothing can be."""
         prefix = self.environment.prefix
-        if missing := [stack for stack in PAUSING if stack not in self.statuses]:
+        if missing := [stack for stack in self.pausing if stack not in self.statuses]:
             raise OperateError(
                 f"{self.environment.name} isn't deployed: in {self.environment.region} there is no stack "
                 f"{', '.join(f'{prefix}-{stack}' for stack in missing)}"
@@ -99,7 +104,7 @@ def differing(
     `synthesized` makes the environment's templates with that left out. Hashes of assets don't count.
     """
     environment, found = deployed.environment, []
-    for stack in PAUSING:
+    for stack in deployed.pausing:
         name = f"{environment.prefix}-{stack}"
         here = {name: synthesized(deployed.left_out(stack))[name]}
         there = {name: template(client, name)}

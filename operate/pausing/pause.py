@@ -13,21 +13,22 @@ from operate import deploy
 from operate.diff.normal_form import Templates
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
-from operate.pausing import deployed, leftovers, objections
+from operate.pausing import connectors, deployed, leftovers, objections
 from operate.pausing.arrival import LIMIT_S, Arrival
 from operate.pausing.database import STOPPED, Aurora
-from operate.pausing.deployed import CONNECTORS, MONITORING, PROCESSING, Deployed
+from operate.pausing.deployed import CONNECTORS, KUBERNETES, MONITORING, PROCESSING, Deployed
 from operate.pausing.waiting import Waiter
-from operate.platforms import need_msk_connect
 from operate.synth import CDK_OUT, Synthesis, synthesize
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.paused import Paused
 
 GOES_ON = (
-    "Goes on, and is paid for: MSK's brokers (provisioned ones can't be stopped), NAT, the VPN server, storage, logs; "
-    "what is in the lake can be queried as ever"
+    "Goes on, and is paid for: MSK's brokers (provisioned ones can't be stopped), {more}NAT, the VPN server, storage, "
+    "logs; what is in the lake can be queried as ever"
 )
+# Of a cluster without nodes.
+CONTROL_PLANE = "EKS's control plane (it can't, either), "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,6 @@ def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
 
 
 def _check_confirmed(environment: Environment, options: Options) -> None:
-    need_msk_connect(environment, "pause")
     name = environment.name
     if options.confirmed not in (None, name):
         raise OperateError(f"CONFIRM={options.confirmed} names another environment than ENV={name}")
@@ -82,7 +82,7 @@ class _Pause:
         self._options = options
         self._waiter = waiter
         self._session = session
-        self._connect = session.client("kafkaconnect", config=QUICK)
+        self._connectors = connectors.of_environment(session, environment, waiter)
         self._emr = session.client("emr", config=QUICK)
         self._aurora = Aurora(session.client("rds", config=QUICK), environment.database_cluster, waiter)
         self._cloudformation = session.client("cloudformation", config=QUICK)
@@ -118,6 +118,9 @@ class _Pause:
         yield _Step("source connectors end; slots and offsets stay", sources_end, self._end_sources)
         yield _Step("what they have read arrives in the lake", sinks_end, self._arrive)
         yield _Step("sink connectors end; their progress stays", sinks_end, self._end_sinks)
+        if self._environment.eks is not None:
+            done = left_out(KUBERNETES).leaves_out_all
+            yield _Step("the cluster's add-ons end, and the last nodes with them", done, self._end_nodes)
         yield _Step(
             "the job ends after its commit, and EMR with it", left_out(PROCESSING).leaves_out_all, self._end_jobs
         )
@@ -126,7 +129,7 @@ class _Pause:
     def _check(self) -> None:
         """Raise OperateError for what speaks against the pause; one that has begun already is past most of it."""
         name = self._environment.name
-        objections.check_no_repair(self._connect, self._environment)
+        self._connectors.check_no_repair()
         if stacks := deployed.differing(self._cloudformation, self._deployed, self._templates):
             raise OperateError(
                 f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`make diff "
@@ -134,6 +137,8 @@ class _Pause:
                 "check out what was deployed"
             )
         against = list(objections.outside(self._session, self._environment))
+        if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
+            against += self._connectors.objections()
         if self._deployed.runs:
             against += objections.ringing(self._session.client("cloudwatch", config=QUICK), self._environment)
         if against and not self._options.anyway:
@@ -144,8 +149,9 @@ class _Pause:
     def _end_sources(self) -> None:
         if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
             self._deploy(CONNECTORS, Paused.SOURCES)
-        names = [source_settings(self._environment, pipeline).name for pipeline in self._environment.pipelines]
-        leftovers.check_connectors_gone(self._connect, names, self._environment.prefix, self._waiter)
+        self._connectors.check_gone(
+            [source_settings(self._environment, each).name for each in self._environment.pipelines]
+        )
 
     def _arrive(self) -> None:
         """Wait until topics and landing hold nothing that isn't in the tables."""
@@ -171,8 +177,14 @@ class _Pause:
     def _end_sinks(self) -> None:
         if not self._deployed.left_out(CONNECTORS).leaves_out_all:
             self._deploy(CONNECTORS, Paused.ALL)
-        names = [sink_settings(self._environment, pipeline).name for pipeline in self._environment.pipelines]
-        leftovers.check_connectors_gone(self._connect, names, self._environment.prefix, self._waiter)
+        self._connectors.check_gone(
+            [sink_settings(self._environment, each).name for each in self._environment.pipelines]
+        )
+
+    def _end_nodes(self) -> None:
+        if not self._deployed.left_out(KUBERNETES).leaves_out_all:
+            self._deploy(KUBERNETES, Paused.ALL)
+        self._connectors.say_nodes()
 
     def _end_jobs(self) -> None:
         if not self._deployed.left_out(PROCESSING).leaves_out_all:
@@ -205,7 +217,8 @@ class _Pause:
     def _say_paused(self) -> None:
         name, at = self._environment.name, self._aurora.starts_by_itself()
         again = f"AWS starts Aurora by itself {f'at {at:%Y-%m-%d %H:%M} UTC' if at else 'after seven days'}"
-        self._waiter.say(f"{name} is paused. {GOES_ON}")
+        more = CONTROL_PLANE if self._environment.eks is not None else ""
+        self._waiter.say(f"{name} is paused. {GOES_ON.format(more=more)}")
         self._waiter.say(f"`make costs ENV={name} HOURS=0` says what that costs a month")
         self._waiter.say(f"{again}, and a mail says so: `make pause ENV={name}` stops it again")
         self._waiter.say(f"`make resume ENV={name}` starts everything where it was")

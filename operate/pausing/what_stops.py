@@ -17,6 +17,8 @@ class Stopping:
 # Aurora's storage stays: only its instances stop, all of a cluster at once.
 AURORA = Stopping(what="Aurora's instances", type="AWS::RDS::DBInstance")
 CONNECTORS = Stopping(what="MSK Connect", type="Custom::Connector")
+# Auto Mode has nodes for what runs on them; the cluster itself goes on.
+NODES = Stopping(what="EKS's nodes", type="Custom::KubernetesConnector")
 EMR = Stopping(what="EMR", type="AWS::EMR::Cluster")
 # In a pause's order, which is the events': nothing stays behind where it expires. A resume begins at the other end.
-WHAT_STOPS = (CONNECTORS, EMR, AURORA)
+WHAT_STOPS = (CONNECTORS, NODES, EMR, AURORA)

@@ -6,9 +6,9 @@ What an update no longer names is deleted; a deletion takes all of them away, th
 
 from typing import Any
 
+from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
-from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
 
 _REQUEST = {"cluster": dict, "objects": list}
 # EKS spreads a new access entry, and until then it knows nobody of that name.

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from plugins import worker_health
+from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from plugins.own_workers import REST_PORT
-from plugins.worker_health import DIMENSION, FAILED, RATES, RESTARTS, RUNNING
+from plugins.source_connector import not_following_slot
+from plugins.worker_health import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, RESTARTS, RUNNING
 from stacks.handlers import framework
 from stacks.handlers.connector_restarts import REMEMBERED, metrics, pause_after
-from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from stacks.handlers.transient import CALL_ERRORS
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def _look_after(api: Kubernetes, namespace: str, name: str) -> str:
     states = [task["state"] for task in status["tasks"]]
     failed = states.count("FAILED") + (status["connector"]["state"] == "FAILED")
     figures = {RUNNING: float(states.count("RUNNING")), FAILED: float(failed), **_rates(api, namespace, name)}
+    configuration = api.through_service("GET", namespace, name, f"{place}/config")
+    if configuration != not_following_slot(configuration):
+        figures[FOLLOWS_SLOT] = 1.0
     if not failed:
         _publish(name, figures)
         return f"{len(states)} tasks, none has failed"

@@ -88,9 +88,10 @@ class KubernetesConnectors(Construct):
             sink.node.add_dependency(topics, *([source] if source else []))
 
     def watch(self) -> None:
-        """Publish the figures of the connectors that were made and restart their failed tasks, every minute."""
-        if not self._names:
-            return
+        """Publish the figures of the connectors that were made and restart their failed tasks, every minute.
+
+        Where a pause has left none it only rests: a function in the VPC takes long to delete, and its log stays.
+        """
         role = iam.Role(self, "WatchRole", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         log = logs.LogGroup(
             self, "WatchLog", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
@@ -125,6 +126,7 @@ class KubernetesConnectors(Construct):
             "Schedule",
             description="Figures of the connectors, and restarts of their failed tasks",
             schedule=events.Schedule.rate(EVERY),
+            enabled=bool(self._names),
             targets=[targets.LambdaFunction(function)],
         )
         self._kubernetes.access_entry(self, "WatchAccess", role, WATCHERS)

@@ -16,6 +16,8 @@ from stacks.connectors.worker_file import properties_file
 Object = dict[str, Any]
 NAMESPACE = "kafka-connect"
 PART_OF = "cdc-lake"
+# The label of which connector a worker is.
+INSTANCE = "app.kubernetes.io/instance"
 # The image's: connect-image/Dockerfile.
 LIBRARIES, PLUGINS, USER = "/opt/kafka/libs", "/opt/plugins", 65532
 _FOLDER = "/etc/connect"
@@ -83,7 +85,7 @@ def objects(group: WorkerGroup) -> list[Object]:
 
 
 def _labels(group: WorkerGroup) -> dict[str, str]:
-    return {"app.kubernetes.io/name": "kafka-connect", "app.kubernetes.io/instance": group.connector}
+    return {"app.kubernetes.io/name": "kafka-connect", INSTANCE: group.connector}
 
 
 def _object(group: WorkerGroup, version: str, kind: str, *, name: str | None = None, **parts: Any) -> Object:

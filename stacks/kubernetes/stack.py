@@ -16,6 +16,8 @@ from settings.services import Eks
 from stacks.acceptances import accept, acknowledge
 from stacks.kubernetes.pods import pod_identity
 from stacks.kubernetes.shared import shared_objects
+from stacks.paused import Paused
+from stacks.paused_output import say_so
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 
@@ -62,6 +64,7 @@ class KubernetesStack(Stack):
         settings: Eks,
         vpc: ec2.IVpc,
         vpn_access: ec2.ISecurityGroup,
+        paused: Paused = Paused.NOTHING,
         **kwargs: Any,
     ) -> None:
         super().__init__(scope, id_, **kwargs)
@@ -73,9 +76,10 @@ class KubernetesStack(Stack):
         self.cluster = self._cluster(self._api_access(vpn_access))
         self.security_group_id = self.cluster.cluster_security_group_id
         self._administrators()
-        self._addons()
+        self._addons(run=not paused.leaves_out_all)
         self.shared = self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
+        say_so(self, paused)
 
     @property
     def address(self) -> dict[str, str]:
@@ -179,8 +183,11 @@ class KubernetesStack(Stack):
         for number, arn in enumerate(self._settings.administrators):
             self.cluster.grant_access(f"Administrator{number}", arn, [everything])
 
-    def _addons(self) -> None:
-        """Pods' logs to CloudWatch, and the CPU that autoscalers go by; the rest is in Auto Mode."""
+    def _addons(self, *, run: bool) -> None:
+        """Pods' logs to CloudWatch, and the CPU that autoscalers go by; the rest is in Auto Mode.
+
+        Their pods are what keeps a node where no connector runs: in a pause they don't `run`, what they need stays.
+        """
         log = self._log("WorkerLog", f"/aws/containerinsights/{self.name}/application")
         role = iam.Role(self, "LogRole", assumed_by=pod_identity(self.name, LOGS_NAMESPACE, LOGS_ACCOUNT))
         log.grant_write(role)
@@ -188,6 +195,8 @@ class KubernetesStack(Stack):
         role.add_to_policy(finding)
         accept(role, finding, reason="The agent looks whether its log group is there; AWS lists no resource for that.")
         acknowledge(role, "AwsSolutions-IAM5[Resource::*]", reason="As accepted: a list of log groups' names.")
+        if not run:
+            return
         addon = eks.CfnAddon(
             self,
             "Logs",

@@ -11,9 +11,9 @@ import kubernetes_validate
 import pytest
 
 from contract.tags import OWNER
+from plugins.kubernetes_api import Kubernetes, KubernetesError, UnreachableError, delete_all
 from settings.aws_offers import EKS_VERSIONS
 from stacks.gate.manifests import problems
-from stacks.handlers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError, delete_all
 from stacks.kubernetes.manifests import NAMESPACE, objects
 from stacks.kubernetes.shared import shared_objects
 from tests.kubernetes.binaries import binaries

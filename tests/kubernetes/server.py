@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.platform.processes import Command, Processes
 from local.setup.ports import HOST, choose
-from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
+from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from stacks.kubernetes.shared import DEPLOYERS, WATCHERS
 from tests.tls import Authority
 
@@ -28,7 +28,7 @@ class Server:
     cluster: Cluster
 
     def as_user(self, name: str) -> Kubernetes:
-        return Kubernetes(self.cluster, token=name)
+        return Kubernetes(self.cluster, token=lambda: name)
 
     def ready(self) -> bool:
         """Tell whether it answers, and has made the namespace that everything needs."""

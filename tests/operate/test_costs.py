@@ -12,6 +12,7 @@ from operate.prices import Prices, load_prices
 from settings import aws_offers, emr_offers
 from settings.environment import Environment
 from settings.load import load, names
+from tests.stacks.kubernetes.environments import environment_on_eks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -148,6 +149,17 @@ def test_hours_off_save_what_a_pause_switches_off_and_nothing_else(dev: Environm
     assert at_hours(lines, HOURS_A_WEEK) == pytest.approx(total(lines))
     assert at_hours(lines, 0) == pytest.approx(total(lines) - stops)
     assert at_hours(lines, 42) == pytest.approx(total(lines) - stops * 3 / 4)
+
+
+def test_on_eks_hours_off_save_the_nodes_and_leave_the_control_plane(prices: Prices, tmp_path: Path) -> None:
+    environment = environment_on_eks(tmp_path, "dev")
+    lines = items(environment, prices)
+    goes_on = usd(lines, "connectors", "EKS cluster") + usd(lines, "connectors", "metrics")
+    nodes = usd(lines, "connectors") - goes_on
+    stops = usd(lines, "processing") + nodes + usd(lines, "database", "instances")
+    assert at_hours(lines, 0) == pytest.approx(total(lines) - stops)
+    assert {hint.what: hint.usd for hint in hints(lines)}["EKS's nodes"] == pytest.approx(nodes)
+    assert "Neither MSK nor EKS's control plane can be stopped" in report(environment, prices)
 
 
 def test_the_bill_has_the_hours_that_were_asked_for(dev: Environment, prices: Prices) -> None:

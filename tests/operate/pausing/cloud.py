@@ -22,6 +22,7 @@ from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
 STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "processing", "analytics", "monitoring")
+CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 # How long after a minute its figures are there.
@@ -35,7 +36,11 @@ def error(code: str, operation: str, status: int = 400) -> ClientError:
 
 @dataclass
 class Cloud:
-    """What there is, and in `log` what was done to it, in order; `faults` are raised instead of answers."""
+    """What there is, and in `log` what was done to it, in order; `faults` are raised instead of answers.
+
+    Of an environment on EKS, `nodes` are instances and `follows` sources whose slot a re-snapshot has as the authority;
+    `silent` has those of which nothing is published. `endings`: what CloudFormation's events say of connectors.
+    """
 
     environment: Environment
     templates: Mapping[Paused, Mapping[str, Any]]
@@ -52,6 +57,10 @@ class Cloud:
     job_runs: bool = True
     changed: set[str] = field(default_factory=set)
     keeps: set[str] = field(default_factory=set)
+    nodes: list[str] = field(default_factory=list)
+    follows: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    endings: dict[str, str] = field(default_factory=dict)
     cdk_status: dict[str, int] = field(default_factory=dict)
     faults: dict[str, list[BaseException]] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
@@ -60,6 +69,9 @@ class Cloud:
 
     def __post_init__(self) -> None:
         self._make_connectors("source", "sink")
+        if self.environment.eks is not None:
+            self.status["kubernetes"] = "UPDATE_COMPLETE"
+            self.nodes = ["i-1", "i-2"]
 
     @property
     def waiter(self) -> Waiter:
@@ -114,6 +126,7 @@ class Cloud:
         assert self.database == "available", "connectors need their database"
         assert self.paused.get("processing") is not Paused.ALL or not self.clusters, "two jobs of one table"
         self.paused.clear()
+        self.endings.clear()
         self._make_connectors("source", "sink")
         self.clusters = {"j-2": "RUNNING"}
         return 0
@@ -127,10 +140,13 @@ class Cloud:
         types = [resource["Type"] for resource in resources]
         if stack == "connectors":
             gone = [name for name in self.names("source") if name in self.connectors]
-            gone += self.names("sink") if "Custom::Connector" not in types else []
+            gone += self.names("sink") if not set(CONNECTORS) & set(types) else []
+            self.endings |= {name: "DELETE_FAILED" if name in self.keeps else "DELETE_COMPLETE" for name in gone}
             self.connectors = {
                 name: state for name, state in self.connectors.items() if name not in gone or name in self.keeps
             }
+        if stack == "kubernetes" and "AWS::EKS::Addon" not in types:
+            self.nodes = [node for node in self.nodes if node in self.keeps]
         if stack == "processing" and "AWS::EMR::Cluster" not in types:
             self.clusters = {id_: state for id_, state in self.clusters.items() if id_ in self.keeps}
         return 0
@@ -140,6 +156,10 @@ class Cloud:
             for name in self.names(role):
                 self.connectors[name] = "RUNNING"
                 self.configurations.setdefault(name, {"slot.name": "x"})
+
+    def workers(self, name: str) -> list[str]:
+        """A connector's pods, as the cluster's API says them."""
+        return [f"{name}-0"] if name in self.connectors else []
 
     # AWS's answers.
     def _get_caller_identity(self) -> dict[str, Any]:
@@ -212,6 +232,29 @@ class Cloud:
             ]
         }
 
+    def _describe_stack_events(self, StackName: str) -> dict[str, Any]:  # noqa: N803
+        assert StackName == f"{self.environment.prefix}-connectors"
+        created = dict.fromkeys([*self.names("source"), *self.names("sink")], "CREATE_COMPLETE")
+        newest_first = [("other", "UPDATE_COMPLETE"), *self.endings.items(), *created.items()]
+        return {"StackEvents": [self._event(name, status) for name, status in newest_first]}
+
+    def _event(self, name: str, status: str) -> dict[str, Any]:
+        return {
+            "StackId": "x",
+            "EventId": f"{name}-{status}",
+            "StackName": "x",
+            "Timestamp": EPOCH,
+            "PhysicalResourceId": name,
+            "ResourceType": "Custom::KubernetesConnector",
+            "ResourceStatus": status,
+        }
+
+    def _describe_instances(self, Filters: list[Any], IncludeManagedResources: bool) -> dict[str, Any]:  # noqa: N803
+        assert IncludeManagedResources
+        assert Filters[0] == {"Name": "tag:eks:eks-cluster-name", "Values": [self.environment.prefix]}
+        instances = [{"InstanceId": node} for node in self.nodes]
+        return {"Reservations": [{"Instances": instances}] if instances else []}
+
     def _describe_connector(self, connectorArn: str) -> dict[str, Any]:  # noqa: N803
         return {"connectorConfiguration": self.configurations[connectorArn.removeprefix("arn:")]}
 
@@ -251,6 +294,12 @@ class Cloud:
             assert dimensions["Cluster Name"] == self.environment.prefix
             assert dimensions["Consumer Group"] in map(sink_group, self.names("sink"))
             return self.waiting
+        if metric["Namespace"] == f"{self.environment.prefix}/kafka-connect":
+            name = dimensions["ConnectorName"]
+            assert name in self.names("source")
+            if metric["MetricName"] == "FollowsSlot":
+                return 1.0 if name in self.follows else None
+            return 1.0 if name in self.connectors and name not in self.silent else None
         assert (metric["Namespace"], metric["MetricName"]) == (self.environment.prefix, "CommitAgeSeconds")
         return max(0.0, (minute - self.landed_at).total_seconds()) if self.job_runs else None
 

@@ -1,5 +1,6 @@
 """dev as AWS would have it, with CDK's command line and all calls of AWS replaced; the templates are the real ones."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.client import BaseClient
 
+from settings.environment import Environment
 from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import Cloud
 from tests.operate.test_outputs import without_credentials
+from tests.stacks.kubernetes.environments import environment_on_eks
 
 if TYPE_CHECKING:
     from operate.synth import Synthesis
@@ -25,16 +28,57 @@ def syntheses(tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synt
     return {paused: synthesize(load("dev"), folder / f"dev.paused-{paused}", paused=paused) for paused in Paused}
 
 
+@pytest.fixture(scope="session")
+def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """dev with its connectors on EKS."""
+    return environment_on_eks(tmp_path_factory.mktemp("environments"), "dev")
+
+
+@pytest.fixture(scope="session")
+def syntheses_on_eks(dev_on_eks: Environment, tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
+    """The same of dev on EKS."""
+    from operate.synth import synthesize
+
+    folder = tmp_path_factory.mktemp("paused")
+    return {paused: synthesize(dev_on_eks, folder / f"dev.paused-{paused}", paused=paused) for paused in Paused}
+
+
 @pytest.fixture
 def cloud(syntheses: "Mapping[Paused, Synthesis]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     """dev, which runs and has caught up."""
+    with standing_in(load("dev"), syntheses, monkeypatch, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def on_eks(
+    dev_on_eks: Environment,
+    syntheses_on_eks: "Mapping[Paused, Synthesis]",
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Iterator[Cloud]:
+    """The same on EKS."""
+    with standing_in(dev_on_eks, syntheses_on_eks, monkeypatch, tmp_path) as made:
+        monkeypatch.setattr("operate.pausing.on_eks.cluster_api", lambda _session, _environment: made)
+        monkeypatch.setattr("operate.pausing.on_eks.workers", Cloud.workers)
+        yield made
+
+
+@contextlib.contextmanager
+def standing_in(
+    environment: Environment,
+    syntheses: "Mapping[Paused, Synthesis]",
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Iterator[Cloud]:
+    """Put a Cloud in the place of AWS."""
     from operate import deploy
     from operate.pausing import pause, resume
 
     without_credentials(monkeypatch, tmp_path)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
-    made = Cloud(load("dev"), {paused: synthesis.templates for paused, synthesis in syntheses.items()})
+    made = Cloud(environment, {paused: synthesis.templates for paused, synthesis in syntheses.items()})
 
     def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
         return syntheses[paused]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
 from stacks.handlers import framework
-from stacks.handlers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
 
 TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: java.lang.Exception: {reason}\n"
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from plugins.kubernetes_api import Cluster, KubernetesError, UnreachableError
+from plugins.source_connector import following_slot
 from stacks.handlers import framework, kubernetes_watch
-from stacks.handlers.kubernetes_api import Cluster, KubernetesError, UnreachableError
 
 SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -21,6 +22,7 @@ class Watched:
     def __init__(self, states: Mapping[str, list[str]]) -> None:
         self.states = states
         self.restarted: list[str] = []
+        self.configuration: dict[str, str] = {"slot.name": "x"}
 
     def through_service(self, method: str, _namespace: str, name: str, path: str) -> Any:
         if name not in self.states:
@@ -28,6 +30,8 @@ class Watched:
         if method == "POST":
             self.restarted.append(name)
             return None
+        if path.endswith("/config"):
+            return self.configuration if name == SOURCE else {}
         tasks = [{"state": state} for state in self.states[name]]
         return {"connector": {"state": "RUNNING"}, "tasks": tasks}
 
@@ -70,9 +74,13 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(framework, "now", NOW.timestamp)
 
     def run(
-        states: Mapping[str, list[str]], restarts: list[datetime] | None = None, seen: list[Metrics] | None = None
+        states: Mapping[str, list[str]],
+        restarts: list[datetime] | None = None,
+        seen: list[Metrics] | None = None,
+        **configuration: str,
     ) -> tuple[Watched, Metrics]:
         world, metrics = Watched(states), Metrics(restarts or [])
+        world.configuration |= configuration
         if seen is not None:
             seen.append(metrics)
         monkeypatch.setattr(kubernetes_watch, "Kubernetes", functools.partial(_of, world))
@@ -93,6 +101,12 @@ def test_figures_have_msk_connects_names_and_count_all_workers(look: Any) -> Non
         SOURCE: {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0, "SourceRecordWriteRate": 5.0},
         SINK: {"RunningTaskCount": 2.0, "ErroredTaskCount": 0.0, "SinkRecordSendRate": 5.0},
     }
+
+
+def test_a_source_that_a_re_snapshot_has_follow_its_slot_says_so_and_no_other_does(look: Any) -> None:
+    _, metrics = look({SOURCE: ["RUNNING"], SINK: ["RUNNING"]}, **following_slot({}))
+    assert metrics.published[SOURCE]["FollowsSlot"] == 1.0
+    assert "FollowsSlot" not in metrics.published[SINK]
 
 
 def test_a_failed_task_is_published_and_started_again(look: Any) -> None:

@@ -20,9 +20,9 @@ from local.services.jvm import java_command, log4j_options
 from local.setup.ports import HOST
 from plugins import worker_health
 from plugins.archive import write_resources
+from plugins.kubernetes_api import KubernetesError, UnreachableError
 from plugins.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
 from stacks.connectors.worker_file import properties_file
-from stacks.handlers.kubernetes_api import KubernetesError, UnreachableError
 from tests.stacks.handlers.kubernetes_cluster import FakeKubernetes
 
 HEAP_MB = 320

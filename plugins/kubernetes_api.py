@@ -1,4 +1,4 @@
-"""The API of an EKS cluster, as the handlers need it: objects, logs, and Connect's REST interface behind its proxy.
+"""The API of an EKS cluster, as handlers and commands need it: objects, logs, and Connect's REST behind its proxy.
 
 With the standard library: an HTTPS request with a token. The token is a signed request of STS's, which EKS sends in our
 name to learn who we are (aws-iam-authenticator's README, "API Authorization from Outside a Cluster"); nothing is asked
@@ -11,12 +11,15 @@ import http.client
 import json
 import os
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import boto3
+from botocore.credentials import Credentials
+from botocore.hooks import HierarchicalEmitter
+from botocore.model import ServiceId
+from botocore.session import get_session
 from botocore.signers import RequestSigner
 
 Object = Mapping[str, Any]
@@ -64,11 +67,14 @@ class Cluster:
 
 
 class Kubernetes:
-    """A cluster's API under this function's role. Raises KubernetesError, UnreachableError."""
+    """A cluster's API; `token` says who calls it, without it the role of this function does.
 
-    def __init__(self, cluster: Cluster, *, token: str | None = None) -> None:
+    Raises KubernetesError, UnreachableError.
+    """
+
+    def __init__(self, cluster: Cluster, *, token: Callable[[], str] | None = None) -> None:
         self._cluster = cluster
-        self._token = token
+        self._token = token or functools.partial(signed_token, cluster.name)
 
     def apply(self, wanted: Object) -> dict[str, Any]:
         """Make an object what is wanted, whatever it was; fields that we don't name stay (server-side apply)."""
@@ -149,7 +155,10 @@ class Kubernetes:
         connection = http.client.HTTPSConnection(
             place.hostname or "", place.port, timeout=TIMEOUT_S, context=_context(self._cluster.authority)
         )
-        headers = {"Authorization": f"Bearer {self._token or token(self._cluster.name)}", "Accept": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {self._token()}",
+            "Accept": "application/json",
+        }
         content = None if body is None else json.dumps(body).encode()
         try:
             connection.request(method, path, content, headers | ({"Content-Type": kind} if content else {}))
@@ -161,14 +170,18 @@ class Kubernetes:
             connection.close()
 
 
-def token(cluster: str) -> str:
-    """Return a token for a cluster's API, which is worth something for a quarter of an hour."""
-    session, region = boto3.Session(), os.environ["AWS_REGION"]
-    client = session.client("sts", region_name=region)
-    credentials = session.get_credentials()
+def signed_token(cluster: str, region: str | None = None, credentials: Credentials | None = None) -> str:
+    """Return a token for a cluster's API, which is worth something for a quarter of an hour.
+
+    Without `region` and `credentials` it is signed by those of the environment.
+    """
+    region = region or os.environ["AWS_REGION"]
+    credentials = credentials or get_session().get_credentials()
     if credentials is None:
-        raise UnreachableError("this function has no credentials")
-    signer = RequestSigner(client.meta.service_model.service_id, region, "sts", "v4", credentials, session.events)
+        raise UnreachableError("there are no AWS credentials")
+    # The signer itself keeps no more than a weak reference to it.
+    events = HierarchicalEmitter()
+    signer = RequestSigner(ServiceId("STS"), region, "sts", "v4", credentials, events)
     request = {
         "method": "GET",
         "url": f"https://sts.{region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15",

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from stacks.handlers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, token
+from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, signed_token
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_token_is_a_signed_request_for_this_cluster_alone() -> None:
-    made = token("dev-cdc-lake")
+    made = signed_token("dev-cdc-lake")
     prefix, _, encoded = made.partition(".")
     assert prefix == "k8s-aws-v1"
     url = urlsplit(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode())
@@ -38,7 +38,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, status: int, answer: bytes) -> Ku
         return status, answer
 
     monkeypatch.setattr(Kubernetes, "_request", asked)
-    return Kubernetes(Cluster(name="x", endpoint="https://x", authority=""), token="t")
+    return Kubernetes(Cluster(name="x", endpoint="https://x", authority=""), token=lambda: "t")
 
 
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}

@@ -1,0 +1,148 @@
+"""Connectors on EKS as a pause asks of them: by CloudFormation and CloudWatch, so that it takes no VPN.
+
+The cluster's API, which most often is inside the VPC alone, is asked only of a connector that CloudFormation couldn't
+delete: whoever has taken that away by hand reaches it.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import boto3
+
+from operate.errors import OperateError
+from operate.kubernetes import cluster_api, workers
+from operate.outputs import QUICK
+from operate.pausing.leftovers import LIMIT_S
+from operate.pausing.waiting import Waiter
+from plugins import worker_health
+from plugins.kubernetes_api import KubernetesError, UnreachableError
+from plugins.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
+from settings.connectors import source_settings
+from settings.environment import Environment
+from stacks.kubernetes.manifests import NAMESPACE
+
+PERIOD_S = 60
+# Figures come by the minute (stacks/handlers/kubernetes_watch.py) and are there some minutes later.
+LATE = timedelta(minutes=5)
+_CONNECTOR = "Custom::KubernetesConnector"
+_GONE, _GOING = "DELETE_COMPLETE", "DELETE_IN_PROGRESS"
+# Auto Mode takes a node away some minutes after its last pod.
+NODES_LIMIT_S = 900.0
+# What Auto Mode writes on its instances (EKS user guide, "AWS managed policies": AmazonEKSComputePolicy).
+_CLUSTER_TAG = "tag:eks:eks-cluster-name"
+_PAID = ["pending", "running"]
+
+
+class OnEks:
+    """What operate/pausing/connectors.py has of a platform, and the nodes."""
+
+    def __init__(self, session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
+        self._session = session
+        self._environment = environment
+        self._waiter = waiter
+        self._sources = [source_settings(environment, pipeline).name for pipeline in environment.pipelines]
+
+    def check_no_repair(self) -> None:
+        """Raise OperateError while a re-snapshot has a source follow its slot, or has had it do so minutes ago."""
+        if names := sorted(self._figures(FOLLOWS_SLOT)):
+            raise OperateError(
+                f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
+                f"{LATE.seconds // 60} minutes: let `make resnapshot ENV={self._environment.name}` end, then this again"
+            )
+
+    def objections(self) -> Iterator[str]:
+        """Name the sources of which nothing is known: a re-snapshot that was broken off would be forgotten."""
+        if silent := sorted(set(self._sources) - self._figures(RUNNING)):
+            yield (
+                f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
+                " with it was broken off isn't known (docs/runbooks/connector-not-running.md)"
+            )
+
+    def check_gone(self, names: Sequence[str]) -> None:
+        """Return when there is no connector of these names. Raises OperateError for one that stays."""
+
+        def look() -> str | None:
+            statuses = self._last_statuses(names)
+            if going := sorted(name for name, status in statuses.items() if status == _GOING):
+                return f"the end of {', '.join(going)}"
+            for name, status in sorted(statuses.items()):
+                if status != _GONE:
+                    self._check_no_workers(name)
+            return None
+
+        if left := self._waiter.wait(look, limit_s=LIMIT_S):
+            raise OperateError(f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}: this again goes on waiting")
+
+    def say_nodes(self) -> None:
+        """As operate/pausing/connectors.py says: those that stay cost, and lose nothing."""
+        client = self._session.client("ec2", config=QUICK)
+
+        def look() -> str | None:
+            filters: Any = [
+                {"Name": _CLUSTER_TAG, "Values": [self._environment.prefix]},
+                {"Name": "instance-state-name", "Values": _PAID},
+            ]
+            pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
+            found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
+            return f"the end of the nodes {', '.join(sorted(found))}" if found else None
+
+        if left := self._waiter.wait(look, limit_s=NODES_LIMIT_S):
+            self._waiter.say(
+                f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
+                "pods -A -o wide` says whose pods keep them"
+            )
+
+    def _figures(self, metric: str) -> set[str]:
+        """Return the sources that have had a figure in the last minutes."""
+        namespace, until = worker_health.namespace(self._environment.prefix), self._waiter.now()
+        queries: Any = [
+            {
+                "Id": f"m{number}",
+                "MetricStat": {
+                    "Metric": {
+                        "Namespace": namespace,
+                        "MetricName": metric,
+                        "Dimensions": [{"Name": DIMENSION, "Value": name}],
+                    },
+                    "Period": PERIOD_S,
+                    "Stat": "Maximum",
+                },
+            }
+            for number, name in enumerate(self._sources)
+        ]
+        pages = (
+            self._session.client("cloudwatch", config=QUICK)
+            .get_paginator("get_metric_data")
+            .paginate(MetricDataQueries=queries, StartTime=until - LATE, EndTime=until, ScanBy="TimestampDescending")
+        )
+        results = [result for page in pages for result in page["MetricDataResults"]]
+        return {self._sources[int(result["Id"][1:])] for result in results if result.get("Values")}
+
+    def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what became of these connectors, as the events of their stack say: the newest of each."""
+        found: dict[str, str] = {}
+        client = self._session.client("cloudformation", config=QUICK)
+        stack = f"{self._environment.prefix}-connectors"
+        for page in client.get_paginator("describe_stack_events").paginate(StackName=stack):
+            for event in page["StackEvents"]:
+                name = event.get("PhysicalResourceId", "")
+                if event.get("ResourceType") == _CONNECTOR and name in names:
+                    found.setdefault(name, event.get("ResourceStatus", ""))
+            if len(found) == len(names):
+                break
+        return found
+
+    def _check_no_workers(self, name: str) -> None:
+        """Raise OperateError while a connector that CloudFormation let go of has workers, or nobody can tell."""
+        mend = (
+            f"`kubectl -n {NAMESPACE} delete deployment {name}`, which loses neither slot nor offsets; then "
+            "this again, from where the cluster's API is reached"
+        )
+        let_go = f"CloudFormation couldn't delete the connector {name} (its events say why) and no longer knows it"
+        try:
+            pods = workers(cluster_api(self._session, self._environment), name)
+        except (KubernetesError, UnreachableError) as error:
+            raise OperateError(f"{let_go}, and whether its workers run can't be asked: {error}: {mend}") from None
+        if pods:
+            raise OperateError(f"{let_go}, and {', '.join(pods)} run: {mend}")
