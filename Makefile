@@ -16,6 +16,10 @@ help: ## Print what there is
 demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut down
 	@$(BIN)/python -m local demo
 
+# FROM is a dump of Pagila's data, or the folder that it is in.
+demo-query: setup ## The same by queries alone, where nobody may make a slot: Pagila's places and their join (FROM=…/pagila)
+	@$(BIN)/python -m local demo-query $(if $(FROM),--from "$(FROM)")
+
 test: setup browser ## All tests: lint, types, unit, integration, end to end; says what each part took
 	@$(BIN)/python -m tests
 
@@ -218,4 +222,4 @@ browser: node_modules/.ready
 certificates: node_modules/.ready
 	@$(BIN)/python -m stacks.certificates --check
 
-.PHONY: diff snapshots query pipeline prepare vpn-password wheels certificates lock-certificates help demo test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail connect-image manifests kafka-ui costs setup test-kubernetes check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean
+.PHONY: diff snapshots query pipeline prepare vpn-password wheels certificates lock-certificates help demo demo-query test fuzz test-faults synth review bootstrap deploy destroy adopt up status down reconcile resnapshot topics tail connect-image manifests kafka-ui costs setup test-kubernetes check format worker-classes schema bench-outbox bench-synth setting-changes lock lock-jars lock-plugins clean

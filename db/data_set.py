@@ -22,13 +22,13 @@ def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -
     return f"the dump {dump.name} (SHA-256 {hashlib.sha256(read_file(dump)).hexdigest()[:DIGITS]}…)"
 
 
-def note(cursor: Cursor, words: str) -> None:
-    """Write down what was loaded."""
-    cursor.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(words)))
+def note(cursor: Cursor, words: str, *, schema: str = SCHEMA) -> None:
+    """Write down what was loaded into a schema."""
+    cursor.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(schema), sql.Literal(words)))
 
 
-def noted(cursor: Cursor) -> str | None:
+def noted(cursor: Cursor, *, schema: str = SCHEMA) -> str | None:
     """Return what was written down; None for a database that an older version has loaded."""
-    cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (SCHEMA,))
+    cursor.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,))
     row = cursor.fetchone()
     return None if row is None or row[0] is None else str(row[0])

@@ -2,7 +2,8 @@
 
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,28 +42,65 @@ _ESCAPE_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "
 Item = TypeVar("Item")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is read of a dump of `whose` data: columns by table. Of `others` the rows are skipped, else they fail."""
+
+    whose: str
+    tables: Mapping[str, tuple[str, ...]]
+    others: bool = False
+
+
+NORTHWIND = Wanted(whose="Northwind", tables=TABLES)
+
+
 def read_dump(path: Path) -> dict[str, list[Row]]:
-    """Return each table's rows, columns in the order of TABLES, without the walk-through's order.
+    """Return each table's rows of Northwind as `read_rows` does, without the walk-through's order."""
+    rows = read_rows(path, NORTHWIND, known_by="orders")
+    for table in ("orders", "order_details"):
+        rows[table] = [row for row in rows[table] if row[0] != str(WALK_THROUGH_ORDER)]
+    return rows
+
+
+def read_rows(path: Path, wanted: Wanted, *, known_by: str) -> dict[str, list[Row]]:
+    """Return each wanted table's rows, with their columns in that order; the table `known_by` must have some.
 
     Understands what pg_dump writes: INSERT (with or without column names) and COPY ... FROM stdin. Other statements are
     skipped. Raises LoadError with file, line and reason when the dump can't be read or isn't whole.
     """
     tokens = Tokens(path, _text(path))
-    rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+    found = _Rows(wanted)
     while (token := tokens.next()).kind != END:
         if token.text == "\\":  # a command of psql, such as \connect
             tokens.rest_of_line()
         elif token.is_word("INSERT"):
-            _read_insert(tokens, rows)
+            _read_insert(tokens, found)
         elif token.is_word("COPY"):
-            _read_copy(tokens, rows)
+            _read_copy(tokens, found)
         elif token.text != ";":
             _skip_statement(tokens)
-    if not rows["orders"]:
-        raise LoadError(f"{path} holds no rows of the table orders: is it a dump of Northwind's data?")
-    for table in ("orders", "order_details"):
-        rows[table] = [row for row in rows[table] if row[0] != str(WALK_THROUGH_ORDER)]
-    return rows
+    if not found.rows[known_by]:
+        raise LoadError(f"{path} holds no rows of the table {known_by}: is it a dump of {wanted.whose}'s data?")
+    return found.rows
+
+
+class _Rows:
+    """The rows that were read, of each wanted table."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.rows: dict[str, list[Row]] = {table: [] for table in wanted.tables}
+
+    def add(self, tokens: Tokens, table: str, named: tuple[str, ...] | None, values: Row, start: int) -> None:
+        """Keep a row; a column that the dump doesn't name is NULL."""
+        columns = self.wanted.tables[table]
+        named = named or columns
+        if len(values) != len(named):
+            raise tokens.fail(f"{len(values)} values for the {len(named)} columns of {table}", start)
+        if named != columns:
+            by_name = dict(zip(named, values, strict=True))
+            values = tuple(by_name.get(column) for column in columns)
+        self.rows[table].append(values)
 
 
 def read_file(path: Path) -> bytes:
@@ -106,11 +144,11 @@ def _skip_statement(tokens: Tokens) -> None:
             raise tokens.unexpected(token, "';'")
 
 
-def _read_insert(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
+def _read_insert(tokens: Tokens, found: _Rows) -> None:
     token = tokens.next()
     if not token.is_word("INTO"):
         raise tokens.unexpected(token, "INTO")
-    table, columns = _read_target(tokens)
+    table, columns = _read_target(tokens, found.wanted)
     token = tokens.next()
     if not token.is_word("VALUES"):
         raise tokens.unexpected(token, "VALUES")
@@ -118,7 +156,7 @@ def _read_insert(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
         start = tokens.position
         values = tuple(_read_list(tokens, _read_value))
         if table is not None:
-            rows[table].append(_arranged(tokens, table, columns, values, start))
+            found.add(tokens, table, columns, values, start)
         token = tokens.next()
         if token.text == ";":
             return
@@ -129,8 +167,8 @@ def _read_insert(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
             raise tokens.unexpected(token, "',' or ';'")
 
 
-def _read_copy(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
-    table, columns = _read_target(tokens)
+def _read_copy(tokens: Tokens, found: _Rows) -> None:
+    table, columns = _read_target(tokens, found.wanted)
     for word in ("FROM", "STDIN"):
         token = tokens.next()
         if not token.is_word(word):
@@ -146,11 +184,11 @@ def _read_copy(tokens: Tokens, rows: dict[str, list[Row]]) -> None:
             return
         if table is not None:
             values = tuple(None if field == "\\N" else _unescape(field) for field in line.split("\t"))
-            rows[table].append(_arranged(tokens, table, columns, values, start))
+            found.add(tokens, table, columns, values, start)
 
 
-def _read_target(tokens: Tokens) -> tuple[str | None, tuple[str, ...] | None]:
-    """Read a table and its column names; None for a derived table, None for no column names."""
+def _read_target(tokens: Tokens, wanted: Wanted) -> tuple[str | None, tuple[str, ...] | None]:
+    """Read a table and its column names; None for a table that is skipped, None for no column names."""
     start = tokens.peek().position
     table = _read_name(tokens)
     while tokens.peek().text == ".":
@@ -159,9 +197,12 @@ def _read_target(tokens: Tokens) -> tuple[str | None, tuple[str, ...] | None]:
     columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().text == "(" else None
     if table in DERIVED_TABLES or table.startswith(DERIVED_PREFIX):
         return None, columns
-    if table not in TABLES:
-        raise tokens.fail(f"the table {table} isn't one of Northwind's {len(TABLES)}", start)
-    if unknown := [column for column in columns or () if column not in TABLES[table]]:
+    if table not in wanted.tables:
+        if wanted.others:
+            return None, columns
+        raise tokens.fail(f"the table {table} isn't one of {wanted.whose}'s {len(wanted.tables)}", start)
+    unknown = [column for column in columns or () if column not in wanted.tables[table]]
+    if unknown and not wanted.others:
         raise tokens.fail(f"the table {table} has no column {unknown[0]}", start)
     return table, columns
 
@@ -228,14 +269,3 @@ def _escaped_character(match: re.Match[str]) -> str:
     if len(code) > 1:
         return chr(int(code[1:], 16))
     return _ESCAPE_LETTERS.get(code, code)
-
-
-def _arranged(tokens: Tokens, table: str, columns: tuple[str, ...] | None, values: Row, start: int) -> Row:
-    """Put a row's values into the order of our columns; a column that the dump doesn't name is NULL."""
-    named = columns or TABLES[table]
-    if len(values) != len(named):
-        raise tokens.fail(f"{len(values)} values for the {len(named)} columns of {table}", start)
-    if named == TABLES[table]:
-        return values
-    by_name = dict(zip(named, values, strict=True))
-    return tuple(by_name.get(column) for column in TABLES[table])

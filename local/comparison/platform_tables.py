@@ -33,14 +33,10 @@ def reconcile_platform(
     if repair:
         # Without these nothing is asked for, and nothing arrives.
         platform.require(*(("postgres", "job") if queried else NEEDED))
-    tables = [
-        Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
-        for one in platform.services.chosen(table)
-    ]
     return reconcile_tables(
         console,
         platform.endpoints.source,
-        tables,
+        compared_tables(platform, table),
         Limits(timeout_s=timeout_s),
         pipeline=pipeline.name,
         salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
@@ -48,6 +44,15 @@ def reconcile_platform(
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         arrivals=None if queried else arrivals_of(platform),
     )
+
+
+def compared_tables(platform: Platform, table: str | None = None) -> list[Compared]:
+    """Return what is compared of the pipeline's tables, or of the one of that name. Raises PlatformError."""
+    pipeline = platform.services.pipeline
+    return [
+        Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
+        for one in platform.services.chosen(table)
+    ]
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable[[Compared, ComparedTable], Repair]:

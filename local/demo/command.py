@@ -1,5 +1,6 @@
-"""The commands that prove that the pipeline works: `python -m local demo` and `python -m local reconcile`."""
+"""The commands that prove that the pipeline works: `python -m local demo`, `demo-query` and `reconcile`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from local.comparison.platform_tables import reconcile_platform
 from local.comparison.report import write
 from local.demo.display import print_comparison
 from local.demo.orders import ORDERS_DEMO
+from local.demo.places import PLACES_DEMO
 from local.demo.walk import WalkThrough, run
 from local.errors import PlatformError
 from local.look.deep import compare_outbox
@@ -38,15 +40,33 @@ def demo(
     _run(ORDERS_DEMO, folder)
 
 
+@app.command()
+def demo_query(
+    *,
+    folder: Annotated[
+        Path, typer.Option(help="Where the demo keeps everything.", file_okay=False)
+    ] = PLACES_DEMO.folder,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Load Pagila's data from this dump, a file or its folder.")
+    ] = None,
+) -> None:
+    """Run the pipeline by queries alone once; exit 1 when lake and source differ in the end."""
+    options = replace(PLACES_DEMO.options, dump=from_)
+    _run(replace(PLACES_DEMO, options=options), folder)
+
+
 def _run(walk: WalkThrough, folder: Path) -> None:
     with one_line_errors(walk.name):
         summary = run(walk, console, folder)
     proof = summary.proof
     equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
-    console.print(f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {folder.name}/summary.json")
+    console.print(
+        f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {folder.name}/summary.json", soft_wrap=True
+    )
     named = "" if walk.options.pipeline == ORDERS else f" PIPELINE={walk.options.pipeline}"
     console.print(
-        f"`make up{named}` leaves such a platform running, and `make dashboard{named}` shows it live in a browser"
+        f"`make up{named}` leaves such a platform running, and `make dashboard{named}` shows it live in a browser",
+        soft_wrap=True,
     )
     raise typer.Exit(0 if proof.equal else 1)
 

@@ -8,6 +8,8 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 
 from contract import events
+from local.comparison.compare import TableComparison
+from local.comparison.report import lines
 from local.demo.arrival import Arrival
 from local.demo.change import show
 from local.look.reconcile import Comparison
@@ -79,7 +81,7 @@ class Display:
             self._place("lake", f"commit {commit}", show(seen.lake, *shows))
 
     def _place(self, place: str, where: str, what: str) -> None:
-        self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False)
+        self.console.print(f"   {place:<7} {where:<26} {what}", highlight=False, markup=False, soft_wrap=True)
 
 
 class LiveStep:
@@ -122,3 +124,17 @@ def print_comparison(
             console.print(f"{name}: {', '.join(keys[:10])}{' …' if len(keys) > 10 else ''}")
     for key, names in list(comparison.different.items())[:10]:
         console.print(f"different: {key} in {', '.join(names)}")
+
+
+def print_tables(console: Console, found: Sequence[TableComparison]) -> None:
+    """Print the same of several tables, a row each, and what `make reconcile` says of those that aren't equal."""
+    table = Table(title="reconcile: rows of", title_justify="left")
+    table.add_column("table", no_wrap=True)
+    for name in ("source", "lake", "missing", "extra", "different"):
+        table.add_column(name, justify="right")
+    for one in found:
+        counts = (one.source_rows, one.lake_rows, one.missing, one.extra, one.different)
+        table.add_row(one.table, *(f"{count:,}" for count in counts))
+    console.print(table)
+    for line in (line for one in found if not one.equal for line in lines(one)):
+        console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)

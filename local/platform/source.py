@@ -80,10 +80,10 @@ class EmbeddedSource:
         return f"{report.events:,} orders loaded"
 
     def pagila(self, parameters: Mapping[str, Any]) -> str:
-        """Load the rental shop: its three tables with what they refer to."""
-        if (self._options.scale, self._options.mode, self._options.dump) != (None, None, None):
-            raise PlatformError("the example pagila takes no --scale, --mode or --from: leave them out")
-        done = pagila.load(parameters)
+        """Load the rental shop: generated, or of a dump."""
+        if (self._options.scale, self._options.mode) != (None, None):
+            raise PlatformError("the example pagila takes no --scale or --mode: leave them out")
+        done = pagila.load(parameters, self._options.dump)
         return f"{done.rows:,} rows {'loaded' if done.new else 'kept'}"
 
     def _prepare(self, parameters: Mapping[str, Any]) -> None:

@@ -70,8 +70,9 @@ class Jdbc:
             return None
         if self._identity is None:
             self._identity = self._identified()
-        began = self._elapsed()
         self._open = self._database.look(OLDEST if self._settings.column else None)
+        # What it waited for one of the connections was no work of the database's.
+        began = self._elapsed()
         try:
             batch = self._looked(self._open, checkpoint, progress, sweeps=sweeps)
         except BaseException as error:

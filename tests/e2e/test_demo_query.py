@@ -1,0 +1,66 @@
+"""The walk-through by queries alone as a newcomer runs it, on generated rows, and on Pagila's own where they are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from local.demo.place_changes import CHANGES
+from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
+from tests.e2e.walking import Walked, shown_in_readme, steps_of, walk
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+# What the project promises of it.
+WHOLE_S, CHANGE_S = 120, 10
+COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
+ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query.address_place": 602}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
+    return walk("demo-query", tmp_path_factory.mktemp("demo-query"))
+
+
+def assert_equal(walked: Walked) -> None:
+    summary = walked.summary
+    assert {name: summary[name] for name in COUNTS} == COUNTS
+    assert {table["table"]: table["lake_rows"] for table in summary["tables"]} == ROWS
+    assert all(table["equal"] for table in summary["tables"])
+    assert summary["captured_by"] == "JdbcSource"
+
+
+def test_each_change_arrives_in_time_and_all_tables_end_equal(demo: Walked) -> None:
+    assert_equal(demo)
+    assert list(demo.seconds) == ["initial load", *(change.name for change in CHANGES)]
+    assert all(0 < demo.seconds[change.name] <= CHANGE_S for change in CHANGES), demo.seconds
+    assert demo.summary["seconds_total"] <= WHOLE_S
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("address_place 100", "address: 123 CDC Test Lane, city: Augusta"),
+        ("address 101", "address2: Apartment #2202"),
+        ("country 110", "country: Wakanda"),
+        ("city 601", "city: Birnin Zana, country_id: 110"),
+        ("address 102", "city_id: 601, phone: 110601102, district: Lake Turkana"),
+        ("address_place 102", "district: Lake Turkana, city: Birnin Zana, country: Wakanda"),
+        ("address 104", "no row"),
+        ("address_place 104", "no row"),
+    ],
+)
+def test_source_and_lake_show_the_same_row(demo: Walked, where: str, what: str) -> None:
+    pair = rf"^   source  {where} +{re.escape(what)}\n   lake    commit (?:\d{{17}}|-) +{re.escape(what)}$"
+    assert re.search(pair, demo.printed, re.MULTILINE), demo.printed
+
+
+def test_the_readme_shows_what_it_prints(demo: Walked) -> None:
+    assert steps_of(shown_in_readme("demo-query")) == steps_of(demo.printed)
+
+
+@WITHOUT_PAGILA
+def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
+    walked = walk("demo-query", tmp_path / "real", "--from", str(PAGILA))
+    assert_equal(walked)
+    assert "19,955 rows loaded" in walked.printed

@@ -1,0 +1,59 @@
+"""Runs a walk-through as a newcomer does, and says what of its output stays the same from run to run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+# The pytest marker's, less what the check of the processes takes.
+COMMAND_S = 380
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What a run has printed, and its summary."""
+
+    printed: str
+    summary: dict[str, Any]
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Each step's seconds to the lake."""
+        return {step["name"]: step["seconds_to_lake"] for step in self.summary["steps"]}
+
+
+def walk(command: str, folder: Path, *options: str) -> Walked:
+    """Run `python -m local` with that command; it must succeed, and leave nothing behind that runs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "local", command, "--folder", str(folder), *options],
+        cwd=ROOT,
+        # As wide as the README's lines are.
+        env={**os.environ, "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not [process for process in psutil.process_iter(["cmdline"]) if str(folder) in str(process.info["cmdline"])]
+    return Walked(done.stdout, json.loads((folder / "summary.json").read_text()))
+
+
+def shown_in_readme(command: str) -> str:
+    """Return what the README says that a command prints."""
+    (shown,) = re.findall(rf"```\n\$ make {command}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return str(shown)
+
+
+def steps_of(text: str) -> set[str]:
+    """The names of the steps, and the kinds of the indented lines, without what differs from run to run."""
+    names = {re.split(r"\s{2,}", line)[0] for line in text.splitlines() if line.startswith("ok ")}
+    kinds = {line.split()[0] for line in text.splitlines() if line.startswith("   ")}
+    return names | kinds
