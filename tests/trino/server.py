@@ -25,11 +25,18 @@ ANSWER_S = 60
 STATEMENT_S = 120
 CATALOGUE = "hive"
 USER = "tests"
+
+
+def _instant(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text.removesuffix(" UTC")).replace(tzinfo=datetime.UTC)
+
+
 # What comes as text; Trino's sessions are in UTC here, and an instant without a zone is one in UTC, too.
 _VALUES: Mapping[str, Callable[[str], Any]] = {
     "date": datetime.date.fromisoformat,
     "decimal": decimal.Decimal,
-    "timestamp": lambda text: datetime.datetime.fromisoformat(text.removesuffix(" UTC")).replace(tzinfo=datetime.UTC),
+    "timestamp": _instant,
+    "timestamp with time zone": _instant,
 }
 # No proxy of the caller's environment between us and loopback.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
