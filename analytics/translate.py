@@ -57,13 +57,20 @@ def translate(text: str) -> Statement:
     Raises TranslationError for anything else: two statements, one that changes or sets something, one that can't be
     read, a function that yields a table and isn't Athena's.
     """
-    return statement_of(_asking(parsed(text), text))
+    return statement_of(asking(text))
+
+
+def asking(text: str) -> exp.Expression:
+    """Read one statement that asks and changes nothing. Raises TranslationError as `translate` does."""
+    statement = _asking(parsed(text), text)
+    _refuse(statement)
+    return statement
 
 
 def statement_of(statement: exp.Expression) -> Statement:
     """Translate a statement that asks, once it is read. Raises TranslationError where a part of it doesn't only ask."""
     _refuse(statement)
-    tables = _named_tables(statement)
+    tables = named_tables(statement)
     columns = _named_columns(statement)
     try:
         annotated = annotate_types(_with_names(statement), dialect="athena")
@@ -150,7 +157,8 @@ def _has_name(column: exp.Expression) -> bool:
     return isinstance(column, _NAMED) or column.is_star
 
 
-def _named_tables(statement: exp.Expression) -> tuple[TableName, ...]:
+def named_tables(statement: exp.Expression) -> tuple[TableName, ...]:
+    """Return the tables that a statement reads, each once. Raises TranslationError for another catalogue's."""
     within = {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
     found: dict[TableName, None] = {}
     for node in statement.find_all(exp.Table):

@@ -10,8 +10,9 @@ function `s3://` addresses, and `submit.job_arguments` or the job of many tables
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from contract.events import READ_MS
 from contract.table_names import lake_name
-from settings.pipeline import CapturedTableSettings, Pipeline
+from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipeline
 from spark_jobs import keys
 from spark_jobs.submit import TableJob
 
@@ -42,9 +43,13 @@ class JobPlaces:
 
 @dataclass(frozen=True, kw_only=True)
 class JobPace:
-    """How often a job commits at the most, and further properties, the same for each table."""
+    """How often a job commits at the most, and further properties, the same for each table.
+
+    `derived_seconds`: derived tables are looked at so often at the least, whatever their entries say.
+    """
 
     sync_interval_seconds: int = 5
+    derived_seconds: int | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,7 +58,7 @@ def layout(table: CapturedTableSettings) -> dict[str, str]:
     return {
         **({keys.APPEND_ONLY: "true"} if table.append_only else {keys.RECORD_KEY: _lake_names(table.key)}),
         keys.PARTITION_PATH: _lake_names(table.partition_by),
-        **(_folders(table) if table.partition_by else _buckets(table)),
+        **(_folders(table) if table.partition_by else _buckets(table.buckets)),
         **_retention(table.retention_hours),
         **({keys.NEW_COLUMNS_LIMIT: "0"} if table.evolution == "fixed" else {}),
         **({keys.TRUNCATE: table.truncate} if table.captured.tells_of_truncate and not table.append_only else {}),
@@ -65,11 +70,11 @@ def _lake_names(columns: Iterable[str]) -> str:
     return ",".join(map(lake_name, columns))
 
 
-def _buckets(table: CapturedTableSettings) -> dict[str, str]:
+def _buckets(number: int) -> dict[str, str]:
     return {
         keys.KEY_GENERATOR: f"{_GENERATORS}NonpartitionedKeyGenerator",
         **_BUCKETS,
-        "hoodie.bucket.index.num.buckets": str(table.buckets),
+        "hoodie.bucket.index.num.buckets": str(number),
     }
 
 
@@ -129,4 +134,29 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
         ordering_field=lake_name(table.ordering),
         sync_interval_seconds=pace.sync_interval_seconds,
         configuration={**layout(table), **source, **pace.configuration},
+    )
+
+
+def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
+    """Return what the job of a derived table reads and writes."""
+    query, name = table.query, pipeline.lake_table(table)
+    seconds = table.every_seconds if pace.derived_seconds is None else min(table.every_seconds, pace.derived_seconds)
+    return TableJob(
+        landing=None,
+        table_path=f"{places.lake}/{name}",
+        database=places.database,
+        table=name,
+        schema_file=None,
+        properties_file=places.shared_properties,
+        ordering_field=READ_MS,
+        sync_interval_seconds=seconds,
+        configuration={
+            keys.RECORD_KEY: _lake_names(table.key),
+            keys.PARTITION_PATH: "",
+            **_buckets(table.buckets),
+            **_retention(table.retention_hours),
+            keys.SQL_QUERY: query.sql,
+            keys.SQL_TABLES: ",".join(f"{name}={places.lake}/{name}" for name in query.tables),
+            **pace.configuration,
+        },
     )

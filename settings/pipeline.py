@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from analytics.derived import DerivedQuery, derived_query
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING, READ_MS
 from contract.table_names import lake_name
@@ -156,12 +157,38 @@ def _place_query(values: dict[str, Any]) -> None:
         values["query"] = query.strip().rstrip(";").rstrip()
 
 
+class DerivedTableSettings(Section):
+    """A table of the lake that the job keeps by a query over the pipeline's other tables (docs/decisions/0093).
+
+    `sql` is Athena's, its tables by their names in the lake. `key`: the columns of the query that identify a row.
+    `every_seconds`: how long the job waits, at least, between two looks whether those tables have changed.
+    """
+
+    name: LakeName
+    key: Annotated[Names, Field(min_length=1)]
+    sql: str
+    every_seconds: Annotated[int, Field(ge=0, le=24 * 3600)] = 30
+    buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
+    retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
+
+    @property
+    def lake_table(self) -> str:
+        """What it is called in the lake, without the pipeline's prefix."""
+        return self.name
+
+    @property
+    def query(self) -> DerivedQuery:
+        """The query as Spark has it. Raises TranslationError."""
+        return derived_query(self.sql)
+
+
 class Pipeline(Section):
     """One pipeline, as its file says; `name` is the file's."""
 
     name: PipelineName
     source: SourceDatabase
     tables: Annotated[tuple[CapturedTableSettings, ...], Field(strict=False, min_length=1)]
+    derived: Annotated[tuple[DerivedTableSettings, ...], Field(strict=False)] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -204,9 +231,14 @@ class Pipeline(Section):
         known = ", ".join(table.name for table in self.tables)
         raise ValueError(f"{name!r} isn't a table of pipeline {self.name}: {known}")
 
-    def lake_table(self, table: CapturedTableSettings) -> str:
+    def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:
         """Name a table in the lake: Glue's, and its folder."""
         return f"{self.source.lake_prefix}{table.lake_table}"
+
+    @property
+    def lake_tables(self) -> list[str]:
+        """The names of all tables that its job keeps in the lake, the derived ones last."""
+        return [*map(self.lake_table, self.tables), *map(self.lake_table, self.derived)]
 
     def schema_file(self, table: CapturedTableSettings) -> str:
         """Name the Avro schema of a table's events, below the folder of pipelines."""

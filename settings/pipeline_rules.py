@@ -12,7 +12,7 @@ from contract import events
 from contract.avro_names import SOURCE_NAME
 from contract.events import LSN, READ_MS
 from plugins import captured
-from settings import query_rules
+from settings import derived_rules, query_rules
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 Problem = tuple[str, str]
@@ -24,6 +24,7 @@ def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
     """Yield what the rules refuse in this pipeline; `folder` is that of the pipelines, with the Avro schemas."""
     yield from _names(pipeline)
     yield from query_rules.together(pipeline)
+    yield from derived_rules.broken(pipeline)
     for number, table in enumerate(pipeline.tables):
         where = f"tables[{number}]"
         yield from _rows(where, table)

@@ -17,8 +17,9 @@ from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates, removals
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
-from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError
+from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.logged_events import LoggedEvents
+from spark_jobs.one_writer import OneWriter
 from spark_jobs.operation import operation_for
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.queried_rows import QueriedRows
@@ -79,9 +80,7 @@ class Ingest:
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.
         self._there: frozenset[str] | None = None
-        # What the table's timeline said last: the newest instant, and the source's progress in the newest commit.
-        self._last_instant: str | None = None
-        self._stored_source: str | None = None
+        self._writer = OneWriter(table, settings.table.base_path, claim)
         self.last_commit: Commit | None = None
 
     def load(self) -> None:
@@ -106,8 +105,8 @@ class Ingest:
         self._there = None if schema is None else frozenset(schema.names)
         if self._transformer:
             self._lake_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
-        self._last_instant, self._stored_source = self._table.last_instant(), stored.source
-        stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
+        self._writer.note(self._table.last_instant(), stored.source)
+        stored = replace(stored, columns=added_columns.since(stored.columns, self._writer.last_instant))
         settings = self._settings
         self._checkpoint = checkpoint.starting_from(
             stored, reset=settings.checkpoint, ignore=settings.ignore_checkpoint
@@ -225,20 +224,21 @@ class Ingest:
         following = replace(following, columns={**following.columns, **self._added()})
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
-        self._refuse_other_writers()
+        self._writer.check()
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
         if emptied is not None:
             rows = self._emptied(rows, newest, emptied)
-        operation = operation_for(self._settings.table, settled, is_new=self._last_instant is None, log=self._log)
+        is_new = self._writer.last_instant is None
+        operation = operation_for(self._settings.table, settled, is_new=is_new, log=self._log)
         try:
             commit = self._table.write(rows, following.to_metadata(), operation=operation)
         finally:
             newest.unpersist()
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)
-        self._last_instant, self._stored_source = commit.newest, following.source
+        self._writer.note(commit.newest, following.source)
         self.last_commit = commit
         return commit
 
@@ -275,17 +275,3 @@ class Ingest:
         keys_of_deletes = F.broadcast(newest.filter("deleted").select(changes.KEY))
         stored = stored.join(keys_of_deletes, changes.KEY, "left_semi")
         return changes.without_idle_deletes(newest, stored, ordering=self._settings.table.ordering_field)
-
-    def _refuse_other_writers(self) -> None:
-        if self._claim:
-            self._claim.check()
-        found = self._table.last_instant()
-        if found == self._last_instant:
-            return
-        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
-        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._stored_source:
-            raise ConcurrentWriterError(
-                f"{self._settings.table.base_path}: another writer committed {found} after {self._last_instant}, "
-                "which this job knows; run one job per table"
-            )
-        self._last_instant = found

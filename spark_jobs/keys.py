@@ -60,6 +60,8 @@ JDBC_FETCH_SIZE = f"{JDBC_PREFIX}fetch.size"
 JDBC_READERS = f"{JDBC_PREFIX}readers"
 JDBC_CONNECTIONS = f"{JDBC_PREFIX}connections"
 JDBC_TIMEOUT = f"{JDBC_PREFIX}statement.timeout.seconds"
+SQL_QUERY = "hoodie.streamer.source.sql.sql.query"
+SQL_TABLES = "hoodie.streamer.source.sql.tables"
 SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
 TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
 QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
@@ -152,6 +154,11 @@ STREAMER_PROPERTIES = {
         default="2", own=True, meaning="connections that the tables of one database share for their looks"
     ),
     JDBC_TIMEOUT: Property(default="600", own=True, meaning="seconds that one statement may take"),
+    SQL_QUERY: Property(
+        default=None,
+        meaning="a derived table's query, in Spark's SQL: its rows are the table's, whatever --source-class says",
+    ),
+    SQL_TABLES: Property(default=None, own=True, meaning="the tables that the query names, `name=base path`, by comma"),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),
     QUARANTINE_PATH: Property(
@@ -254,6 +261,8 @@ UNSUPPORTED_PREFIXES = {
 UNSUPPORTED = {
     TRANSFORMER_CLASS: "say --transformer-class",
     "hoodie.streamer.transformer.sql.file": f"put the query into {TRANSFORMER_SQL}",
+    "hoodie.streamer.source.sql.file": f"put the query into {SQL_QUERY}",
+    "hoodie.streamer.source.sql.checkpoint.emit": "a derived table's commits carry the instants that they are of",
     "hoodie.streamer.source.kafka.checkpoint.type": _OWN_OFFSETS,
     "hoodie.streamer.source.kafka.enable.commit.offset": _OWN_OFFSETS,
     "hoodie.streamer.source.kafka.fetch_partition.time.out": _OWN_OFFSETS,

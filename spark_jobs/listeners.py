@@ -1,14 +1,31 @@
 """What runs beside the ingestion and hears of its batches: the catalogue's sync, the metrics, the stop file."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from spark_jobs.glue_sync import GlueSync
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.ingest import Ingest
 from spark_jobs.metrics import Metrics
 from spark_jobs.report import CommitReport
 from spark_jobs.stop_file import StopFile
+from spark_jobs.table import Commit
 from spark_jobs.table_status import TableStatus, write_line
+
+
+class Kept(Protocol):
+    """What of a table's job is told besides its commits."""
+
+    @property
+    def last_commit(self) -> Commit | None:
+        """The newest commit of this run."""
+
+    @property
+    def ignored_truncates(self) -> int | None:
+        """1 while rows of an ignored TRUNCATE may be in the table, 0 while not; None where none is ignored."""
+
+    @property
+    def horizon_age_seconds(self) -> float | None:
+        """How long a transaction has kept a queried source's horizon where it is; None for another source."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +33,7 @@ class Listeners:
     """Tells each of them, where the settings want it, what the loop has just done."""
 
     hadoop: Hadoop
-    ingest: Ingest
+    kept: Kept
     glue_sync: GlueSync | None
     metrics: Metrics | None
     stop_file: StopFile | None
@@ -35,8 +52,8 @@ class Listeners:
         if self.metrics:
             self._tell_states(self.metrics)
             self.metrics.committed(report)
-        if self.glue_sync and self.ingest.last_commit:
-            self.glue_sync.committed(self.ingest.last_commit)
+        if self.glue_sync and self.kept.last_commit:
+            self.glue_sync.committed(self.kept.last_commit)
         if self.stop_file:
             self.stop_file.look()
 
@@ -63,8 +80,8 @@ class Listeners:
             self.stop_file.look()
 
     def _tell_states(self, metrics: Metrics) -> None:
-        metrics.ignored_truncates(self.ingest.ignored_truncates)
-        metrics.horizon_age(self.ingest.horizon_age_seconds)
+        metrics.ignored_truncates(self.kept.ignored_truncates)
+        metrics.horizon_age(self.kept.horizon_age_seconds)
 
     def finish(self) -> None:
         """Let each finish what it has begun."""

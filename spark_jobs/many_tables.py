@@ -7,10 +7,9 @@ from py4j.protocol import Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
-from spark_jobs import schema, table_job
+from spark_jobs import table_job
 from spark_jobs.backoff import Backoff
 from spark_jobs.errors import JobError, SettingsError, said
-from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import Metrics, metrics_for, publishing
 from spark_jobs.settings import Settings
 from spark_jobs.sources.jdbc.access import Databases
@@ -105,7 +104,7 @@ class ManyTables:
     def _run(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> None:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
-        columns = schema.parse(read_text(decided.schema_file, self._spark), decided.schema_file)
+        columns = table_job.columns_of(decided, self._spark)
         around = table_job.Surroundings(
             stop=self._stop,
             log=log,

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUERIED_TYPES, READ_MS, UPDATE
 from contract.special_values import SPECIALS_COLUMN
-from spark_jobs import changes, keys
+from spark_jobs import changes, keys, same_values
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
@@ -197,10 +197,7 @@ def _with_operation(events: DataFrame, operation: Expression) -> DataFrame:
 
 
 def _is_same(column: Column) -> Expression:
-    stored, now = F.col(_STORED)[column.name], F.col("row")[column.name]
-    if isinstance(column.stored, T.DoubleType | T.FloatType):  # -0 equals 0, and is another value
-        stored, now = stored.cast("string"), now.cast("string")
-    return stored.eqNullSafe(now)
+    return same_values.is_same(F.col(_STORED)[column.name], F.col("row")[column.name], column.stored)
 
 
 def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch: JdbcBatch) -> DataFrame:

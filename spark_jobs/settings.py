@@ -10,6 +10,7 @@ from spark_jobs.options import Options
 from spark_jobs.property_checks import refuse_contradictions, refuse_unknown
 from spark_jobs.property_values import number, required
 from spark_jobs.source_settings import SourceSettings, source_settings
+from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.table_settings import SyncSettings, TableSettings, sync_settings, table_settings
 
 
@@ -28,6 +29,7 @@ class Settings:
     source: SourceSettings
     table: TableSettings
     sync: SyncSettings | None
+    # Empty for a derived table: its columns are its query's.
     schema_file: str
     target_schema_file: str
     transformer: TransformerSettings | None
@@ -59,10 +61,12 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         if key in properties:
             warn(f"{key} is not used: {reason}")
     table = table_settings(options, properties)
-    schema_file = required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
-    transformer = _transformer(options, properties)
+    source = source_settings(options, properties, warn)
+    derived = isinstance(source, SqlSettings)
+    schema_file = "" if derived else required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
+    transformer = None if derived else _transformer(options, properties)
     return Settings(
-        source=source_settings(options, properties, warn),
+        source=source,
         table=table,
         sync=sync_settings(options, properties, table),
         schema_file=schema_file,

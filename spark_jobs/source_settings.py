@@ -1,4 +1,4 @@
-"""Decides which events the job reads: a topic, a folder of files, or a database's rows."""
+"""Decides what the job reads: a topic, a folder of files, a database's rows, or other tables of the lake."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ from spark_jobs.jdbc_settings import JdbcSettings, jdbc_settings
 from spark_jobs.option_values import JDBC_SOURCES, KAFKA_SOURCES
 from spark_jobs.options import Options
 from spark_jobs.property_values import flag, number, required
+from spark_jobs.sql_settings import SqlSettings, sql_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +41,18 @@ class FileSettings:
     must_exist: bool
 
 
-SourceSettings = FileSettings | KafkaSettings | JdbcSettings
+SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings
 
 
 def source_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> SourceSettings:
-    """Return the settings of the source that the options name; `warn` gets a line per key of another one."""
+    """Return the settings of the source that the options name; `warn` gets a line per key of another one.
+
+    A query makes the table a derived one, whichever source the others of the application have.
+    """
+    if keys.SQL_QUERY in properties:
+        return sql_settings(options, properties)
+    if keys.SQL_TABLES in properties:
+        raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
     given = set(properties)
     if options.source_class in JDBC_SOURCES:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import options, properties, schema, session, settings, table_job
+from spark_jobs import options, properties, session, settings, table_job
 from spark_jobs.backoff import Backoff, retry_outages
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
@@ -55,7 +55,7 @@ def _prepared(
 
     def read() -> tuple[Settings, Sequence[Column]]:
         decided = read_settings(given, spark)
-        return decided, schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
+        return decided, table_job.columns_of(decided, spark)
 
     if not given.continuous:
         return read()

@@ -13,7 +13,8 @@ _HUDI = "org.apache.hudi.utilities"
 class TableJob:
     """What one table's job reads and writes; paths are local or have a scheme.
 
-    `landing` None: its rows are queried, as `configuration` says, by JdbcSource. `configuration` holds further
+    `landing` None: its rows are queried, as `configuration` says, by JdbcSource, or derived from other tables, which
+    takes no `schema_file` and the job of many tables. `configuration` holds further
     properties: they win over those of `properties_file`.
     """
 
@@ -21,7 +22,7 @@ class TableJob:
     table_path: str
     database: str
     table: str
-    schema_file: str
+    schema_file: str | None
     properties_file: str
     table_type: str = "COPY_ON_WRITE"
     operation: str = "UPSERT"
@@ -53,11 +54,7 @@ class YarnSubmission:
 
 def job_arguments(job: TableJob) -> list[str]:
     """Return the job's options, in HoodieStreamer's words, for a run that goes on until it is told to stop."""
-    properties = {
-        **_files(job),
-        keys.SCHEMA_FILE: job.schema_file,
-        **job.configuration,
-    }
+    properties = {**_files(job), **job.configuration}
     return [
         *("--table-type", job.table_type, "--op", job.operation),
         *("--source-class", _source(queried=job.landing is None)),
@@ -72,7 +69,8 @@ def job_arguments(job: TableJob) -> list[str]:
 
 
 def _files(job: TableJob) -> dict[str, str]:
-    return {} if job.landing is None else {keys.FILES_ROOT: job.landing}
+    given = {keys.FILES_ROOT: job.landing, keys.SCHEMA_FILE: job.schema_file}
+    return {key: path for key, path in given.items() if path is not None}
 
 
 def _source(*, queried: bool) -> str:
@@ -85,7 +83,6 @@ def table_properties(job: TableJob) -> str:
         "include": job.properties_file,
         keys.TARGET_BASE_PATH: job.table_path,
         **_files(job),
-        keys.SCHEMA_FILE: job.schema_file,
         keys.MIN_SYNC_INTERVAL: str(job.sync_interval_seconds),
         "hoodie.datasource.write.table.type": job.table_type,
         "hoodie.datasource.write.operation": job.operation.lower(),

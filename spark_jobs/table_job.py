@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from spark_jobs import schema
 from spark_jobs.claim import Claim
 from spark_jobs.claim_store import claim_store
+from spark_jobs.derived_table import DerivedTable
 from spark_jobs.file_memory import remembering
 from spark_jobs.glue_sync import GlueSync
 from spark_jobs.glue_tool import sync_to_glue
@@ -32,6 +33,7 @@ from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
+from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.stop_file import StopFile
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
@@ -70,6 +72,22 @@ def build_ingest(
     )
 
 
+def build_derived(
+    spark: SparkSession, decided: Settings, *, log: Log, claim: Claim | None = None, slot: Slot | None = None
+) -> DerivedTable:
+    """Return what keeps a derived table; without a `claim` the caller sees that it is alone."""
+    look_anew = remembering(Hadoop(spark), [decided.table.base_path], log)
+    table = HudiTable(spark, decided.table, look_anew=look_anew)
+    return DerivedTable(spark, decided, table=table, log=log, claim=claim, slot=slot)
+
+
+def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
+    """Read the columns that events are declared to have; a derived table has none. Raises SettingsError."""
+    if isinstance(decided.source, SqlSettings):
+        return ()
+    return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What a table's job shares with others, or outlives it: `slot` is held while it decodes and commits."""
@@ -90,26 +108,30 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
     """
     hadoop, stop, log = Hadoop(spark), around.stop, around.log
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    ingest = build_ingest(
-        spark,
-        decided,
-        columns,
-        log=log,
-        claim=claim,
-        slot=around.slot,
-        listing=around.listing,
-        databases=around.databases,
-    )
+    kept: Ingest | DerivedTable
+    if isinstance(decided.source, SqlSettings):
+        kept = build_derived(spark, decided, log=log, claim=claim, slot=around.slot)
+    else:
+        kept = build_ingest(
+            spark,
+            decided,
+            columns,
+            log=log,
+            claim=claim,
+            slot=around.slot,
+            listing=around.listing,
+            databases=around.databases,
+        )
     listeners = Listeners(
         hadoop=hadoop,
-        ingest=ingest,
+        kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
         metrics=around.metrics,
         stop_file=StopFile(decided.stop_file, exists=hadoop.exists, stop=stop, log=log) if decided.stop_file else None,
         status=around.status,
     )
     loop = Loop(
-        ingest,
+        kept,
         stop=stop,
         committed=listeners.committed,
         idle=listeners.idle,
@@ -124,7 +146,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:
         try:
-            ingest.close()
+            kept.close()
             listeners.finish()
         finally:
             claim.release()
@@ -150,6 +172,8 @@ def open_source(
         return Jdbc(spark, decided.source, database, key, log=log)
     if isinstance(decided.source, KafkaSettings):
         return JsonKafka(spark, decided.source, log=log)
+    if isinstance(decided.source, SqlSettings):
+        raise TypeError("a derived table has no source of events")
     lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister if listing else S3Lister)
     if note:
         log(note)

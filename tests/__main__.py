@@ -19,6 +19,7 @@ PROGRAMS = [
     "tests/spark_jobs/test_streamer.py",
     "tests/spark_jobs/test_stop_file.py",
     "tests/spark_jobs/test_multi_table_streamer.py",
+    "tests/spark_jobs/test_derived_in_application.py",
 ]
 HISTORIES = "tests/spark_jobs/test_histories.py"
 # In a session of their own: with all others in one, its memory wouldn't do.

@@ -33,6 +33,13 @@ def reconcile_platform(
     if repair:
         # Without these nothing is asked for, and nothing arrives.
         platform.require(*(("postgres", "job") if queried else NEEDED))
+    for derived in platform.services.derived if table is None else ():
+        console.print(
+            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/analytics.md",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
     return reconcile_tables(
         console,
         platform.endpoints.source,

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from local.look.status import DataStatus, Status, TableStatus
+from local.look.status import DataStatus, DerivedStatus, Status, TableStatus
 from local.look.table_states import TableState
 from local.services.source_database import Slot
 
@@ -15,6 +15,8 @@ def print_status(console: Console, found: Status) -> None:
     console.print(_services(found))
     if len(found.data.tables) > 1:
         console.print(_tables(found.data.tables, queried=found.data.queried))
+    if found.data.derived:
+        console.print(_derived(found.data.derived))
     if (progress := _progress(found.data)).row_count:
         console.print(progress)
     for problem in found.problems:
@@ -41,6 +43,15 @@ def _tables(found: tuple[TableStatus, ...], *, queried: bool) -> Table:
         offsets = () if queried else (table.topic_end, table.sink_offset)
         numbers = (*offsets, table.lake_rows, table.last_commit, table.quarantined or None)
         tables.add_row(table.name, _state(table.state), *map(_cell, numbers))
+    return tables
+
+
+def _derived(found: tuple[DerivedStatus, ...]) -> Table:
+    tables = Table("derived table", "job", box=None)
+    for name in ("lake rows", "last commit"):
+        tables.add_column(name, justify="right")
+    for table in found:
+        tables.add_row(table.name, _state(table.state), _cell(table.lake_rows), _cell(table.last_commit))
     return tables
 
 

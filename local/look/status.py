@@ -26,7 +26,7 @@ from local.look.table_states import TableState
 from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
-from local.platform.tables import LANDING_BUCKET, LocalTable
+from local.platform.tables import LANDING_BUCKET, LocalDerived, LocalTable
 from local.services.source_database import OutboxQueue, Slot
 
 # What a service that is away, or has no data yet, makes its client raise.
@@ -83,6 +83,16 @@ class TableStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DerivedStatus:
+    """What a derived table has, and how the job says that it is doing."""
+
+    name: str
+    lake_rows: int | None = None
+    last_commit: str | None = None
+    state: TableState | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataStatus:
     """How far the data has come; None where a service doesn't say. `outbox_rows` is None without an outbox, too.
 
@@ -90,6 +100,7 @@ class DataStatus:
     """
 
     tables: tuple[TableStatus, ...] = ()
+    derived: tuple[DerivedStatus, ...] = ()
     outbox_rows: int | None = None
     landing_objects: int | None = None
     outbox_queue: OutboxQueue | None = None
@@ -140,7 +151,8 @@ def read_status(platform: Platform, table: str | None = None) -> Status:
     problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
     if {"postgres", "s3"} <= answering:
         problems += _value(lambda: source_changes(platform.services, chosen)) or []
-    problems += table_problems(data.tables, platform.processes.log_file("job")) + truncate_problems(data.tables)
+    problems += table_problems((*data.tables, *data.derived), platform.processes.log_file("job"))
+    problems += truncate_problems(data.tables)
     return Status(services=services, data=data, problems=problems + queue_problems(data.outbox_queue))
 
 
@@ -154,7 +166,7 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
     ]
 
 
-def table_problems(tables: Sequence[TableStatus], log: Path) -> list[str]:
+def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> list[str]:
     """Say at which tables the job fails, and why."""
     failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
     return [
@@ -226,10 +238,19 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
             state=states.get(table.job_name),
         )
 
+    def look_at_derived(table: LocalDerived) -> DerivedStatus:
+        return DerivedStatus(
+            name=table.lake_name,
+            lake_rows=ask("s3", lambda: table.lake.rows([table.key]).num_rows if table.lake.exists() else None),
+            last_commit=ask("s3", table.lake.last_commit),
+            state=states.get(table.job_name),
+        )
+
     outbox = services.pipeline.outbox is not None
     with ThreadPoolExecutor(LOOKERS) as pool:
         return DataStatus(
             tables=tuple(pool.map(look, chosen)),
+            derived=tuple(pool.map(look_at_derived, services.derived)) if len(chosen) == len(services.tables) else (),
             outbox_rows=ask("postgres", services.database.outbox_rows) if outbox else None,
             landing_objects=None
             if services.pipeline.is_queried

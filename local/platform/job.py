@@ -10,7 +10,7 @@ from local.platform.services import Services
 from local.platform.tables import PLACES
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, JobPlaces, table_job
+from settings.job import JobPace, JobPlaces, derived_job, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs import keys, submit
@@ -24,6 +24,7 @@ GRACE_S = 90
 # What the job that runs was started with.
 STARTED = "started.json"
 POLL = {keys.POLL_INTERVAL: "0.2"}
+DERIVED_S = 5
 # What a driver needs beside the first tables.
 MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
 
@@ -43,9 +44,10 @@ def places(services: Services) -> JobPlaces:
 
 
 def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[TableJob]:
-    """Return what the job does for each table."""
-    pace = JobPace(sync_interval_seconds=0, configuration=POLL)
-    return [table_job(pipeline, table, where, pace) for table in pipeline.tables]
+    """Return what the job does for each table, the derived ones last."""
+    pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
+    captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
+    return captured + [derived_job(pipeline, table, where, pace) for table in pipeline.derived]
 
 
 def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[str]:
@@ -86,7 +88,8 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         if not once and started.exists() and started.read_text(encoding="utf-8") == described:
             return
         processes.stop("job", grace_s=GRACE_S)
-    one = len(pipeline.tables) == 1
+    tables = len(pipeline.tables) + len(pipeline.derived)
+    one = tables == 1
     options = job_arguments(pipeline, where) if one else multi_table_arguments(pipeline, folder / "tables", where)
     argv, environment = spark_submit(
         [*options, *once],
@@ -94,7 +97,7 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         log_file=processes.log_file("spark"),
         s3_endpoint=services.s3.endpoint,
         glue_endpoint=services.aws.endpoint,
-        driver_memory=_memory(len(pipeline.tables)),
+        driver_memory=_memory(tables),
         program=JOB if one else MULTI_TABLE_JOB,
     )
     started.write_text(described, encoding="utf-8")

@@ -13,7 +13,7 @@ from local.platform import state
 from local.platform.outside import OutsideDatabase
 from local.platform.processes import Service
 from local.platform.state import Passwords
-from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalTable, local_tables
+from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalDerived, LocalTable, local_derived, local_tables
 from local.services.aws import Aws
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
@@ -118,6 +118,7 @@ class Services:
         self.tables: tuple[LocalTable, ...] = local_tables(
             self.pipeline, kafka=self.kafka.client(), s3_endpoint=self.s3.endpoint
         )
+        self.derived: tuple[LocalDerived, ...] = local_derived(self.pipeline, s3_endpoint=self.s3.endpoint)
 
     def _database_place(self, database: str) -> dict[str, Any]:
         if (outside := self.options.outside) is None:

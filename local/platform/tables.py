@@ -49,18 +49,47 @@ class LocalTable:
         return f"{GLUE_DATABASE}.{self.lake_name}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LocalDerived:
+    """One derived table of the pipeline: its name in Glue and in the lake, and the lake's table."""
+
+    key: str
+    lake: Lake
+    lake_name: str
+
+    @property
+    def job_name(self) -> str:
+        """`database.table`, as the job's log and metrics have it."""
+        return f"{GLUE_DATABASE}.{self.lake_name}"
+
+
+def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
+    """Return the pipeline's derived tables in their order."""
+    return tuple(
+        LocalDerived(
+            key=entry.key[0],
+            lake=_lake(pipeline.lake_table(entry), s3_endpoint),
+            lake_name=pipeline.lake_table(entry),
+        )
+        for entry in pipeline.derived
+    )
+
+
+def _lake(name: str, s3_endpoint: str) -> Lake:
+    return Lake(base_uri=f"s3://{LAKE_BUCKET}/{name}", storage_options=local_s3_options(s3_endpoint))
+
+
 def local_tables(pipeline: Pipeline, *, kafka: Mapping[str, str], s3_endpoint: str) -> tuple[LocalTable, ...]:
     """Return the pipeline's tables in their order; `kafka` is what librdkafka's clients connect with."""
 
     def table(entry: CapturedTableSettings) -> LocalTable:
         topic = entry.captured.topic(pipeline.source.topic_prefix)
         lake_name = pipeline.lake_table(entry)
-        uri = f"s3://{LAKE_BUCKET}/{lake_name}"
         return LocalTable(
             entry=entry,
             topic=Topic(connection=kafka, name=topic),
             landing_prefix=f"{LANDING_PREFIX}/{topic}/",
-            lake=Lake(base_uri=uri, storage_options=local_s3_options(s3_endpoint)),
+            lake=_lake(lake_name, s3_endpoint),
             lake_name=lake_name,
         )
 

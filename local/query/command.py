@@ -14,7 +14,7 @@ from local.cli import Folder, PipelineName, TableName, app, find_platform, one_l
 from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
-from local.platform.tables import GLUE_DATABASE, LocalTable
+from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
 from local.query import formats, instants, landed, quarantined
 from local.query.create import create, insert
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
@@ -92,6 +92,8 @@ def _lake(platform: Platform, table: str | None) -> QueriedLake:
     tables = [
         LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(table)
     ]
+    if table is None:
+        tables += [LakeTable(lake=found.lake, queried=_derived(found)) for found in services.derived]
     return QueriedLake(
         database=GLUE_DATABASE,
         tables=tables,
@@ -112,3 +114,7 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         topic=table.topic.name if not table.entry.is_queried else "",
         key=table.entry.key,
     )
+
+
+def _derived(table: LocalDerived) -> Queried:
+    return Queried(table=table.lake_name, outbox=False)

@@ -78,8 +78,8 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
         return
     for topic in (heartbeat_topic(pipeline.prefix), *names):
         yield "the topic", topic, "set topic_prefix to another one"
-    for table in pipeline.captured.tables:
-        yield "the lake's table", pipeline.captured.lake_table(table), f"set source.lake_prefix in {file}"
+    for name in pipeline.captured.lake_tables:
+        yield "the lake's table", name, f"set source.lake_prefix in {file}"
     # Those of one server: another one has its own.
     at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
     yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"

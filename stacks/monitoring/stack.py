@@ -186,7 +186,7 @@ def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors) -> W
         sink=connectors.sink.name,
         sink_tasks=pipeline.sink.tasks,
         topics=connectors.sink.topics,
-        tables=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables],
+        tables=pipeline.captured.lake_tables,
         ignoring=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables if table.ignores_truncate],
         landed=landed_filter(pipeline),
     )

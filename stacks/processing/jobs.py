@@ -7,8 +7,8 @@ from contract import stop_file
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.job import JobPace, JobPlaces, table_job
-from settings.pipeline import CapturedTableSettings
+from settings.job import JobPace, JobPlaces, derived_job, table_job
+from settings.pipeline import CapturedTableSettings, DerivedTableSettings
 from spark_jobs import keys, submit
 from spark_jobs.submit import TableJob, YarnSubmission
 from stacks.processing.job_assets import JobAssets
@@ -34,8 +34,10 @@ class Jobs:
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
-        """Return the steps, that of all tables that share one first."""
+        """Return the steps, that of all tables that share one first; derived tables do."""
         shared = [self._job(pipeline, table) for pipeline, table in self._tables(one_step=True)]
+        for pipeline in self._environment.pipelines:
+            shared += [self._derived(pipeline, table) for table in pipeline.captured.derived]
         own = [self._own_step(pipeline, table) for pipeline, table in self._tables(one_step=False)]
         return [*([self._shared_step(shared)] if shared else []), *own]
 
@@ -47,16 +49,22 @@ class Jobs:
 
     def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> TableJob:
         captured, sizes = pipeline.as_deployed, pipeline.sizes(table)
-        places = JobPlaces(
+        pace = JobPace(sync_interval_seconds=sizes.sync_interval_seconds or 0, configuration=sizes.configuration)
+        job = table_job(captured, table, self._places(pipeline), pace)
+        return replace(job, schema_file=self._assets.schema(captured.schema_file(table)))
+
+    def _derived(self, pipeline: EnvironmentPipeline, table: DerivedTableSettings) -> TableJob:
+        pace = JobPace(configuration=pipeline.job.configuration)
+        return derived_job(pipeline.as_deployed, table, self._places(pipeline), pace)
+
+    def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
+        return JobPlaces(
             landing=f"s3://{self._environment.bucket_name('landing')}/{pipeline.landing_prefix}",
             lake=f"s3://{self._environment.bucket_name('lake')}",
             schemas="",
             shared_properties=self._assets.properties("lean.properties"),
             database=self._environment.lake.database,
         )
-        pace = JobPace(sync_interval_seconds=sizes.sync_interval_seconds or 0, configuration=sizes.configuration)
-        job = table_job(captured, table, places, pace)
-        return replace(job, schema_file=self._assets.schema(captured.schema_file(table)))
 
     def _own_step(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> Step:
         job, sizes = self._job(pipeline, table), pipeline.sizes(table)

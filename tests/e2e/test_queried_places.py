@@ -17,6 +17,9 @@ from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
+from local.platform.tables import GLUE_DATABASE
+from local.query import command as query_command
+from local.query.query import Period, ask
 from tests.conftest import execute
 from tests.local.platform.shop import eventually
 
@@ -70,6 +73,22 @@ def test_the_role_of_the_job_may_read_and_nothing_else(places: Platform) -> None
         assert cursor.fetchone() == (0,)
 
 
+def derived(places: Platform) -> dict[int, dict[str, Any]]:
+    [table] = places.services.derived
+    return {row["country_id"]: row for row in table.lake.rows().to_pylist()} if table.lake.exists() else {}
+
+
+def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
+    eventually(lambda: sum(row["addresses"] for row in derived(places).values()) == 603)
+    [found] = read_status(places).data.derived
+    assert (found.name, found.lake_rows) == ("pagilaquery_country_addresses", 109)
+    assert found.state is not None
+    assert not found.state.fails
+    assert found.name in places.services.aws.tables(GLUE_DATABASE)
+    asked = ask(query_command._lake(places, None), f"SELECT count(*) AS n FROM {GLUE_DATABASE}.{found.name}", Period())
+    assert asked.to_pylist() == [{"n": 109}]
+
+
 def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
     change(
         places,
@@ -87,6 +106,8 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
     change(places, "DELETE FROM address WHERE address = 'gone soon'")
     assert is_equal(places)
     assert len(rows(places, "address", "address_id")) == 603
+    eventually(lambda: derived(places)[110]["cities"] == 1)
+    assert sum(row["addresses"] for row in derived(places).values()) == 603
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:

@@ -212,7 +212,7 @@ def test_kafka_needs_servers_and_a_known_start() -> None:
         "hoodie.streamer.source.cloud.data.datafile.format",
         "hoodie.streamer.source.gcs.project.id",
         "hoodie.streamer.source.pulsar.topic",
-        "hoodie.streamer.source.sql.sql.query",
+        "hoodie.streamer.source.sql.file",
         "hoodie.streamer.source.parquet.dfs.merge_schema.enable",
         "hoodie.streamer.source.incrpull.root",
         "hoodie.streamer.schemaprovider.source.schema.hive.database",

@@ -74,6 +74,23 @@ def test_a_tables_entry_reaches_its_job(tmp_path: Path, entry: str, properties: 
     assert not properties & without
 
 
+@pytest.mark.parametrize("one_step", [True, False])
+def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Path, *, one_step: bool) -> None:
+    environments, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
+    write_pipeline(pipelines, "shop", ["orders"])
+    path = pipelines / "shop.toml"
+    path.write_text(
+        f'{path.read_text()}\n[[derived]]\nname = "names"\nkey = ["id"]\nsql = "SELECT o.id FROM shop_orders AS o"\n'
+    )
+    add_to(environments, "shop", "[pipelines.job]", f"one_step = {str(one_step).lower()}")
+    found, files = load("dev", environments, pipelines), Files()
+    Jobs(found, cast(JobAssets, files)).steps()
+    told = files.texts["dev/shop_names.properties"].replace("\\", "")
+    lake = f"s3://{found.bucket_name('lake')}"
+    assert f"hoodie.streamer.source.sql.tables=shop_orders={lake}/shop_orders\n" in told
+    assert f"{found.lake.database}.shop_names" in files.texts["dev/tables.properties"]
+
+
 def test_columns_that_are_left_out_reach_the_source_connector(tmp_path: Path) -> None:
     found = environment(tmp_path, 'leave_out = ["photo"]')
     configuration = source_connector(source_settings(found, found.pipelines[1]))

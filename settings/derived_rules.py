@@ -1,0 +1,37 @@
+"""What is wrong in the entries of derived tables: a query that can't be one, or tables that the pipeline hasn't."""
+
+from collections.abc import Iterator
+
+from analytics.translate import TranslationError
+from settings.pipeline import DerivedTableSettings, Pipeline
+
+Problem = tuple[str, str]
+
+
+def broken(pipeline: Pipeline) -> Iterator[Problem]:
+    """Yield what is wrong. A query may name the captured tables, and the derived ones before its own."""
+    there = [pipeline.lake_table(table) for table in pipeline.tables]
+    for number, table in enumerate(pipeline.derived):
+        where, own = f"derived[{number}]", pipeline.lake_table(table)
+        if own in there:
+            yield f"{where}.name", f"{own} is another table in the lake: give one another name"
+        yield from _query(where, table, there)
+        there.append(own)
+
+
+def _query(where: str, table: DerivedTableSettings, there: list[str]) -> Iterator[Problem]:
+    try:
+        query = table.query
+    except TranslationError as error:
+        yield f"{where}.sql", str(error)
+        return
+    if not query.tables:
+        yield f"{where}.sql", "it names no table"
+    for name in query.tables:
+        if name not in there:
+            yield f"{where}.sql", f"there is no table {name} before it: there are {', '.join(there)}"
+    if query.columns is None:
+        return
+    for name in table.key:
+        if name not in query.columns:
+            yield f"{where}.key", f"{name!r} isn't a column of the query: {', '.join(query.columns)}"

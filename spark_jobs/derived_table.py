@@ -1,0 +1,181 @@
+"""Keeps a derived table: a query over the lake's tables, computed whole when one of them has a new commit.
+
+What differs from the table's rows, by key, is upserted, what is gone deleted (docs/decisions/0093). Each commit carries
+the instants of the tables that it is of, and the query's digest.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs import checkpoint, derived_rows
+from spark_jobs.claim import Claim
+from spark_jobs.derived_rows import Difference
+from spark_jobs.errors import JobError, first_line
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.one_writer import OneWriter
+from spark_jobs.report import CommitReport
+from spark_jobs.settings import Settings
+from spark_jobs.sql_settings import SqlSettings
+from spark_jobs.table import Commit, HudiTable
+from spark_jobs.timeline import Timeline
+
+Log = Callable[[str], None]
+_DIGEST_DIGITS = 16
+_AS_OF = "as.of.instant"
+
+
+@dataclass(frozen=True)
+class DerivedFrom:
+    """What the table's rows are of: the query's digest, and the newest instant of each table that it names."""
+
+    query: str = ""
+    instants: Mapping[str, str] = field(default_factory=dict)
+
+    def to_text(self, read_ms: int) -> str:
+        """Return what a commit carries; `read_ms` is the order of the rows that it writes."""
+        return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
+
+
+def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
+    """Return what a commit's progress says, and the order of its rows; nothing and 0 without one.
+
+    Raises JobError for the progress of another kind of table.
+    """
+    if text is None:
+        return DerivedFrom(), 0
+    try:
+        found = json.loads(text)
+        return DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
+    except (ValueError, TypeError, LookupError) as error:
+        raise JobError(f"the table's progress {text[:60]!r} isn't a derived table's: give it another name") from error
+
+
+class DerivedTable:
+    """Brings what a query gives into the table; holds between two commits what the rows are of."""
+
+    ignored_truncates = None
+    horizon_age_seconds = None
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        *,
+        table: HudiTable,
+        log: Log,
+        claim: Claim | None = None,
+        slot: AbstractContextManager[object] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`claim` makes this job the table's only writer, `slot` is held while a round computes and commits."""
+        assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
+        self._spark = spark
+        self._keys = settings.table.key_fields
+        self._source = settings.source
+        self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
+        self._table = table
+        self._log = log
+        self._claim = claim
+        self._slot = slot or nullcontext()
+        self._clock = clock
+        self._writer = OneWriter(table, settings.table.base_path, claim)
+        hadoop = Hadoop(spark)
+        # What a table's properties say stays as it is: only its timeline is listed anew at each look.
+        self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
+        self._of = DerivedFrom()
+        self._read_ms = 0
+        self._missing: tuple[str, ...] = ()
+        self.last_commit: Commit | None = None
+
+    def load(self) -> None:
+        """Read from the table what its rows are of: at the start, and after a failure, when a commit may be there."""
+        if self._claim:
+            self._claim.acquire()
+        for path in self._table.repair():
+            self._log(f"removed {path}, which a crash had left half written")
+        stored = None
+        if self._table.exists():
+            self._table.check_layout()
+            for line in self._table.repair_buckets():
+                self._log(line)
+            stored = self._table.progress().get(checkpoint.SOURCE_KEY)
+        self._of, self._read_ms = stored_progress(stored)
+        self._writer.note(self._table.last_instant(), stored)
+
+    def run_batch(self) -> CommitReport | None:
+        """Commit what differs; None when nothing does, or no table that the query names has a new commit.
+
+        Raises JobError for a query that can't be the table's, before anything is written.
+        """
+        started = time.monotonic()
+        instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
+        wanted = DerivedFrom(self._digest, {name: at for name, at in instants.items() if at is not None})
+        if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
+            return None
+        with self._slot:
+            return self._brought(wanted, started)
+
+    def close(self) -> None:
+        """End what is open: nothing is."""
+
+    def _waits(self, missing: tuple[str, ...]) -> bool:
+        if missing != self._missing:
+            self._log(f"waits for {', '.join(missing)}: no commit yet" if missing else "the query's tables are there")
+        self._missing = missing
+        return bool(missing)
+
+    def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
+        stored = self._table.rows() if self._writer.last_instant is not None else None
+        rows = derived_rows.writable(self._result(wanted), self._keys, self._table.schema())
+        difference = derived_rows.compare(rows, stored, self._keys)
+        try:
+            commit = None if difference.is_none else self._write(difference, wanted)
+        finally:
+            difference.release()
+        self._of = wanted
+        return None if commit is None else _report(commit, difference, len(self._inputs), started)
+
+    def _result(self, wanted: DerivedFrom) -> DataFrame:
+        """Return the query's rows of the tables as they were at the instants that the commit will name."""
+        for name, path in self._source.tables.items():
+            rows = self._spark.read.format("hudi").option(_AS_OF, wanted.instants[name]).load(path)
+            own = [column for column in rows.columns if column.startswith("_hoodie_")]
+            rows.drop(*own).createOrReplaceTempView(name)
+        try:
+            return self._spark.sql(self._source.query)
+        except (AnalysisException, ParseException) as error:
+            raise JobError(f"the query can't be run: {first_line(error)}") from error
+
+    def _write(self, difference: Difference, wanted: DerivedFrom) -> Commit:
+        self._writer.check()
+        # A clock that goes back must not make older rows win.
+        read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
+        progress = wanted.to_text(read_ms)
+        commit = self._table.write(difference.to_write(read_ms), {checkpoint.SOURCE_KEY: progress}, operation="upsert")
+        self._read_ms = read_ms
+        self._writer.note(commit.newest, progress)
+        self.last_commit = commit
+        return commit
+
+
+def _report(commit: Commit, difference: Difference, inputs: int, started: float) -> CommitReport:
+    return CommitReport(
+        commit=commit.instant,
+        files=inputs,
+        events=difference.new + difference.changed + difference.gone,
+        upserts=commit.inserts + commit.updates,
+        deletes=commit.deletes,
+        quarantined=0,
+        folded=0,
+        seconds=time.monotonic() - started,
+        lag_seconds=None,
+        missing_offsets=0,
+        late_files=0,
+    )

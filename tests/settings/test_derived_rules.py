@@ -1,0 +1,87 @@
+"""Derived tables in a pipeline's file: what they mean to the job, and what is refused in them."""
+
+from pathlib import Path
+
+import pytest
+
+from contract.events import READ_MS
+from settings.files import SettingsFileError
+from settings.job import JobPace, JobPlaces, derived_job
+from settings.load_pipeline import load_pipeline
+from settings.pipeline import Pipeline
+from spark_jobs import keys
+from tests.settings.pipelines import write_pipeline
+
+NAMES = """
+[[derived]]
+name = "names"
+key = ["id"]
+sql = "SELECT i.id, i.name FROM datalake.shop_items AS i"
+"""
+PLACES = JobPlaces(
+    landing="s3a://landing",
+    lake="s3a://lake",
+    schemas="/pipelines",
+    shared_properties="/lean.properties",
+    database="datalake",
+)
+
+
+def loaded(folder: Path, entries: str) -> Pipeline:
+    write_pipeline(folder, "shop", ["items"])
+    path = folder / "shop.toml"
+    path.write_text(path.read_text() + entries)
+    return load_pipeline("shop", folder)
+
+
+def test_its_job_has_the_query_in_sparks_sql_and_where_its_tables_are(tmp_path: Path) -> None:
+    shop = loaded(tmp_path, NAMES + "every_seconds = 60\nbuckets = 4\nretention_hours = 24\n")
+    job = derived_job(shop, shop.derived[0], PLACES, JobPace(configuration={"a": "b"}))
+    assert (job.name, job.table_path) == ("datalake.shop_names", "s3a://lake/shop_names")
+    assert (job.ordering_field, job.sync_interval_seconds, job.schema_file) == (READ_MS, 60, None)
+    given = job.configuration
+    assert given[keys.SQL_QUERY] == "SELECT i.id, i.name FROM shop_items AS i"
+    assert given[keys.SQL_TABLES] == "shop_items=s3a://lake/shop_items"
+    assert given[keys.RECORD_KEY] == "id"
+    assert given["hoodie.bucket.index.num.buckets"] == "4"
+    assert given["hoodie.clean.hours.retained"] == "24"
+    assert given["a"] == "b"
+
+
+def test_it_is_looked_at_as_often_as_the_platform_wants(tmp_path: Path) -> None:
+    shop = loaded(tmp_path, NAMES)
+    assert derived_job(shop, shop.derived[0], PLACES, JobPace(derived_seconds=2)).sync_interval_seconds == 2
+    assert derived_job(shop, shop.derived[0], PLACES, JobPace()).sync_interval_seconds == 30
+
+
+def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path) -> None:
+    (tmp_path / "more.sql").write_text("-- What it is.\nSELECT n.id FROM shop_names AS n")
+    shop = loaded(tmp_path, f'{NAMES}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "more.sql"\n')
+    assert shop.derived[1].query.tables == ("shop_names",)
+    assert shop.lake_tables == ["shop_items", "shop_names", "shop_more"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        (
+            NAMES.replace("shop_items", "items"),
+            "derived[0].sql: there is no table items before it: there are shop_items",
+        ),
+        (NAMES.replace("datalake.shop_items", "shop_names"), "derived[0].sql: there is no table shop_names before it"),
+        (NAMES.replace('"names"', '"items"'), "derived[0].name: shop_items is another table in the lake"),
+        (NAMES.replace('["id"]', '["no"]'), "derived[0].key: 'no' isn't a column of the query: id, name"),
+        (NAMES.replace('["id"]', "[]"), "derived[0].key: "),
+        (NAMES.replace("SELECT", "DELETE"), "derived[0].sql: "),
+        (NAMES + 'file = "x.sql"', "derived[0].file: sql, or a file that has it: not both"),
+        (
+            '[[derived]]\nname = "n"\nkey = ["id"]\nfile = "x.sql"',
+            "derived[0].file: x.sql can't be read, from the folder ",
+        ),
+        (NAMES + "hours = 1", "derived[0].hours: unknown key"),
+    ],
+)
+def test_what_can_not_be_is_said_in_a_line(tmp_path: Path, entry: str, line: str) -> None:
+    with pytest.raises(SettingsFileError) as raised:
+        loaded(tmp_path, entry)
+    assert line in str(raised.value)

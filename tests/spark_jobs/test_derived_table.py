@@ -1,0 +1,296 @@
+"""Derived tables by Spark and Hudi themselves: whatever their inputs go through, they are what their query gives."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs import keys, options, settings
+from spark_jobs.derived_table import DerivedTable
+from spark_jobs.errors import ConcurrentWriterError, JobError
+from spark_jobs.report import CommitReport
+from spark_jobs.table import HudiTable
+from spark_jobs.table_job import build_derived
+
+pytestmark = pytest.mark.integration
+
+PLACES = """
+SELECT k.customer_id, k.name, a.address, a.district, a.paid AS address_paid
+FROM customer k LEFT JOIN address a ON a.address_id = k.address_id
+"""
+TABLES = {
+    "customer": "customer_id int, name string, address_id int",
+    "address": "address_id int, address string, district string, paid double",
+}
+Row = dict[str, Any]
+
+
+@dataclass
+class Shop:
+    """Two tables of the lake, written by Hudi alone, and a table that is derived from them."""
+
+    spark: SparkSession
+    folder: Path
+    query: str = PLACES
+    key: str = "customer_id"
+    log: list[str] = field(default_factory=list)
+    order: int = 0
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def put(self, name: str, *rows: Row, gone: Sequence[int] = (), schema: str | None = None) -> None:
+        """Upsert rows, and delete those of the keys `gone`, in one commit."""
+        self.order += 1
+        schema = schema or TABLES[name]
+        key = schema.split()[0]
+        given = [(*(row.get(column.split()[0]) for column in schema.split(", ")), False) for row in rows]
+        given += [(number, *([None] * (len(schema.split(", ")) - 1)), True) for number in gone]
+        frame = self.spark.createDataFrame(given, f"{schema}, _hoodie_is_deleted boolean")
+        options = {
+            "hoodie.table.name": name,
+            "hoodie.datasource.write.recordkey.field": key,
+            "hoodie.datasource.write.precombine.field": "__lsn",
+            "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+            "hoodie.metadata.enable": "false",
+            "hoodie.upsert.shuffle.parallelism": "2",
+        }
+        rows_ = frame.withColumn("__lsn", F.lit(self.order))
+        rows_.write.format("hudi").options(**options).mode("append").save(self.path(name))
+
+    def settings(self, **more: str) -> settings.Settings:
+        given = options.parse(
+            [
+                *("--table-type", "COPY_ON_WRITE", "--source-ordering-field", "__read_ms"),
+                *("--target-base-path", self.path("derived"), "--target-table", "datalake.derived"),
+            ]
+        )
+        pairs = {
+            keys.SQL_QUERY: self.query,
+            keys.SQL_TABLES: ",".join(f"{name}={self.path(name)}" for name in TABLES),
+            keys.RECORD_KEY: self.key,
+            "hoodie.metadata.enable": "false",
+            "hoodie.upsert.shuffle.parallelism": "2",
+            **more,
+        }
+        return settings.decide(given, pairs, self.log.append)
+
+    def job(self, **more: Any) -> DerivedTable:
+        """A job that has read the table's progress, as after a start."""
+        job = build_derived(self.spark.newSession(), self.settings(), log=self.log.append, **more)
+        job.load()
+        return job
+
+    def run(self) -> CommitReport | None:
+        return self.job().run_batch()
+
+    def rows(self, name: str = "derived") -> list[Row]:
+        """The table's rows without what the job adds, in an order of their own."""
+        found = self.spark.read.format("hudi").load(self.path(name))
+        kept = [column for column in found.columns if not column.startswith("_")]
+        return sorted((row.asDict() for row in found.select(*kept).collect()), key=str)
+
+    def computed(self) -> list[Row]:
+        """What the query gives of the tables as they are."""
+        session = self.spark.newSession()
+        for name in TABLES:
+            session.read.format("hudi").load(self.path(name)).createOrReplaceTempView(name)
+        return sorted((row.asDict() for row in session.sql(self.query).collect()), key=str)
+
+    def commits(self) -> int:
+        return len(list((self.folder / "derived" / ".hoodie").glob("*.commit")))
+
+
+def customer(number: int, address: int | None = 1, name: str = "Ann") -> Row:
+    return {"customer_id": number, "name": name, "address_id": address}
+
+
+def address(number: int, street: str = "1 Main St", paid: float | None = 1.5) -> Row:
+    return {"address_id": number, "address": street, "district": "West", "paid": paid}
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    shop = Shop(spark, tmp_path)
+    shop.put("address", address(1), address(2))
+    shop.put("customer", customer(1), customer(2, 2), customer(3, None))
+    return shop
+
+
+def test_it_is_what_its_query_gives_and_what_is_gone_there_goes(shop: Shop) -> None:
+    report = shop.run()
+    assert report is not None
+    assert (report.upserts, report.deletes) == (3, 0)
+    assert shop.rows() == shop.computed()
+    shop.put("address", address(1, "2 Side St"), gone=[2])
+    shop.put("customer", gone=[3])
+    report = shop.run()
+    assert report is not None
+    assert (report.upserts, report.deletes) == (2, 1)
+    assert shop.rows() == shop.computed()
+
+
+def test_nothing_new_takes_no_spark_job_and_what_makes_no_difference_no_commit(shop: Shop) -> None:
+    job = shop.job()
+    assert job.run_batch() is not None
+    scheduler: Any = shop.spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.numTotalJobs()
+    assert job.run_batch() is None
+    assert scheduler.numTotalJobs() == before
+    shop.put("address", {**address(1), "district": "West"})
+    assert job.run_batch() is None
+    assert scheduler.numTotalJobs() > before
+    assert shop.commits() == 1
+
+
+def test_a_restart_goes_on_from_what_the_commit_says(shop: Shop) -> None:
+    assert shop.run() is not None
+    assert shop.run() is None
+    shop.query = PLACES.replace("k.name,", "upper(k.name) AS name,")
+    report = shop.run()
+    assert report is not None
+    assert report.upserts == 3
+    assert shop.rows() == shop.computed()
+
+
+def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_path: Path) -> None:
+    shop = Shop(spark, tmp_path)
+    shop.put("customer", customer(1))
+    job = shop.job()
+    assert job.run_batch() is None
+    assert job.run_batch() is None
+    assert shop.log == ["waits for address: no commit yet"]
+    shop.put("address", address(1))
+    assert job.run_batch() is not None
+    assert shop.rows() == shop.computed()
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("SELECT a.address_id AS customer_id FROM customer k RIGHT JOIN address a ON false", None),
+        (
+            "SELECT k.customer_id, a.district FROM address a LEFT JOIN customer k ON false",
+            "the query gives 2 rows without a value of the key customer_id: nothing was committed",
+        ),
+        (
+            "SELECT 1 AS customer_id, address_id FROM address",
+            'the query gives 2 rows of key ["1"], so customer_id doesn\'t tell its rows apart: nothing was committed',
+        ),
+        ("SELECT customer_id, nme FROM customer", "the query can't be run: "),
+        ("SELECT name FROM customer", "the query has no column customer_id, which the key names"),
+        ("SELECT customer_id, 1 AS __read_ms FROM customer", "the query's column '__read_ms' can't be a column"),
+        ("SELECT customer_id, NULL AS x FROM customer", "the query's column x has no type: cast it"),
+        ("SELECT customer_id, map('a', 1) AS x FROM customer", "the query's column x is map<string,int>"),
+        ("SELECT customer_id, name, address_id AS name FROM customer", "the query gives the column name twice"),
+    ],
+)
+def test_what_can_not_be_a_table_is_one_line_and_no_commit(shop: Shop, query: str, line: str | None) -> None:
+    shop.query = query
+    if line is None:
+        assert shop.run() is not None
+        assert shop.rows() == shop.computed()
+        return
+    with pytest.raises(JobError) as raised:
+        shop.run()
+    assert str(raised.value).startswith(line)
+    assert "\n" not in str(raised.value)
+    assert shop.commits() == 0
+
+
+def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> None:
+    assert shop.run() is not None
+    shop.query = PLACES.replace("a.district,", "length(a.address) AS size,")
+    assert shop.run() is not None
+    assert shop.rows() == sorted(({**row, "district": None} for row in shop.computed()), key=_in_order)
+    shop.query = shop.query.replace("length(a.address)", "CAST(length(a.address) AS bigint) * 10000000000")
+    assert shop.run() is not None
+    assert {row["size"] for row in shop.rows()} == {90000000000, None}
+    shop.query = shop.query.replace("* 10000000000 AS size", "|| '' AS size")
+    with pytest.raises(JobError, match="the query gives size as string, and the table has it as bigint: cast it"):
+        shop.run()
+
+
+def _in_order(row: Mapping[str, Any]) -> str:
+    return str({name: row[name] for name in ("customer_id", "name", "address", "district", "address_paid", "size")})
+
+
+def test_an_inputs_new_column_can_be_asked_for(shop: Shop) -> None:
+    shop.query = "SELECT customer_id, name FROM customer WHERE EXISTS (SELECT 1 FROM address)"
+    assert shop.run() is not None
+    wider = f"{TABLES['customer']}, email string"
+    shop.put("customer", {**customer(1), "email": "a@example.com"}, schema=wider)
+    shop.query = shop.query.replace("name", "name, email", 1)
+    assert shop.run() is not None
+    assert [row["email"] for row in shop.rows()] == ["a@example.com", None, None]
+
+
+def test_another_writers_progress_stops_the_job(shop: Shop) -> None:
+    late, other = shop.job(), shop.job()
+    assert other.run_batch() is not None
+    shop.put("customer", customer(9))
+    with pytest.raises(ConcurrentWriterError):
+        late.run_batch()
+
+
+def test_a_clock_that_goes_back_loses_no_change(shop: Shop) -> None:
+    assert shop.run() is not None
+    job = shop.job()
+    job._clock = lambda: 0.0
+    shop.put("customer", customer(1, name="Bea"))
+    assert job.run_batch() is not None
+    assert shop.rows() == shop.computed()
+
+
+def test_a_failed_write_is_made_up_for(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = HudiTable.write
+
+    def written_and_lost(*given: Any, **named: Any) -> Any:
+        write(*given, **named)
+        raise ConnectionError("gone after the commit")
+
+    job = shop.job()
+    with monkeypatch.context() as patch:
+        patch.setattr(HudiTable, "write", written_and_lost)
+        with pytest.raises(ConnectionError):
+            job.run_batch()
+    job.load()
+    assert job.run_batch() is None
+    assert shop.commits() == 1
+    assert shop.rows() == shop.computed()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop, seed: int) -> None:
+    chance = random.Random(seed)
+    job = shop.job()
+    for _ in range(6):
+        if chance.random() < 0.7:
+            rows = [customer(n, chance.choice([1, 2, 3, None]), chance.choice("ABC")) for n in _some(chance, 8)]
+            shop.put("customer", *rows, gone=_others(chance, rows, "customer_id"))
+        if chance.random() < 0.5:
+            paid = [0.0, -0.0, None, 2.5]
+            rows = [address(n, chance.choice(["x", "y"]), chance.choice(paid)) for n in _some(chance, 4)]
+            shop.put("address", *rows, gone=_others(chance, rows, "address_id"))
+        if chance.random() < 0.3:
+            job = shop.job()
+        job.run_batch()
+        assert str(shop.rows()) == str(shop.computed())
+    kept = shop.rows()
+    shop.folder.joinpath("derived").rename(shop.folder / "kept")
+    shop.run()
+    assert str(shop.rows()) == str(kept)
+
+
+def _some(chance: random.Random, most: int) -> list[int]:
+    return sorted(chance.sample(range(1, most + 1), chance.randint(1, 3)))
+
+
+def _others(chance: random.Random, rows: Sequence[Row], key: str) -> list[int]:
+    number = chance.randint(1, 6)
+    return [] if number in {row[key] for row in rows} else [number]
