@@ -62,7 +62,7 @@ CHANGES = (
         reaches=(_address(102, "city_id", "phone", "district"), _place(102, "district", "city", "country")),
     ),
     Change(
-        name="move all from address 104, delete it",
+        name="move all from 104, delete it",
         statements=(
             *(f"UPDATE public.{table} SET address_id = 200 WHERE address_id = 104" for table in PEOPLE),
             "DELETE FROM public.address WHERE address_id = 104",
