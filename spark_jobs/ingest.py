@@ -124,6 +124,11 @@ class Ingest:
         """How long a transaction has kept a queried source's horizon where it is; None for another source."""
         return getattr(self._source, "horizon_age_seconds", None)
 
+    @property
+    def looked_ms(self) -> int | None:
+        """When the last look at all rows began that the table has all of; None for another source than a database."""
+        return getattr(self._source, "looked_ms", None)
+
     def run_batch(self) -> CommitReport | None:
         """Commit the next batch; None when there is nothing new.
 

@@ -91,6 +91,7 @@ class JdbcSettings:
     max_rows: int
     fetch_size: int
     readers: int
+    looked_file: str | None = None
 
     @property
     def name(self) -> str:
@@ -132,6 +133,7 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
         max_rows=options.source_limit or _at_least_one(properties, keys.JDBC_MAX_ROWS),
         fetch_size=int(extra[_FETCH_SIZE]) if _FETCH_SIZE in extra else _at_least_one(properties, keys.JDBC_FETCH_SIZE),
         readers=_at_least_one(properties, keys.JDBC_READERS),
+        looked_file=properties.get(keys.JDBC_LOOKED_FILE),
     )
 
 

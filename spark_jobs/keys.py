@@ -53,6 +53,7 @@ JDBC_CA_FILE = f"{JDBC_PREFIX}ca.file"
 JDBC_DETECTION = f"{JDBC_PREFIX}detection"
 JDBC_LEFT_OUT = f"{JDBC_PREFIX}columns.left.out"
 JDBC_SWEEP = f"{JDBC_PREFIX}sweep.interval.seconds"
+JDBC_LOOKED_FILE = f"{JDBC_PREFIX}looked.file"
 JDBC_MARGIN = f"{JDBC_PREFIX}column.margin.seconds"
 JDBC_DELETES_PERCENT = f"{JDBC_PREFIX}deletes.max.percent"
 JDBC_MAX_ROWS = f"{JDBC_PREFIX}max.rows"
@@ -139,6 +140,11 @@ STREAMER_PROPERTIES = {
     ),
     JDBC_LEFT_OUT: Property(default=None, own=True, meaning="columns that aren't read, by comma"),
     JDBC_SWEEP: Property(default="5", own=True, meaning="seconds between two looks at all rows, at least"),
+    JDBC_LOOKED_FILE: Property(
+        default=None,
+        own=True,
+        meaning="the driver's file that says when the last look at all rows began that the table has all of",
+    ),
     JDBC_MARGIN: Property(
         default="1", own=True, meaning="seconds that a look by the column goes back before the oldest transaction"
     ),

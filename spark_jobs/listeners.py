@@ -1,10 +1,11 @@
-"""What runs beside the ingestion and hears of its batches: the catalogue's sync, the metrics, the stop file."""
+"""What runs beside the ingestion and hears of its batches: the catalogue's sync, the metrics, the files."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from spark_jobs.glue_sync import GlueSync
 from spark_jobs.hadoop import Hadoop
+from spark_jobs.looked_file import LookedFile
 from spark_jobs.metrics import Metrics
 from spark_jobs.report import CommitReport
 from spark_jobs.stop_file import StopFile
@@ -38,6 +39,7 @@ class Listeners:
     metrics: Metrics | None
     stop_file: StopFile | None
     status: TableStatus | None = None
+    looked_file: LookedFile | None = None
 
     def start(self) -> None:
         """Look whether the job was told to stop before it began."""
@@ -49,6 +51,7 @@ class Listeners:
         write_line(report.line() + (f" table={self.status.table}" if self.status else ""))
         if self.status:
             self.status.works()
+        self._tell_look()
         if self.metrics:
             self._tell_states(self.metrics)
             self.metrics.committed(report)
@@ -62,6 +65,7 @@ class Listeners:
         if self.status:
             self.status.works()
         self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
+        self._tell_look()
         if self.metrics:
             self._tell_states(self.metrics)
             self.metrics.idle()
@@ -78,6 +82,10 @@ class Listeners:
             self.metrics.failed()
         if self.stop_file:
             self.stop_file.look()
+
+    def _tell_look(self) -> None:
+        if self.looked_file:
+            self.looked_file.write()
 
     def _tell_states(self, metrics: Metrics) -> None:
         metrics.ignored_truncates(self.kept.ignored_truncates)

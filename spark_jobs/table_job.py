@@ -19,6 +19,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.jdbc_settings import JdbcSettings
 from spark_jobs.listeners import Listeners
 from spark_jobs.logged_events import LoggedEvents
+from spark_jobs.looked_file import LookedFile
 from spark_jobs.loop import Loop
 from spark_jobs.metrics import Metrics
 from spark_jobs.quarantine import Quarantine
@@ -129,6 +130,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
         metrics=around.metrics,
         stop_file=StopFile(decided.stop_file, exists=hadoop.exists, stop=stop, log=log) if decided.stop_file else None,
         status=around.status,
+        looked_file=_looked_file(decided, kept, log),
     )
     loop = Loop(
         kept,
@@ -192,6 +194,13 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
         with_decimal_ordering(target, table.ordering_field),
         tuple(dict.fromkeys((*table.key_fields, table.ordering_field, *table.partition_fields))),
     )
+
+
+def _looked_file(decided: Settings, kept: Ingest | DerivedTable, log: Log) -> LookedFile | None:
+    path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
+    if path is None or not isinstance(kept, Ingest):
+        return None
+    return LookedFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

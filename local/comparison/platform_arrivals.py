@@ -2,13 +2,17 @@
 
 from local.comparison.arrivals import Arrivals, LakeArrivals, Way
 from local.comparison.describe import Compared
+from local.comparison.queried_arrivals import QueriedArrivals
 from local.comparison.run import ArrivalsOf
+from local.platform.job import looked_file
 from local.platform.platform import Platform
 from local.platform.tables import LANDING_BUCKET
 
 
 def arrivals_of(platform: Platform) -> ArrivalsOf:
     """Return what tells how far each table of a platform is in the lake."""
+    if platform.services.pipeline.is_queried:
+        return _of_queried(platform)
     pipeline, services = platform.pipeline, platform.services
     s3 = services.s3.client()
     tables = {table.entry.name: table for table in services.tables}
@@ -35,5 +39,15 @@ def arrivals_of(platform: Platform) -> ArrivalsOf:
             lake=table.lake,
         )
         return LakeArrivals(way)
+
+    return arrivals
+
+
+def _of_queried(platform: Platform) -> ArrivalsOf:
+    tables = {table.entry.name: table for table in platform.services.tables}
+    folder = platform.pipeline.job_folder
+
+    def arrivals(wanted: Compared) -> Arrivals:
+        return QueriedArrivals(looked_file(folder, tables[wanted.entry.name].lake_name))
 
     return arrivals

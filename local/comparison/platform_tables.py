@@ -49,7 +49,7 @@ def reconcile_platform(
         salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
-        arrivals=None if queried else arrivals_of(platform),
+        arrivals=arrivals_of(platform),
     )
 
 

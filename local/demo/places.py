@@ -10,6 +10,7 @@ import psycopg2
 
 from local.comparison.command import REPORT
 from local.comparison.compare import Limits, TableComparison
+from local.comparison.platform_arrivals import arrivals_of
 from local.comparison.platform_tables import compared_tables
 from local.comparison.report import write
 from local.comparison.run import compare_tables
@@ -127,7 +128,8 @@ def _same(source: Row | None, lake: Row | None) -> bool:
 
 
 def _compare(platform: Platform) -> list[TableComparison]:
-    return list(compare_tables(platform.endpoints.source, compared_tables(platform), Limits()))
+    compared, arrivals = compared_tables(platform), arrivals_of(platform)
+    return list(compare_tables(platform.endpoints.source, compared, Limits(), arrivals=arrivals))
 
 
 def prove(platform: Platform, display: Display) -> PlacesProof:

@@ -43,16 +43,31 @@ def places(services: Services) -> JobPlaces:
     return replace(PLACES, source=source)
 
 
-def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[TableJob]:
-    """Return what the job does for each table, the derived ones last."""
+def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:
+    """Return what the job does for each table, the derived ones last.
+
+    In `folder` it says how far it has looked at those that it queries.
+    """
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
     captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
+    if pipeline.is_queried and folder is not None:
+        captured = [
+            replace(
+                job, configuration={**job.configuration, keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))}
+            )
+            for job in captured
+        ]
     return captured + [derived_job(pipeline, table, where, pace) for table in pipeline.derived]
 
 
-def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES) -> list[str]:
+def looked_file(folder: Path, lake_table: str) -> Path:
+    """Return where the job in a folder says how far it has looked at a table (spark_jobs/looked_file.py)."""
+    return folder.resolve() / "looked" / lake_table
+
+
+def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[str]:
     """Return the options of the job for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
-    [job] = table_jobs(pipeline, where)
+    [job] = table_jobs(pipeline, where, folder)
     return submit.job_arguments(job)
 
 
@@ -62,7 +77,7 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
     for former in folder.glob("*.properties"):
         former.unlink()
     files: dict[str, str] = {}
-    for job in table_jobs(pipeline, where):
+    for job in table_jobs(pipeline, where, folder.parent):
         path = folder / f"{job.table}.properties"
         path.write_text(submit.table_properties(job), encoding="utf-8")
         files[job.name] = str(path)
@@ -83,14 +98,16 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
     """
     pipeline, started = services.pipeline, folder / STARTED
     where = places(services)
-    described = _description(pipeline, where)
+    described = _description(pipeline, where, folder)
     if processes.main("job") is not None:
         if not once and started.exists() and started.read_text(encoding="utf-8") == described:
             return
         processes.stop("job", grace_s=GRACE_S)
     tables = len(pipeline.tables) + len(pipeline.derived)
     one = tables == 1
-    options = job_arguments(pipeline, where) if one else multi_table_arguments(pipeline, folder / "tables", where)
+    options = (
+        job_arguments(pipeline, where, folder) if one else multi_table_arguments(pipeline, folder / "tables", where)
+    )
     argv, environment = spark_submit(
         [*options, *once],
         work_folder=folder,
@@ -104,13 +121,13 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
 
 
-def _description(pipeline: Pipeline, where: JobPlaces = PLACES) -> str:
+def _description(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> str:
     """Return what a job that runs must be started anew for, when it changes: a table, what is done with it, a schema.
 
     It reads its files when it starts.
     """
     schemas = {table.lake_table: (PIPELINES / pipeline.schema_file(table)).read_text() for table in pipeline.tables}
-    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline, where)}
+    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline, where, folder)}
     return json.dumps({"properties": properties, "schemas": schemas}, indent=1) + "\n"
 
 

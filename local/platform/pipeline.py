@@ -207,9 +207,14 @@ class LocalPipeline:
             return LOST
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
 
+    @property
+    def job_folder(self) -> Path:
+        """Where the streaming job keeps what it is started with, and says how far it has looked."""
+        return self._folder / "job"
+
     def start_job(self) -> None:
         """Start the streaming job, unless it runs with these tables and schemas."""
-        start_job(self._services, self._processes, self._folder / "job")
+        start_job(self._services, self._processes, self.job_folder)
 
     def wait_lake(self) -> str | None:
         """Wait until each table with events is in the lake and in the catalogue, which the job tells at its start.

@@ -47,9 +47,7 @@ class QueriedPipeline(LocalPipeline):
 
     def read_anew(self) -> None:
         """Start the job once more, which then reads all rows and writes those that differ from the lake's."""
-        start_job(
-            self._services, self._processes, self._folder / "job", once=("--ignore-checkpoint", f"anew-{time.time()}")
-        )
+        start_job(self._services, self._processes, self.job_folder, once=("--ignore-checkpoint", f"anew-{time.time()}"))
 
     @property
     def _source(self) -> Source:

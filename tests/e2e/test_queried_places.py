@@ -5,6 +5,7 @@ The tests share the platform and run in their order.
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg2
@@ -12,7 +13,10 @@ import pytest
 from rich.console import Console
 
 from contract.events import CREATE, OPERATION, READ_MS, UPDATE
-from local.comparison.platform_tables import reconcile_platform
+from local.comparison.compare import Limits
+from local.comparison.platform_arrivals import arrivals_of
+from local.comparison.platform_tables import compared_tables, reconcile_platform
+from local.comparison.run import compare_tables
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
@@ -21,6 +25,7 @@ from local.platform.tables import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
 from tests.conftest import execute
+from tests.local.comparison.sides import ArrowLake
 from tests.local.platform.shop import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -59,6 +64,16 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
     assert [table.lake_rows for table in found.data.tables] == [603, 600, 109, 603]
     assert found.problems == []
     assert is_equal(places)
+
+
+def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
+    """The lake's rows, but one, stand in for a table that has lost it."""
+    [city] = compared_tables(places, "city")
+    lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
+    limits = Limits(timeout_s=PATIENT_S)
+    [found] = compare_tables(places.endpoints.source, [lost], limits, arrivals=arrivals_of(places))
+    assert (found.missing, found.late) == (1, 0)
+    assert found.seconds < PATIENT_S / 2
 
 
 def test_the_role_of_the_job_may_read_and_nothing_else(places: Platform) -> None:

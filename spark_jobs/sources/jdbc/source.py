@@ -59,11 +59,16 @@ class Jdbc:
         self._anew: str | None = None
         self._horizon = (-1, 0.0)
         self._next_sweep = 0.0
+        # When the last look at all rows began that the lake has all of, by the clock in milliseconds.
+        self.looked_ms: int | None = None
+        # The progress of what a look at all rows has brought, and when that look began.
+        self._brought: tuple[str, int] | None = None
         self._forget()
 
     def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
         """Return what changed since `checkpoint`; None when nothing did, or no look is due."""
         self._close()
+        self._take_in(checkpoint)
         progress = self._known(checkpoint)
         sweeps = progress.target is not None or self._elapsed() >= self._next_sweep
         if not sweeps and self._column is None:
@@ -72,7 +77,7 @@ class Jdbc:
             self._identity = self._identified()
         self._open = self._database.look(OLDEST if self._settings.column else None)
         # What it waited for one of the connections was no work of the database's.
-        began = self._elapsed()
+        began, began_ms = self._elapsed(), self._now_ms()
         try:
             batch = self._looked(self._open, checkpoint, progress, sweeps=sweeps)
         except BaseException as error:
@@ -83,7 +88,17 @@ class Jdbc:
             self._next_sweep = began + max(self._settings.sweep_seconds, took / _SHARE)
         if batch is None:
             self._close()
+            self.looked_ms = began_ms if sweeps else self.looked_ms
+        elif batch.complete and progress.after is None:
+            # Where it is the last of several parts, what changed in the others since they were read is still to come.
+            self._brought = (batch.checkpoint, began_ms)
         return batch
+
+    def _take_in(self, checkpoint: str | None) -> None:
+        """Note that the lake has all of the look before, when its progress is the lake's."""
+        if self._brought is not None and self._brought[0] == checkpoint:
+            self.looked_ms = self._brought[1]
+        self._brought = None
 
     def reset(self) -> None:
         """Forget what isn't committed."""
@@ -97,6 +112,7 @@ class Jdbc:
 
     def _forget(self) -> None:
         self._ahead: tuple[str | None, Progress] | None = None
+        self._brought = None
         self._next_sweep = 0.0
         self._swept: tuple[str, Seen] | None = None
         self._stamped: Seen | None = None
