@@ -5,7 +5,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from operate.msk_connector import MskConnector
+from local.resnapshot.run import Connector
 from operate.stored_offsets import StoredOffsets
 
 TOPIC = "__cdc_lake_offsets_dev-cdc-lake-shop-source-0a1b2c3d"
@@ -57,7 +57,7 @@ class Log:
 
 
 def stored(log: Log, topic: str = TOPIC) -> StoredOffsets:
-    connector: MskConnector = None  # type: ignore[assignment]
+    connector: Connector = None  # type: ignore[assignment]
     return StoredOffsets(log, topic, connector)  # type: ignore[arg-type]
 
 

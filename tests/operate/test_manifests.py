@@ -1,4 +1,4 @@
-"""What commands know of connectors on EKS, and what is printed of them."""
+"""What is printed of connectors on EKS."""
 
 import json
 from pathlib import Path
@@ -7,15 +7,8 @@ import pytest
 
 from operate.errors import OperateError
 from operate.manifests import manifests
-from operate.platforms import need_msk_connect
 from settings.load import load
 from tests.stacks.kubernetes.environments import environment_on_eks
-
-
-def test_a_command_that_knows_msk_connect_alone_says_so(tmp_path: Path) -> None:
-    need_msk_connect(load("dev"), "pause")
-    with pytest.raises(OperateError, match="`make pause` knows connectors on MSK Connect, and dev's run on EKS"):
-        need_msk_connect(environment_on_eks(tmp_path, "dev"), "pause")
 
 
 def test_manifests_are_a_list_that_kubectl_reads(tmp_path: Path) -> None:
