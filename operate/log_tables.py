@@ -1,7 +1,7 @@
 """Reads an environment's ordinary tables again while changes go on: `make resnapshot ENV=… PIPELINE=… TABLE=…`.
 
-What one machine does (local/resnapshot/), with MSK, MSK Connect, S3 and the operator's own rights in the places of the
-platform's services.
+What one machine does (local/resnapshot/), with MSK, MSK Connect or EKS, S3 and the operator's own rights in the places
+of the platform's services.
 """
 
 import json
@@ -21,9 +21,8 @@ from local.resnapshot.run import Wanted
 from operate import kafka, outputs, reader
 from operate.errors import OperateError
 from operate.lake import lake_table
-from operate.msk_connector import MskConnector
-from operate.platforms import need_msk_connect
 from operate.reader import Reader
+from operate.source_connectors import source_of
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
 from plugins import msk_login
@@ -100,11 +99,8 @@ def _stored_offsets(
     environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, messages: Reader
 ) -> StoredOffsets:
     """Return what the pipeline's connector has stored of how far it is."""
-    need_msk_connect(environment, "resnapshot")
-    settings = source_settings(environment, pipeline)
-    arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
-    connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=0)
-    return StoredOffsets(messages, offset_topic(settings.name, generation(environment, pipeline, session)), connector)
+    connector, name = source_of(environment, pipeline, session), source_settings(environment, pipeline).name
+    return StoredOffsets(messages, offset_topic(name, generation(environment, pipeline, session)), connector)
 
 
 def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:

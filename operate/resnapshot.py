@@ -11,15 +11,13 @@ from local.resnapshot.run import Wanted, resnapshot
 from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
 from operate.lake import lake_table
-from operate.msk_connector import MskConnector
-from operate.platforms import need_msk_connect
 from operate.reader import Reader
+from operate.source_connectors import source_of
 from operate.source_login import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import CapturedTableSettings
-from stacks.pipeline_names import construct_id
 
 TAIL_EVENTS = 1_000
 # Landing and commits come by the minute there, and an update of the connector takes some.
@@ -28,15 +26,13 @@ TIMEOUT_S = 1_800
 
 def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
     """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
-    need_msk_connect(environment, "resnapshot")
     pipeline, outbox = _outbox(environment)
     session = outputs.check_account(environment)
     with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
-        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
-        settings = source_settings(environment, pipeline)
+        topic = source_settings(environment, pipeline).topic
         with reader.connect(kafka.of_environment(environment, pipeline.name)) as messages:
-            newest = newest_position(messages, settings.topic)
-        connector = MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest)
+            newest = newest_position(messages, topic)
+        connector = source_of(environment, pipeline, session, newest=newest)
         lake = lake_table(environment, session, pipeline, outbox)
         comparison = resnapshot(parameters, lake, connector, wanted, say)
         if comparison.equal and wanted.where is None:

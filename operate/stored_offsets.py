@@ -1,6 +1,6 @@
-"""What a source connector on MSK Connect has stored of how far it is: its own topic, which Kafka Connect writes.
+"""What a source connector on AWS has stored of how far it is: its own topic, which Kafka Connect writes.
 
-On one machine the worker's REST API says it; MSK Connect has none.
+On one machine the worker's REST API says it; MSK Connect has none, and on EKS the topic is the same.
 """
 
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from operate.msk_connector import MskConnector
+from local.resnapshot.run import Connector
 from operate.reader import REQUEST_TIMEOUT_S, Reader
 
 
@@ -18,7 +18,7 @@ class StoredOffsets:
     Methods raise KafkaException, and `failure` PlatformError.
     """
 
-    def __init__(self, messages: Reader, topic: str, connector: MskConnector) -> None:
+    def __init__(self, messages: Reader, topic: str, connector: Connector) -> None:
         self._messages = messages
         self._topic = topic
         self._connector = connector

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operate.changes.compare import NAME_TAKEN, Touched
 from operate.diff import resources
 from operate.diff.cloudformation import NOTHING, compared
+from operate.diff.kubernetes import kubernetes_network, kubernetes_rights
 from operate.diff.network import network
 from operate.diff.normal_form import Template, Templates, text_of
 from operate.diff.requests import requests
@@ -59,6 +60,11 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
     wider, narrower = rights(found, before, after)
     opened, closed = network(found)
     both = [(stack, before.get(stack, NOTHING), after.get(stack, NOTHING)) for stack in sorted({*before, *after})]
+    for sides in both:
+        for lines, more in zip((wider, narrower), kubernetes_rights(*sides), strict=True):
+            lines += more
+        for lines, more in zip((opened, closed), kubernetes_network(*sides), strict=True):
+            lines += more
     weaker = [line for sides in both for line in weakened(*sides)]
     words = _Words(touched, before, after)
     sections = (

@@ -97,9 +97,13 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
+# The same configuration, elsewhere.
+_ALIKE = {"Custom::KubernetesConnector": "Custom::Connector"}
+
+
 def meaning(type_: str, key: str) -> str:
     """Return what a change of this key means, empty where its own words say all."""
-    for pattern, text in MEANINGS.get(type_, ()):
+    for pattern, text in MEANINGS.get(_ALIKE.get(type_, type_), ()):
         if fnmatchcase(key, pattern):
             return text
     return ""

@@ -63,11 +63,22 @@ def _readable(type_: str, request: Mapping[str, Any]) -> dict[str, Any]:
                 for topic in each:
                     settings = {name: topic[name] for name in topic if name not in ("name", "config")}
                     found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})))
+            case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
+                found |= _manifests(each)
             case "Custom::Plugin", "releases":
                 for release in each:
                     found |= _under(f"release {_VERSION.sub('', release['file'])}", release)
             case _:
                 found |= _under(key, each) if isinstance(each, Mapping) else {key: each}
+    return found
+
+
+def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Write objects of Kubernetes's by kind and name; labels say nothing that isn't in these."""
+    found: dict[str, Any] = {}
+    for each in objects:
+        parts = {name: part for name, part in each.items() if name not in ("apiVersion", "kind", "metadata")}
+        found |= _under(f"{each['kind']} {each['metadata']['name']}", parts or {"there": True})
     return found
 
 

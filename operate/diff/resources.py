@@ -29,6 +29,8 @@ PRECIOUS = frozenset({"AWS::KMS::Key", "AWS::MSK::Cluster", "AWS::RDS::DBCluster
 # What our handlers leave as it is when a request changes, whose keys are told one by one.
 STAYS: Mapping[str, str] = {
     "Custom::Connector": "updated in place: its tasks start again, its offsets stay",
+    "Custom::KubernetesConnector": "updated in place: its workers change one by one, its offsets stay",
+    "Custom::KubernetesObjects": "applied anew; what is no longer named is deleted",
     "Custom::PreparedSource": "the preparation runs again; data that is there stays",
     "Custom::Topics": "topics and what they hold stay",
 }

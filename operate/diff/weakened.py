@@ -48,6 +48,18 @@ def _opened(before: Any, after: Any) -> bool:
     return before is not True and after is True
 
 
+def _fewer_types(before: Any, after: Any) -> bool:
+    """Tell whether a kind of the control plane's logs is no longer written."""
+    old, new = ({str(each.get("Type")) for each in side or []} for side in (before, after))
+    return bool(old - new)
+
+
+def _fewer_kinds(before: Any, after: Any) -> bool:
+    """Tell whether what a key of ours encrypts no longer is."""
+    old, new = ({str(kind) for each in side or [] for kind in each.get("Resources") or []} for side in (before, after))
+    return bool(old - new)
+
+
 _BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 GUARDS = (
     Guard("AWS::Logs::LogGroup", "RetentionInDays", "days that events are kept", _fewer),
@@ -67,6 +79,10 @@ GUARDS = (
     Guard("AWS::MSK::Cluster", "EncryptionInfo.EncryptionInTransit.InCluster", "TLS between brokers", _off),
     Guard("AWS::MSK::Cluster", "ClientAuthentication.Unauthenticated.Enabled", "clients without a name", _opened),
     Guard("AWS::MSK::Cluster", "ClientAuthentication.Sasl.Iam.Enabled", "IAM", _lost(True)),
+    Guard("AWS::EKS::Cluster", "EncryptionConfig", "encryption of Kubernetes's secrets", _fewer_kinds),
+    Guard("AWS::EKS::Cluster", "Logging.ClusterLogging.EnabledTypes", "logs of the Kubernetes API", _fewer_types),
+    Guard("AWS::EKS::Cluster", "ResourcesVpcConfig.EndpointPrivateAccess", "an API inside the VPC", _lost(True)),
+    Guard("AWS::EKS::Cluster", "DeletionProtection", "protection from deletion", _lost(True)),
     Guard("AWS::EC2::Instance", "MetadataOptions.HttpTokens", "tokens at the metadata", _lost("required")),
     Guard("AWS::EC2::Subnet", "MapPublicIpOnLaunch", "public addresses for all", _opened),
     Guard(

@@ -1,6 +1,7 @@
 """The cluster of the connectors' workers on the review's first section: who reaches its API, who may do what in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from operate.review.material import Material
 from stacks.gate.kubernetes import EVERYTHING
@@ -15,6 +16,7 @@ def kubernetes(material: Material) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return (
         ("Kubernetes API reached from", tuple(text for each in clusters for text in _reached(each))),
         ("Kubernetes API used by", tuple(_members(material))),
+        ("Pods of Kubernetes act as", tuple(_acts(material))),
         ("Run on Kubernetes", tuple(_runs(material))),
     )
 
@@ -33,6 +35,20 @@ def _members(material: Material) -> Iterator[str]:
         policies = [plain_text(each["PolicyArn"]).rpartition("/")[2] for each in entry.get("AccessPolicies") or []]
         groups = [f"what {name} may" for name in entry.get("KubernetesGroups") or []]
         yield f"{who}: {', '.join(['everything' if name == EVERYTHING else name for name in policies] + groups)}"
+
+
+def _acts(material: Material) -> Iterator[str]:
+    """The roles that pods have by Pod Identity, which IAM's own policies don't show."""
+    for each in material.app.resources("AWS::EKS::PodIdentityAssociation"):
+        yield _acting(material, each, each.properties, written(each.get("Namespace")))
+    for addon in material.app.resources("AWS::EKS::Addon"):
+        for one in addon.get("PodIdentityAssociations") or []:
+            yield _acting(material, addon, one, f"the add-on {written(addon.get('AddonName'))}")
+
+
+def _acting(material: Material, subject: Subject, association: Mapping[str, Any], where: str) -> str:
+    role = material.readable(subject.stack, written(association["RoleArn"]))
+    return f"{role}: the service account {written(association['ServiceAccount'])} of {where}"
 
 
 def _runs(material: Material) -> Iterator[str]:

@@ -137,6 +137,8 @@ def test_the_page_says_who_reaches_and_who_administers_the_cluster(
 ) -> None:
     text = render(page(settings, eks.synthesis, []), "md")
     assert "Kubernetes API" in text
+    assert f"connectors/SourceRole/Role: the service account {name}-cdc-lake-orders-source of kafka-connect" in text
+    assert "LogRole: the service account cloudwatch-agent of the add-on amazon-cloudwatch-observability" in text
     if name == "dev":
         assert "203.0.113.0/24" in text
         assert "role/platform" in text

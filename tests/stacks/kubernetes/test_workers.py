@@ -1,6 +1,5 @@
 """Workers as pods run them, on this machine: one is killed and nothing is lost; failed tasks fail the deployment."""
 
-import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -11,14 +10,17 @@ import psycopg2
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from db import replication
 from local.services.kafka.roles import role_acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
+from operate.eks_connector import EksConnector
 from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
 from plugins.kafka_access import own_worker_access, source_access
+from plugins.kubernetes_api import Cluster
 from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
 from plugins.worker_health import PATH
@@ -124,15 +126,28 @@ def workers(
 
 
 @pytest.fixture
-def source(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Resource:
+def world() -> FakeCluster:
+    """The cluster, in memory."""
+    return FakeCluster()
+
+
+@pytest.fixture
+def rest(workers: Workers, world: FakeCluster) -> RealRest:
+    """Its API, whose proxy leads to the workers."""
+    kind = type("Rest", (RealRest,), {"workers": workers})
+    made: RealRest = kind(world, Cluster(name="x", endpoint="https://x", authority=""))
+    return made
+
+
+@pytest.fixture
+def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Resource:
     """The connector's custom resource, whose cluster is in memory and whose workers are real."""
-    world, clock, records = FakeCluster(), Clock(), MemoryStore()
+    clock, records = Clock(), MemoryStore()
     monkeypatch.setattr(framework, "now", clock)
     # The workers are real, and so is the time that they take: a second of the clock is one.
     monkeypatch.setattr(deployment, "POLL_SECONDS", 1)
     monkeypatch.setattr(journal, "store", lambda: records)
-    rest = type("Rest", (RealRest,), {"workers": workers})
-    monkeypatch.setattr(kubernetes_connector, "Kubernetes", functools.partial(rest, world))
+    monkeypatch.setattr(kubernetes_connector, "Kubernetes", lambda _cluster: rest)
 
     def tick() -> None:
         world.tick()
@@ -141,12 +156,16 @@ def source(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Resource:
     return Resource(handler=kubernetes_connector, clock=clock, tick=tick)
 
 
+def source_as_deployed(settings: SourceSettings) -> dict[str, str]:
+    return source_connector(settings) | {"name": NAME, "retriable.restart.connector.wait.ms": "500"}
+
+
 def request(settings: SourceSettings, **changed: str) -> dict[str, Any]:
     return {
         "cluster": {"name": "x", "endpoint": "https://x", "authority": ""},
         "connectorName": NAME,
         "objects": objects(group(NAME)),
-        "connectorConfiguration": source_connector(settings) | {"retriable.restart.connector.wait.ms": "500"} | changed,
+        "connectorConfiguration": source_as_deployed(settings) | changed,
     }
 
 
@@ -183,6 +202,7 @@ def insert(database: ConnectionParameters, first: int, last: int, *, pause_s: fl
 def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
     workers: Workers,
     source: Resource,
+    rest: RealRest,
     settings: SourceSettings,
     broker: RunningBroker,
     database: ConnectionParameters,
@@ -214,8 +234,30 @@ def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
     insert(database, LATER, LATER + 10)
     eventually(lambda: ids_in(broker) == set(range(LATER + 10)))
 
+    repaired = with_a_new_slot(rest, database)
+    insert(database, LATER + 10, LATER + 15)
+    eventually(lambda: ids_in(broker) == set(range(LATER + 15)))
+    repaired.settle()
+    assert rest.through_service("GET", "x", NAME, f"/connectors/{NAME}/config") == source_as_deployed(settings)
+    insert(database, LATER + 15, LATER + 20)
+    eventually(lambda: ids_in(broker) == set(range(LATER + 20)))
+    assert repaired.failure() is None
+
     execute(database, "DROP PUBLICATION k8s")
-    insert(database, LATER + 10, LATER + 11)
+    insert(database, LATER + 20, LATER + 21)
     eventually(lambda: workers.health() == {200, 503})
+    assert "the publication is gone, or was made again after the slot" in str(repaired.failure())
     source.delete()
     assert workers.ask(other, "GET", "/connectors") == (200, [])
+
+
+def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnector:
+    """Give the connector a new slot and let it follow that one, as a re-snapshot does; settling is the caller's."""
+    connector = EksConnector(rest, NAME, slot="k8s", newest=0)  # type: ignore[arg-type]
+    connector.release()
+    with psycopg2.connect(**database) as connection, connection.cursor() as cursor:
+        connection.autocommit = True
+        eventually(lambda: replication.renew_slot(cursor, "k8s"))
+        connector.follow_slot()
+        eventually(lambda: replication.look(cursor, "k8s").active)
+    return connector

@@ -1,0 +1,273 @@
+"""What widens and narrows rights in the cluster, and the ways to its API; the templates are in their normal form."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operate.diff import snapshots
+from operate.diff.comparison import compare
+from operate.diff.kubernetes import kubernetes_network, kubernetes_rights
+from operate.diff.requests import requests
+from operate.diff.weakened import weakened
+from tests.operate.diff.conftest import lines
+from tests.stacks.kubernetes.environments import environment_on_eks
+
+POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+ADMIN, OTHER = "arn:aws:iam::111111111111:role/Admin", "arn:aws:iam::111111111111:role/Other"
+Template = dict[str, Any]
+Change = Callable[[Template], Any]
+
+
+def policy(name: str = "ClusterAdmin", **scope: Any) -> dict[str, Any]:
+    scoped = {"Type": "namespace", "Namespaces": list(scope["namespaces"])} if scope else {"Type": "cluster"}
+    return {"PolicyArn": POLICY.replace("ClusterAdmin", name), "AccessScope": scoped}
+
+
+TEMPLATE: Template = {
+    "Resources": {
+        "Cluster": {
+            "Type": "AWS::EKS::Cluster",
+            "Properties": {
+                "AccessConfig": {"AuthenticationMode": "API", "BootstrapClusterCreatorAdminPermissions": False},
+                "EncryptionConfig": [{"Provider": {"KeyArn": "arn:key"}, "Resources": ["secrets"]}],
+                "Logging": {"ClusterLogging": {"EnabledTypes": [{"Type": "api"}, {"Type": "audit"}]}},
+                "ResourcesVpcConfig": {"EndpointPrivateAccess": True, "EndpointPublicAccess": False},
+            },
+        },
+        "Entry": {
+            "Type": "AWS::EKS::AccessEntry",
+            "Properties": {"PrincipalArn": ADMIN, "AccessPolicies": [policy("View")]},
+        },
+        "Watch": {
+            "Type": "AWS::EKS::AccessEntry",
+            "Properties": {
+                "PrincipalArn": {"Fn::GetAtt": ["WatchRoleB0AE4BAA", "Arn"]},
+                "KubernetesGroups": ["cdc-lake-watchers"],
+            },
+        },
+        "Identity": {
+            "Type": "AWS::EKS::PodIdentityAssociation",
+            "Properties": {
+                "Namespace": "kafka-connect",
+                "ServiceAccount": "source",
+                "RoleArn": {"Fn::GetAtt": ["SourceRole295E6157", "Arn"]},
+            },
+        },
+        "Logs": {
+            "Type": "AWS::EKS::Addon",
+            "Properties": {
+                "AddonName": "logs",
+                "PodIdentityAssociations": [{"ServiceAccount": "agent", "RoleArn": "arn:logs"}],
+            },
+        },
+        "Shared": {
+            "Type": "Custom::KubernetesObjects",
+            "Properties": {
+                "Request": {
+                    "json": {
+                        "objects": [
+                            {
+                                "kind": "Role",
+                                "metadata": {"name": "watchers", "namespace": "kafka-connect"},
+                                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}],
+                            },
+                            {
+                                "kind": "RoleBinding",
+                                "metadata": {"name": "watchers", "namespace": "kafka-connect"},
+                                "roleRef": {"kind": "Role", "name": "watchers"},
+                                "subjects": [{"kind": "Group", "name": "cdc-lake-watchers"}],
+                            },
+                        ]
+                    }
+                }
+            },
+        },
+    }
+}
+
+
+def properties(template: Template, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = template["Resources"][name]["Properties"]
+    return found
+
+
+def objects(template: Template) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = properties(template, "Shared")["Request"]["json"]["objects"]
+    return found
+
+
+def changed(change: Change) -> Template:
+    template = copy.deepcopy(TEMPLATE)
+    change(template)
+    return template
+
+
+def entry(**values: Any) -> Change:
+    return lambda template: properties(template, "Entry").update(values)
+
+
+def network(**values: Any) -> Change:
+    return lambda template: properties(template, "Cluster")["ResourcesVpcConfig"].update(values)
+
+
+RIGHTS: dict[str, tuple[Change, list[str], list[str]]] = {
+    "another principal": (
+        entry(PrincipalArn=OTHER),
+        [
+            f"{OTHER} may now do what AmazonEKSViewPolicy allows in the whole cluster by the Kubernetes API",
+            f"{OTHER} may now log in to the Kubernetes API",
+        ],
+        [
+            f"{ADMIN} may no longer do what AmazonEKSViewPolicy allows in the whole cluster by the Kubernetes API",
+            f"{ADMIN} may no longer log in to the Kubernetes API",
+        ],
+    ),
+    "another policy": (
+        entry(AccessPolicies=[policy()]),
+        [f"{ADMIN} may now do everything in the whole cluster by the Kubernetes API"],
+        [f"{ADMIN} may no longer do what AmazonEKSViewPolicy allows in the whole cluster by the Kubernetes API"],
+    ),
+    "a narrower scope": (
+        entry(AccessPolicies=[policy("View", namespaces=["kafka-connect"])]),
+        [
+            f"{ADMIN} may now do what AmazonEKSViewPolicy allows in the namespace kafka-connect by the Kubernetes API",
+        ],
+        [f"{ADMIN} may no longer do what AmazonEKSViewPolicy allows in the whole cluster by the Kubernetes API"],
+    ),
+    "another group": (
+        lambda each: properties(each, "Watch").update(KubernetesGroups=["cdc-lake-watchers", "system:masters"]),
+        ["<WatchRole> may now do in Kubernetes what its group system:masters may"],
+        [],
+    ),
+    "an entry that goes": (
+        lambda each: each["Resources"].pop("Watch"),
+        [],
+        [
+            "<WatchRole> may no longer do in Kubernetes what its group cdc-lake-watchers may",
+            "<WatchRole> may no longer log in to the Kubernetes API",
+        ],
+    ),
+    "another role of pods": (
+        lambda each: properties(each, "Identity").update(RoleArn=OTHER),
+        [f"pods of kafka-connect with the service account source may now do what {OTHER} may"],
+        ["pods of kafka-connect with the service account source may no longer do what <SourceRole> may"],
+    ),
+    "other pods of a role": (
+        lambda each: properties(each, "Identity").update(Namespace="default"),
+        ["pods of default with the service account source may now do what <SourceRole> may"],
+        ["pods of kafka-connect with the service account source may no longer do what <SourceRole> may"],
+    ),
+    "an add-on's role": (
+        lambda each: properties(each, "Logs")["PodIdentityAssociations"][0].update(RoleArn=OTHER),
+        [f"pods of the add-on logs with the service account agent may now do what {OTHER} may"],
+        ["pods of the add-on logs with the service account agent may no longer do what arn:logs may"],
+    ),
+    "a rule of Kubernetes's": (
+        lambda each: objects(each)[0]["rules"].append(
+            {"apiGroups": ["", "apps"], "resources": ["deployments"], "verbs": ["get", "delete"]}
+        ),
+        [
+            "whoever has Kubernetes's role watchers may now delete, get deployments in the namespace kafka-connect",
+            "whoever has Kubernetes's role watchers may now delete, get deployments.apps in the namespace "
+            "kafka-connect",
+        ],
+        [],
+    ),
+    "whom a role is bound to": (
+        lambda each: objects(each)[1]["subjects"].append({"kind": "User", "name": "somebody"}),
+        ["Kubernetes's user somebody may now do in the namespace kafka-connect what Kubernetes's role watchers may"],
+        [],
+    ),
+    "who creates the cluster": (
+        lambda each: properties(each, "Cluster").pop("AccessConfig"),
+        [
+            "whoever creates the cluster may now do everything in the whole cluster by the Kubernetes API",
+            "whom the ConfigMap aws-auth names may now log in to the Kubernetes API",
+        ],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHTS)
+def test_a_right_that_comes_widens_and_one_that_goes_narrows(name: str) -> None:
+    change, wider, narrower = RIGHTS[name]
+    after = changed(change)
+    assert kubernetes_rights("eks", TEMPLATE, after) == (
+        [f"eks: {line}" for line in wider],
+        [f"eks: {line}" for line in narrower],
+    )
+    back = (
+        [line.replace("no longer", "now") for line in narrower],
+        [line.replace("now", "no longer") for line in wider],
+    )
+    assert kubernetes_rights("eks", after, TEMPLATE) == tuple([f"eks: {line}" for line in side] for side in back)
+
+
+def test_tags_change_nobodys_rights() -> None:
+    assert kubernetes_rights("eks", TEMPLATE, changed(entry(Tags=[{"Key": "a", "Value": "b"}]))) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("change", "wider"),
+    [
+        (network(EndpointPublicAccess=True), ["in from everybody (0.0.0.0/0)"]),
+        (lambda each: properties(each, "Cluster").pop("ResourcesVpcConfig"), ["in from everybody (0.0.0.0/0)"]),
+        (
+            network(EndpointPublicAccess=True, PublicAccessCidrs=["203.0.113.0/24", "198.51.100.7/32"]),
+            ["in from 198.51.100.7/32", "in from 203.0.113.0/24"],
+        ),
+    ],
+)
+def test_an_address_that_comes_to_reach_the_api_is_a_way_that_opens(change: Change, wider: list[str]) -> None:
+    after = changed(change)
+    assert kubernetes_network("eks", TEMPLATE, after) == ([f"eks/Kubernetes API {line}" for line in wider], [])
+    closed = [f"eks/Kubernetes API no longer {line}" for line in wider]
+    assert kubernetes_network("eks", after, TEMPLATE) == ([], closed)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda each: each.pop("EncryptionConfig"), "encryption of Kubernetes's secrets: "),
+        (lambda each: each.pop("Logging"), "logs of the Kubernetes API: "),
+        (lambda each: each["Logging"]["ClusterLogging"]["EnabledTypes"].pop(), "logs of the Kubernetes API: "),
+        (lambda each: each["ResourcesVpcConfig"].update(EndpointPrivateAccess=False), "an API inside the VPC: true →"),
+    ],
+)
+def test_what_protects_the_cluster_less_is_said_and_the_way_back_is_not(change: Change, said: str) -> None:
+    after = changed(lambda template: change(properties(template, "Cluster")))
+    [line] = weakened("eks", TEMPLATE, after)
+    assert line.startswith(f"eks/Cluster (EKS Cluster): {said}")
+    assert list(weakened("eks", after, TEMPLATE)) == []
+
+
+def test_objects_are_told_by_kind_and_name() -> None:
+    after = changed(lambda template: objects(template)[1].update(subjects=[]))
+    [line] = requests("eks", TEMPLATE, after)
+    assert line.startswith("eks/Shared (KubernetesObjects): RoleBinding watchers subjects: ")
+
+
+@pytest.mark.synth
+def test_an_administrator_more_and_an_api_for_everybody_are_decided_by_a_person(tmp_path: Path) -> None:
+    from operate.synth import synthesize
+
+    environment = environment_on_eks(tmp_path, "dev")
+    before = snapshots.by_stack(environment, synthesize(environment, tmp_path / "cdk.out").templates)
+    after = json.loads(json.dumps(before))
+    resources = after["kubernetes"]["Resources"]
+    entry = {"ClusterName": "dev-cdc-lake", "PrincipalArn": ADMIN, "AccessPolicies": [policy()]}
+    resources["Administrator"] = {"Type": "AWS::EKS::AccessEntry", "Properties": entry}
+    [cluster] = [each for each in resources.values() if each["Type"] == "AWS::EKS::Cluster"]
+    cluster["Properties"]["ResourcesVpcConfig"]["EndpointPublicAccess"] = True
+    found = compare("dev", "the snapshot", before, after)
+    assert lines(found, "Rights wider") == [
+        f"kubernetes: {ADMIN} may now do everything in the whole cluster by the Kubernetes API",
+        f"kubernetes: {ADMIN} may now log in to the Kubernetes API",
+    ]
+    assert lines(found, "Network wider") == ["kubernetes/Kubernetes API in from everybody (0.0.0.0/0)"]
+    assert {section.title for section in found.sections if section.grave} == {"Rights wider", "Network wider"}
