@@ -16,7 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from contract.errors import one_line_errors, show
 from plugins.download import ArchiveError, Digest, download
-from plugins.versions import VERSIONS_TOML, Release, load_versions
+from plugins.versions import OPTIONAL, VERSIONS_TOML, Release, load_versions
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -25,11 +25,11 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def main(
     path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML,
 ) -> None:
-    """Download every release and pin it by size and SHA-256; exit status 1 when one could not be."""
+    """Download every release and pin it by size and SHA-256; exit status 1 when one that is deployed could not be."""
     with one_line_errors("error", ValueError):
         releases = load_versions(path).releases
-        failed = [name for name, release in releases.items() if not _lock(path, name, release)]
-    sys.exit(1 if failed else 0)
+        failed = {name for name, release in releases.items() if not _lock(path, name, release)}
+    sys.exit(1 if failed - OPTIONAL else 0)
 
 
 def pin(text: str, table: str, found: Digest) -> str:

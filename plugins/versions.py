@@ -1,4 +1,4 @@
-"""The releases that versions.toml pins: the connectors' plugins and the VPN server."""
+"""The releases that versions.toml names: the connectors' plugins and the VPN server."""
 
 import re
 import tomllib
@@ -11,6 +11,8 @@ from contract.errors import UserError
 
 VERSIONS_TOML = Path(__file__).with_name("versions.toml")
 COORDINATE_PARTS = 5
+# Runs where its user gives it, and nothing deploys it.
+OPTIONAL = frozenset({"jdbc"})
 # A host's name only: that Maven Central serves an artifact's path over HTTPS is said once, in `maven_url`.
 MAVEN_CENTRAL = "repo1.maven.org"
 
@@ -79,6 +81,7 @@ class Versions:
     lenses_s3: Release
     config_provider: Release
     softether: Release
+    jdbc: Release
 
     @property
     def releases(self) -> dict[str, Release]:
@@ -88,7 +91,7 @@ class Versions:
     @property
     def unpinned(self) -> tuple[str, ...]:
         """The names of those that nothing may deploy before `make lock-plugins`."""
-        return tuple(name for name, release in self.releases.items() if not release.pinned)
+        return tuple(name for name, one in self.releases.items() if not one.pinned and name not in OPTIONAL)
 
 
 def load_versions(path: Path = VERSIONS_TOML) -> Versions:
@@ -109,6 +112,7 @@ def load_versions(path: Path = VERSIONS_TOML) -> Versions:
             lenses_s3=_release(_table(tables, "lenses-s3")),
             config_provider=_release(_table(tables, "config-provider")),
             softether=_release(_table(tables, "softether")),
+            jdbc=_release(_table(tables, "jdbc")),
         )
         # KCQL is written for the sink's version, so that one has to compare.
         parse_version(versions.lenses_s3.version)

@@ -1,14 +1,14 @@
-"""A Kafka Connect worker in distributed mode: Debezium and, when the user has it, the Lenses S3 sink."""
+"""A Kafka Connect worker in distributed mode: Debezium and, where they are given, the Lenses sink or a JDBC source."""
 
 import shutil
 import tarfile
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from local.errors import PlatformError
 from local.platform.processes import Command
 from local.services.connect_api import ConnectApi
+from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
@@ -26,14 +26,14 @@ GROUP = "connect-cluster"
 # What a connector brings clients of, and the part of a login that is secret.
 CLIENTS = ("producer", "consumer", "admin")
 SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
-LENSES_JAR = "kafka-connect-aws-s3*.jar"
 OWN_PLUGIN = "cdc-lake"
 
 
 class Connect:
     """The worker whose files are in `folder`.
 
-    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None. `login` is how the worker
+    `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None; `jdbc` the same of a JDBC
+    source. `login` is how the worker
     itself logs in to Kafka, as Java's clients have it; a connector brings its own.
     """
 
@@ -45,13 +45,15 @@ class Connect:
         *,
         port: int,
         bootstrap_servers: str,
-        lenses: Path | None,
+        lenses: Path | None = None,
+        jdbc: Path | None = None,
         login: Mapping[str, str] | None = None,
     ) -> None:
         self._folder = folder.resolve()
         self._port = port
         self._bootstrap_servers = bootstrap_servers
         self._lenses = lenses
+        self._jdbc = jdbc
         self.login = login or {}
         self.api = ConnectApi(self.url)
 
@@ -61,7 +63,8 @@ class Connect:
         return f"http://{HOST}:{self._port}"
 
     @property
-    def _plugins(self) -> Path:
+    def plugins(self) -> Path:
+        """Where the plugins are."""
         return self._folder / "plugins"
 
     @property
@@ -95,9 +98,10 @@ class Connect:
 
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
-        _unpack_debezium(self._plugins)
-        _install_own(self._plugins / OWN_PLUGIN)
-        _install_lenses(self._plugins / "lenses", self._lenses)
+        _unpack_debezium(self.plugins)
+        _install_own(self.plugins / OWN_PLUGIN)
+        LENSES.install(self.plugins, self._lenses)
+        JDBC.install(self.plugins, self._jdbc)
 
     def prepare(self) -> Command:
         """Write the configuration and return how to start the worker."""
@@ -137,9 +141,9 @@ class Connect:
             "listeners": self.url,
             "rest.advertised.host.name": HOST,
             "rest.advertised.port": str(self._port),
-            "plugin.path": str(self._plugins),
-            # Quicker than looking into every class; Debezium brings the manifests, of Lenses's we can't be sure.
-            "plugin.discovery": "hybrid_warn" if self._lenses else "service_load",
+            "plugin.path": str(self.plugins),
+            # Quicker than looking into every class; Debezium brings the manifests, of others' we can't be sure.
+            "plugin.discovery": "hybrid_warn" if self._lenses or self._jdbc else "service_load",
             "connector.client.config.override.policy": "All",
             # After a kill the next worker takes over as soon as the dead one's session has ended.
             "scheduled.rebalance.max.delay.ms": "0",
@@ -175,26 +179,3 @@ def _install_own(target: Path) -> None:
     """Put the class that our configurations name into the plugin path."""
     target.mkdir(exist_ok=True)
     write_resources(is_truncate.resources(), target / RESOURCES_JAR)
-
-
-def _install_lenses(target: Path, release: Path | None) -> None:
-    """Put the release's files into the plugin path, in place of an earlier start's."""
-    shutil.rmtree(target, ignore_errors=True)
-    if release is None:
-        return
-    unfinished = target.parent.with_name("lenses.new")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    if release.exists() and not (release.is_dir() or release.is_file()):
-        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive but a pipe or device")
-    try:
-        if release.is_dir():
-            shutil.copytree(release, unfinished)
-        else:
-            with zipfile.ZipFile(release) as archive:
-                archive.extractall(unfinished)  # noqa: S202  (zipfile keeps names inside the target)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise PlatformError(f"LENSES_PLUGIN={release} is neither a folder nor a zip archive: {error}") from error
-    if not any(unfinished.glob(f"**/{LENSES_JAR}")):
-        raise PlatformError(f"LENSES_PLUGIN={release} holds no {LENSES_JAR}: is it the S3 connector's release?")
-    # Connect takes each folder in the plugin path for one plugin, with the jars of its sub-folders.
-    unfinished.rename(target)

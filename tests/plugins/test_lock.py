@@ -65,8 +65,18 @@ def test_what_can_be_brought_is_written_and_the_rest_is_said(versions: Path, ser
     assert load_versions(versions).config_provider.sha256 == FOUND.sha256
     assert load_versions(versions).unpinned == ("debezium", "lenses-s3", "softether")
     errors = [line for line in output.splitlines() if line.startswith("error: ")]
-    assert [line.split(":")[1].strip() for line in errors] == ["debezium", "lenses-s3", "softether"]
+    assert [line.split(":")[1].strip() for line in errors] == ["debezium", "lenses-s3", "softether", "jdbc"]
     assert all("HTTP 404" in line for line in errors)
+
+
+def test_what_nothing_deploys_may_be_missing(versions: Path, server: Server) -> None:
+    for release in load_versions(versions).releases.values():
+        server.answers[path_of(release.url)] = [body(CONTENT)]
+    del server.answers[path_of(load_versions(versions).jdbc.url)]
+    code, output = run(versions)
+    assert code == 0
+    assert "error: jdbc: " in output
+    assert load_versions(versions).unpinned == ()
 
 
 def test_a_release_that_changed_behind_its_version_is_not_pinned_anew(versions: Path, server: Server) -> None:

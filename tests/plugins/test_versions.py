@@ -28,6 +28,11 @@ version = "4.44-9807"
 url = "https://example.org/softether-v4.44-9807.tar.gz"
 size = 7
 sha256 = "{SHA256}"
+[jdbc]
+version = "6.10.0"
+url = "https://example.org/v6.10.0/jdbc-6.10.0.zip"
+size = 0
+sha256 = ""
 """
 
 
@@ -63,6 +68,8 @@ def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
         "size": 0,
         "sha256": "",
     }
+    # Nothing deploys it, so nothing waits for its hash.
+    assert not versions.jdbc.pinned
     assert versions.softether.pinned
     assert versions.softether.request()["sha256"] == SHA256
 

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from local.errors import PlatformError
-from local.services.connect import LENSES_JAR, OWN_PLUGIN, Connect
+from local.services.connect import OWN_PLUGIN, Connect
+from local.services.given_plugins import JDBC, LENSES, GivenPlugin
 from local.setup.jars import CACHE
 from plugins import is_truncate
 
@@ -58,43 +59,84 @@ def test_the_predicate_that_configurations_name_is_a_plugin_and_stays_the_same(t
     assert jars[0] == jars[1]
 
 
-@needs_debezium
+S3_JAR = "kafka-connect-aws-s3-11.7.2.jar"
+AIVENS_JAR, CONFLUENTS_JAR = "jdbc-connector-for-apache-kafka-6.10.0.jar", "kafka-connect-jdbc-10.8.4.jar"
+
+
+def released(folder: Path, jar: str, *, packed: bool) -> Path:
+    """A release with this jar in a folder of its own, and its zip archive."""
+    release = folder / "release"
+    path = release / "connector" / "lib" / jar
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"jar")
+    if not packed:
+        return release
+    archive = folder / "release.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(path, path.relative_to(release))
+    return archive
+
+
 @pytest.mark.parametrize("packed", [True, False])
-def test_the_lenses_release_joins_the_plugins_and_leaves_them(tmp_path: Path, *, packed: bool) -> None:
-    release = tmp_path / "release"
-    jar = release / "kafka-connect-aws-s3-11.7.2" / "kafka-connect-aws-s3-11.7.2.jar"
-    jar.parent.mkdir(parents=True)
-    jar.write_bytes(b"jar")
-    if packed:
-        archive = tmp_path / "release.zip"
-        with zipfile.ZipFile(archive, "w") as file:
-            file.write(jar, jar.relative_to(release))
-        release = archive
+@pytest.mark.parametrize(
+    ("given", "jar", "found"),
+    [
+        (LENSES, S3_JAR, ("io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector", "11.7.2")),
+        (JDBC, AIVENS_JAR, ("io.aiven.connect.jdbc.JdbcSourceConnector", "6.10.0")),
+        (JDBC, CONFLUENTS_JAR, ("io.confluent.connect.jdbc.JdbcSourceConnector", "10.8.4")),
+    ],
+)
+def test_a_release_joins_the_plugins_and_leaves_them(
+    tmp_path: Path, given: GivenPlugin, jar: str, found: tuple[str, str], *, packed: bool
+) -> None:
+    plugins = tmp_path / "worker" / "plugins"
+    plugins.mkdir(parents=True)
+    given.install(plugins, released(tmp_path, jar, packed=packed))
+    assert list((plugins / given.folder).glob(f"**/{jar}"))
+    assert (given.connector_class(plugins), given.version(plugins)) == found
+    given.install(plugins, None)
+    assert not (plugins / given.folder).exists()
+    with pytest.raises(PlatformError, match=f"{given.variable} isn't installed"):
+        given.connector_class(plugins)
+
+
+@needs_debezium
+def test_the_worker_looks_into_every_class_of_a_given_plugin(tmp_path: Path) -> None:
+    release = released(tmp_path, S3_JAR, packed=False)
     worker = tmp_path / "worker"
     connect(worker, release).install_plugins()
-    assert list((worker / "plugins" / "lenses").glob(f"**/{LENSES_JAR}"))
+    assert list((worker / "plugins" / "lenses").glob(f"**/{S3_JAR}"))
     assert connect(worker, release).properties()["plugin.discovery"] == "hybrid_warn"
     connect(worker).install_plugins()
     assert not (worker / "plugins" / "lenses").exists()
+    assert connect(worker).properties()["plugin.discovery"] == "service_load"
 
 
-@needs_debezium
-@pytest.mark.parametrize(
-    ("content", "reason"), [(None, "neither a folder nor a zip"), (b"text", "neither a folder nor a zip")]
-)
-def test_a_wrong_lenses_path_is_one_line(tmp_path: Path, content: bytes | None, reason: str) -> None:
+@pytest.mark.parametrize("given", [LENSES, JDBC])
+@pytest.mark.parametrize("content", [None, b"text"])
+def test_a_wrong_path_is_one_line(tmp_path: Path, given: GivenPlugin, content: bytes | None) -> None:
     release = tmp_path / "release.zip"
     if content is not None:
         release.write_bytes(content)
-    with pytest.raises(PlatformError, match=f"LENSES_PLUGIN={release} is {reason}") as error:
-        connect(tmp_path / "worker", release).install_plugins()
+    with pytest.raises(PlatformError, match=f"{given.variable}={release} is neither a folder nor a zip") as error:
+        given.install(tmp_path / "plugins", release)
     assert len(str(error.value).splitlines()) == 1
 
 
-@needs_debezium
-def test_a_release_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "kafka-connect-jdbc.jar").touch()
-    with pytest.raises(PlatformError, match="holds no kafka-connect-aws-s3"):
-        connect(tmp_path / "worker", tmp_path / "release").install_plugins()
-    assert not (tmp_path / "worker" / "plugins" / "lenses").exists()
+@pytest.mark.parametrize(
+    ("given", "jar", "wanted"),
+    [
+        (LENSES, CONFLUENTS_JAR, r"LENSES_PLUGIN=.* holds no kafka-connect-aws-s3\*\.jar: is it the S3 connector's"),
+        (
+            JDBC,
+            S3_JAR,
+            "holds no jdbc-connector-for-apache-kafka-.* or kafka-connect-jdbc-.*: is it a JDBC connector's",
+        ),
+    ],
+)
+def test_a_release_of_something_else_is_refused(tmp_path: Path, given: GivenPlugin, jar: str, wanted: str) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    with pytest.raises(PlatformError, match=wanted):
+        given.install(plugins, released(tmp_path, jar, packed=False))
+    assert not (plugins / given.folder).exists()
