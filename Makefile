@@ -207,6 +207,7 @@ $(VENV)/.ready: $(LOCKS)
 # What Lambda needs in another build than this machine's.
 wheels: $(VENV)/.ready
 	@$(BIN)/python -m stacks.wheels
+	@$(BIN)/python -m local.setup.jars fetch postgresql >/dev/null
 
 # CDK's command line, on the Node.js that came with the Python packages.
 node_modules/.ready: package.json package-lock.json $(VENV)/.ready

@@ -85,7 +85,9 @@ def _stacks(app: App, environment: Environment, paused: Paused) -> None:
         kubernetes=kubernetes,
         **common,
     )
-    processing = ProcessingStack(app, f"{name}-processing", **reach, lake=lake, paused=paused, **common)
+    processing = ProcessingStack(
+        app, f"{name}-processing", **reach, lake=lake, database=database, paused=paused, **common
+    )
     AnalyticsStack(app, f"{name}-analytics", lake=lake, **common)
     MonitoringStack(
         app,

@@ -6,6 +6,7 @@ deploy` compares the two.
 """
 
 import re
+from importlib import resources
 from pathlib import Path
 
 # What the database's instances are told to have (AWS::RDS::DBInstance.CACertificateIdentifier). Its roots are valid for
@@ -34,7 +35,9 @@ def region_of(host: str) -> str:
 
 def roots() -> dict[str, str]:
     """Return every region's root certificate, as PEM."""
-    return dict(_ROOT.findall(BUNDLE.read_text(encoding="ascii")))
+    # The job has this package in an archive, where it is no file.
+    bundle = resources.files(__package__).joinpath(BUNDLE.name)
+    return dict(_ROOT.findall(bundle.read_text(encoding="ascii")))
 
 
 def root(region: str) -> str:

@@ -17,7 +17,7 @@ from db.source_plan import Plan
 # Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
 LOCK_TIMEOUT_S = 3
 # Another preparation of the same server waits; a role belongs to all databases. The number says nothing.
-_TURN = 7_315_402
+TURN = 7_315_402
 
 
 class UnpreparableError(LoadError):
@@ -50,7 +50,7 @@ def prepare(
     """
     with transaction(connection_parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
         doing = plan(cursor, wanted, password=password)
         if lines := (*doing.problems, *(f"you may not {right}" for right in doing.missing_rights)):
             raise UnpreparableError(lines)

@@ -162,7 +162,7 @@ def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
     if environment.eks is not None:
         yield from _kubernetes(environment, bill)
         return
-    for pipeline in environment.pipelines:
+    for pipeline in environment.streamed:
         of_which = "" if pipeline.is_first else f" of {pipeline.name}"
         for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
             units = settings.workers * settings.mcu_per_worker
@@ -173,7 +173,7 @@ def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
 def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
     """The cluster, and nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
     part, counts = "connectors", bill.prices.counts
-    pairs = [pair for pipeline in environment.pipelines for pair in (pipeline.source, pipeline.sink)]
+    pairs = [pair for pipeline in environment.streamed for pair in (pipeline.source, pipeline.sink)]
     units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
     nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
     yield bill.line(part, "EKS cluster", 1, "eks.cluster")
@@ -265,6 +265,8 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
     yield bill.line("monitoring", "the job's metrics", usage.metrics * tables, "cloudwatch.metric", assumed=True)
     # An alarm that several tables or topics share is billed for each of their metrics.
     alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
+    # Of what is queried, its database's oldest transaction.
+    alarms += len(environment.queried)
     yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
     yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
     # One more for each role of our own cluster, each salt of hashed columns, and each person on the VPN.
@@ -276,6 +278,7 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 
 def _counted(environment: Environment) -> tuple[int, int, int]:
-    """Count the pipelines, their tables, and the topics of which an alarm watches how far behind the sink is."""
+    """Count the pipelines with connectors, all tables, and the topics whose sinks an alarm watches."""
     tables = sum(len(pipeline.captured.tables) for pipeline in environment.pipelines)
-    return len(environment.pipelines), tables, tables
+    topics = sum(len(pipeline.captured.tables) for pipeline in environment.streamed)
+    return len(environment.streamed), tables, topics

@@ -94,16 +94,25 @@ def check_reachable(cluster: Cluster) -> None:
 
 
 def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipeline:
-    """Return an environment's pipeline, the first one without a name. Raises OperateError."""
-    for pipeline in environment.pipelines:
+    """Return an environment's pipeline, without a name the first one that has topics. Raises OperateError."""
+    for pipeline in environment.pipelines if name else environment.streamed or environment.pipelines:
         if name in (None, pipeline.name):
             return pipeline
     known = ", ".join(pipeline.name for pipeline in environment.pipelines)
     raise OperateError(f"{environment.name} has no pipeline {name}: {known}")
 
 
+def check_streamed(pipeline: EnvironmentPipeline) -> None:
+    """Raise OperateError for a pipeline that is queried."""
+    if pipeline.is_queried:
+        raise OperateError(
+            f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it (docs/query-based.md)"
+        )
+
+
 def _topics(pipeline: EnvironmentPipeline, table: str | None) -> dict[str, str]:
     captured = pipeline.captured
+    check_streamed(pipeline)
     try:
         tables = captured.tables if table is None else (captured.table(table),)
     except ValueError as error:

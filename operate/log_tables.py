@@ -50,6 +50,11 @@ def resnapshot_tables(
 
     Tell whether they are equal in the end. Raises OperateError, PlatformError, LoadError.
     """
+    if pipeline.is_queried:
+        raise OperateError(
+            f"{pipeline.name} is queried, so there is no snapshot to repeat: set another job.read_again of it in "
+            f"environments/{environment.name}.toml, and the next deployment has the job read and compare all rows"
+        )
     if wanted.skip:
         raise OperateError("SKIP is for the outbox: a connector that can't go on is made anew by a deployment")
     entries = chosen(pipeline, names)

@@ -63,9 +63,19 @@ class Environment(Section):
         return next((pipeline for pipeline in self.pipelines if pipeline.captured.outbox), None)
 
     @property
+    def streamed(self) -> tuple[EnvironmentPipeline, ...]:
+        """The pipelines that are captured by connectors: those by the log and the outbox."""
+        return tuple(pipeline for pipeline in self.pipelines if not pipeline.is_queried)
+
+    @property
+    def queried(self) -> tuple[EnvironmentPipeline, ...]:
+        """The pipelines whose databases the job asks."""
+        return tuple(pipeline for pipeline in self.pipelines if pipeline.is_queried)
+
+    @property
     def connector_workers(self) -> int:
         """The workers of all connectors."""
-        return sum(pipeline.source.workers + pipeline.sink.workers for pipeline in self.pipelines)
+        return sum(pipeline.source.workers + pipeline.sink.workers for pipeline in self.streamed)
 
     @property
     def eks(self) -> Eks | None:

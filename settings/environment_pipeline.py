@@ -39,8 +39,10 @@ class SinkConnector(Connector):
 class Job(Section):
     """How the pipeline's tables are kept: by the environment's one application, or each by one of its own.
 
-    What isn't given is processing's, for an application of its own, or five seconds. `configuration` holds further
-    properties of the job, key by key.
+    What is queried has one application for each of its databases, which is a pipeline's own. What isn't given is
+    processing's, for an application of its own, or five seconds. `configuration` holds further properties of the job,
+    key by key. `read_again`, of what is queried: with another text than before, all rows are read once more, and
+    compared with the lake's.
     """
 
     one_step: bool = True
@@ -48,6 +50,7 @@ class Job(Section):
     driver_memory: Memory | None = None
     executor_memory: Memory | None = None
     executors: Annotated[int, Field(ge=1, le=100)] | None = None
+    read_again: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,40}$")] | None = None
     configuration: dict[str, str] = Field(default_factory=dict)
 
 
@@ -78,6 +81,16 @@ class EnvironmentPipeline(Section):
     job: Job = Job()
     tables: dict[LakeName, TableSizes] = Field(default_factory=dict)
     captured: Pipeline
+
+    @property
+    def is_queried(self) -> bool:
+        """Whether its tables are queried by the job: then it has no connectors, topics, slot and publication."""
+        return self.captured.is_queried
+
+    @property
+    def has_own_application(self) -> bool:
+        """Whether one application keeps all of its tables, and no other's: those of a queried database do."""
+        return self.is_queried and self.job.one_step
 
     @property
     def is_first(self) -> bool:

@@ -110,6 +110,30 @@ def queried(table: CapturedTableSettings) -> dict[str, str]:
     }
 
 
+def server(
+    *,
+    host: str,
+    port: int | str,
+    database: str,
+    user: str | None = None,
+    password: Mapping[str, str],
+    sslmode: str | None = None,
+    authority: str | None = None,
+) -> dict[str, str]:
+    """Return the properties by which JdbcSource reaches a database.
+
+    `password`: the property that says where the password is, such as that of a secret, which may name the user, too.
+    `authority`: the file with the certificate of who signs the server's; the job then verifies it in full.
+    """
+    return {
+        keys.JDBC_URL: f"jdbc:postgresql://{host}:{port}/{database}",
+        **({keys.JDBC_USER: user} if user else {}),
+        **password,
+        **({f"{keys.JDBC_EXTRA}sslmode": sslmode} if sslmode else {}),
+        **({keys.JDBC_CA_FILE: authority} if authority else {}),
+    }
+
+
 def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
     """Return the folder of a table's objects: its topic's, and all of the landing where an outbox is alone in it.
 

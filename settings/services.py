@@ -177,5 +177,7 @@ class Monitoring(Section):
     alarm_email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
     slot_lag_mb: Annotated[int, Field(ge=1)]
     landing_silence_minutes: Annotated[int, Field(ge=5, le=1_440)]
+    # Of tables that are queried: how long a transaction of their database may stay open.
+    horizon_age_minutes: Annotated[int, Field(ge=5, le=1_440)] = 60
     commit_age_minutes: Annotated[int, Field(ge=5, le=1_440)]
     broker_disk_percent: Annotated[int, Field(ge=1, le=99)]

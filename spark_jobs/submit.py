@@ -92,6 +92,11 @@ def table_properties(job: TableJob) -> str:
     return _properties(pairs)
 
 
+def own_properties(job: TableJob) -> str:
+    """Return the text of a .properties file with the job's own, which `job_arguments` may name in their place."""
+    return _properties({"include": job.properties_file, **job.configuration})
+
+
 def list_properties(config_files: Mapping[str, str], configuration: Mapping[str, str]) -> str:
     """Return the text of the .properties file that names the tables, for `multi_table_arguments`.
 

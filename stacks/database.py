@@ -20,6 +20,7 @@ from stacks.hash_salt import hash_salt
 from stacks.outside_source import OutsideSource, imported_secret
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.provider import HandlerProvider
+from stacks.queried_source import OwnCluster, QueriedSource
 from stacks.restored_cluster import restored_cluster
 from stacks.retention import keeps, removal, retention
 from stacks.source_preparation import PORT, Cluster, SourcePreparation, connector_secret
@@ -67,6 +68,7 @@ class DatabaseStack(Stack):
         )
         self._prepared = {**self._preparation.prepared, **self._outside()}
         self.prepared = list(self._prepared.values())
+        self._readable = self._let_read()
         if self._settings.deletion_protection:
             self._protect()
         self._parameters_for_others()
@@ -88,9 +90,27 @@ class DatabaseStack(Stack):
                 psycopg2=self._preparation.psycopg2,
                 vpc=self._vpc,
             ).prepared
-            for pipeline in self._environment.pipelines
+            for pipeline in self._environment.streamed
             if pipeline.database is not None
         }
+
+    def _let_read(self) -> list[CustomResource]:
+        """Let the roles of queried pipelines read, here and elsewhere."""
+        own = OwnCluster(cluster=self.cluster, master_secret=self._master_secret(), access=self._preparation.access)
+        return [
+            QueriedSource(
+                self,
+                environment=self._environment,
+                pipeline=pipeline,
+                secret=self.connector_secrets[pipeline.name],
+                own=own,
+                psycopg2=self._preparation.psycopg2,
+                vpc=self._vpc,
+                # The loader may make what is queried.
+                after=self._preparation.prepared.values(),
+            ).readable
+            for pipeline in self._environment.queried
+        ]
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
         group = ec2.SecurityGroup(
@@ -229,7 +249,7 @@ class DatabaseStack(Stack):
             resource_type="Custom::ProtectedDatabase",
             properties={"Request": self.to_json_string({"clusterIdentifier": self.cluster.cluster_identifier})},
         )
-        protected.node.add_dependency(*self._preparation.prepared.values(), self.cluster)
+        protected.node.add_dependency(*self._preparation.prepared.values(), *self._readable, self.cluster)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret
@@ -240,7 +260,7 @@ class DatabaseStack(Stack):
         """What a restored cluster or a second life changes goes by parameters: an export couldn't change while used."""
         restore = self._settings.restore
         self._parameter(self._environment.pipelines[0], "host", self.cluster.cluster_endpoint.hostname, "")
-        for pipeline in self._environment.pipelines:
+        for pipeline in self._environment.streamed:
             generation = self._prepared[pipeline.name].get_att_string("Generation")
             if restore and pipeline.database is None:
                 generation += f"-{restore.name}"

@@ -37,7 +37,7 @@ class LakeStack(Stack):
         self._settings = environment.lake
         self.logs = self._logs()
         self.landing = self._logged_bucket("landing")
-        for pipeline in environment.pipelines:
+        for pipeline in environment.streamed:
             prefix = f"{sink_settings(environment, pipeline).prefix}/"
             self.landing.add_metric(id=landed_filter(pipeline), prefix=prefix)
             self._expire_landed_objects(landed_filter(pipeline), prefix)

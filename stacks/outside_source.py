@@ -46,8 +46,8 @@ def ways_out(database: OutsideDatabase) -> list[WayOut]:
 
 
 def destinations(environment: Environment) -> list[WayOut]:
-    """Return the ways to all of an environment's outside databases, each once: pipelines may share a server."""
-    found = [way for pipeline in environment.pipelines if pipeline.database for way in ways_out(pipeline.database)]
+    """Return the connectors' ways to outside databases, each once: pipelines may share a server."""
+    found = [way for pipeline in environment.streamed if pipeline.database for way in ways_out(pipeline.database)]
     return list(dict.fromkeys(found))
 
 
@@ -69,7 +69,7 @@ class OutsideSource:
         self._pipeline = pipeline
         self._database = database
         self._vpc = vpc
-        access = self._access()
+        access = outside_access(stack, pipeline, database, vpc)
         provider = self._provider(access, psycopg2)
         self.prepared = CustomResource(
             stack,
@@ -79,7 +79,6 @@ class OutsideSource:
             properties={"Request": stack.to_json_string(self._request())},
         )
         self.prepared.node.add_dependency(access)
-        CfnOutput(stack, self._id("PreparationSecurityGroup"), value=access.security_group_id)
 
     def _id(self, id_: str) -> str:
         return construct_id(self._pipeline, id_)
@@ -108,21 +107,6 @@ class OutsideSource:
             # So that a deployment that gives other rights, or another publication, does so where it was before.
             "sqlHash": handler_code.sql_hash(MODULE),
         }
-
-    def _access(self) -> ec2.SecurityGroup:
-        """The group of the function alone: it reaches this database, and AWS's services."""
-        group = ec2.SecurityGroup(
-            self._stack,
-            self._id("OutsideAccess"),
-            vpc=self._vpc,
-            description=f"Preparation of pipeline {self._pipeline.name}",
-            allow_all_outbound=False,
-        )
-        for way in ways_out(self._database):
-            peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
-            group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and Systems Manager")
-        return group
 
     def _provider(self, access: ec2.SecurityGroup, psycopg2: lambda_.ILayerVersion) -> HandlerProvider:
         statements = self._statements()
@@ -155,6 +139,25 @@ class OutsideSource:
             iam.PolicyStatement(actions=["ssm:GetParametersByPath"], resources=[entries]),
             iam.PolicyStatement(actions=["ssm:PutParameter", "ssm:DeleteParameters"], resources=[f"{entries}/*"]),
         ]
+
+
+def outside_access(
+    stack: Stack, pipeline: EnvironmentPipeline, database: OutsideDatabase, vpc: ec2.IVpc
+) -> ec2.SecurityGroup:
+    """Make the group of the function alone that looks at an outside database: it reaches that, and AWS's services."""
+    group = ec2.SecurityGroup(
+        stack,
+        construct_id(pipeline, "OutsideAccess"),
+        vpc=vpc,
+        description=f"Preparation of pipeline {pipeline.name}",
+        allow_all_outbound=False,
+    )
+    for way in ways_out(database):
+        peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
+        group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "Secrets Manager and Systems Manager")
+    CfnOutput(stack, construct_id(pipeline, "PreparationSecurityGroup"), value=group.security_group_id)
+    return group
 
 
 def imported_secret(stack: Stack, pipeline: EnvironmentPipeline, database: OutsideDatabase) -> secretsmanager.ISecret:

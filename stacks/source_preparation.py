@@ -29,6 +29,11 @@ PATIENCE = Duration.minutes(10)
 # In stacks/handlers/.
 OUTBOX_MODULE, PIPELINE_MODULE = "source_preparation", "pipeline_preparation"
 PREPARATION_MEMORY_MB = 1024
+# By whether the pipeline is queried.
+_WHO_READS = {
+    False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection.",
+    True: "The job reads it at each connection, and a rotation would have to change the role's password, too.",
+}
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
 
 
@@ -49,7 +54,7 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
     acknowledge(
         secret,
         "AwsSolutions-SMG4",
-        reason="A connector reads it when it starts: a rotation would stop the stream at its next reconnection. "
+        reason=f"{_WHO_READS[pipeline.is_queried]} "
         "docs/decisions/0053 says how it is changed by hand; the role may only read what its pipeline captures.",
     )
     return secret
@@ -75,7 +80,7 @@ class SourcePreparation:
     """Prepares the database of each pipeline of the environment's own cluster.
 
     `prepared` are the custom resources, by pipeline. The outbox's has its tables made by the loader; of others
-    everything is there but what a connector needs.
+    everything is there but what a connector needs. `access` is the group by which functions reach the cluster.
     """
 
     def __init__(
@@ -97,11 +102,11 @@ class SourcePreparation:
         self._connector_secrets = connector_secrets
         self._security_group = security_group
         self._vpc = vpc
-        self._access = self._function_access()
+        self.access = self._function_access()
         self.psycopg2 = self._psycopg2()
         self.prepared: dict[str, CustomResource] = {}
         self._loaded: list[CustomResource] = []
-        here = [pipeline for pipeline in environment.pipelines if pipeline.database is None]
+        here = [pipeline for pipeline in environment.streamed if pipeline.database is None]
         outbox = [pipeline for pipeline in here if pipeline.captured.outbox]
         others = [pipeline for pipeline in here if not pipeline.captured.outbox]
         for pipelines, id_, module in (
@@ -123,7 +128,7 @@ class SourcePreparation:
                 properties={"Request": self._stack.to_json_string(request)},
             )
             # After the loader, which may make what another pipeline captures.
-            prepared.node.add_dependency(self._cluster, self._security_group, self._access, *self._loaded)
+            prepared.node.add_dependency(self._cluster, self._security_group, self.access, *self._loaded)
             self.prepared[pipeline.name] = prepared
 
     def _provider(self, id_: str, module: str, pipelines: Sequence[EnvironmentPipeline]) -> HandlerProvider:
@@ -140,7 +145,7 @@ class SourcePreparation:
             memory_mb=PREPARATION_MEMORY_MB,
             layers=[self.psycopg2],
             vpc=self._vpc,
-            security_groups=[self._access],
+            security_groups=[self.access],
             statements=statements,
         )
         provider.accept(

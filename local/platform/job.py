@@ -10,7 +10,7 @@ from local.platform.services import Services
 from local.platform.tables import PLACES
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, JobPlaces, derived_job, table_job
+from settings.job import JobPace, JobPlaces, derived_job, server, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs import keys, submit
@@ -34,12 +34,14 @@ def places(services: Services) -> JobPlaces:
     if not services.pipeline.is_queried:
         return PLACES
     where, outside = services.connector, services.options.outside
-    source = {
-        keys.JDBC_URL: f"jdbc:postgresql://{where['host']}:{where['port']}/{where['dbname']}",
-        keys.JDBC_USER: str(where["user"]),
-        keys.JDBC_PASSWORD_FILE: str(services.connector_password_file),
-        **({f"{keys.JDBC_EXTRA}sslmode": outside.sslmode} if outside else {}),
-    }
+    source = server(
+        host=str(where["host"]),
+        port=str(where["port"]),
+        database=str(where["dbname"]),
+        user=str(where["user"]),
+        password={keys.JDBC_PASSWORD_FILE: str(services.connector_password_file)},
+        sslmode=outside.sslmode if outside else None,
+    )
     return replace(PLACES, source=source)
 
 

@@ -96,6 +96,7 @@ OTHERS: Mapping[str, tuple[Any, ...]] = {
     "pipelines[0].job.driver_memory": ("3g",),
     "pipelines[0].job.executor_memory": ("6g",),
     "pipelines[0].job.executors": (3,),
+    "pipelines[0].job.read_again": ("2026-11-22",),
     "pipelines[0].job.configuration": ({"hoodie.clean.max.commits": "20"},),
     "pipelines[0].tables": ({OUTBOX_TABLE: {"sync_interval_seconds": 60}},),
     "analytics.quicksight_principal": tuple(

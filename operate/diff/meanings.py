@@ -64,6 +64,8 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("* --op", "how rows are written: another operation may leave duplicates or deleted rows"),
         ("* --source-ordering-field", "which of two versions of a row wins"),
         ("* --source-class", "what the job reads"),
+        ("* hoodie.streamer.jdbc.url", "another server: all rows are read there, and compared with the table's"),
+        ("* --ignore-checkpoint", "all rows are read once more, and compared with the table's"),
         ("* --driver-memory", "must fit the node that it runs on"),
         ("* --executor-memory", "must fit the nodes"),
         ("* --enable-sync", "whether Glue, and so Athena, learns of tables and columns"),
@@ -92,6 +94,12 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("sample*", "counts when the database is made: data that is there stays"),
         ("setMasterPassword", "the master's password is set from its secret"),
         ("connectorSecret", "the connector's role gets the password of another secret"),
+    ),
+    "Custom::QueriedSource": (
+        ("sqlHash", "what lets the role read has changed: it runs again"),
+        ("tables*", "the role gets to read what comes; what it could read before it still may"),
+        ("queries*", "the role gets to read what they name; what it could read before it still may"),
+        ("role", "another role gets to read; the old one stays as it is"),
     ),
     "Custom::BootstrapBrokers": (("clusterArn", "the brokers' addresses are looked up again"),),
 }

@@ -32,6 +32,7 @@ STAYS: Mapping[str, str] = {
     "Custom::KubernetesConnector": "updated in place: its workers change one by one, its offsets stay",
     "Custom::KubernetesObjects": "applied anew; what is no longer named is deleted",
     "Custom::PreparedSource": "the preparation runs again; data that is there stays",
+    "Custom::QueriedSource": "rights to read are given or looked for again; nothing else is touched there",
     "Custom::Topics": "topics and what they hold stay",
 }
 SHOWN = 3

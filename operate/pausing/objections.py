@@ -30,7 +30,7 @@ FROM pg_replication_slots WHERE slot_name = %s
 
 def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> None:
     """Raise OperateError while a source connector is changed, or `make resnapshot` has it follow its slot."""
-    names = {source_settings(environment, pipeline).name for pipeline in environment.pipelines}
+    names = {source_settings(environment, pipeline).name for pipeline in environment.streamed}
     for page in client.get_paginator("list_connectors").paginate(connectorNamePrefix=environment.prefix):
         for connector in page.get("connectors", []):
             name, state = connector["connectorName"], connector["connectorState"]
@@ -61,7 +61,7 @@ def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[st
 
 def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
     """Say of each database that isn't the environment's own how much log its slot keeps, and how much it may keep."""
-    for pipeline in environment.pipelines:
+    for pipeline in environment.streamed:
         if pipeline.database is not None:
             yield (
                 f"{pipeline.database.host}, which {pipeline.name} captures, goes on being written, and its slot keeps "

@@ -41,7 +41,7 @@ class OnEks:
         self._session = session
         self._environment = environment
         self._waiter = waiter
-        self._sources = [source_settings(environment, pipeline).name for pipeline in environment.pipelines]
+        self._sources = [source_settings(environment, pipeline).name for pipeline in environment.streamed]
 
     def check_no_repair(self) -> None:
         """Raise OperateError while a re-snapshot has a source follow its slot, or has had it do so minutes ago."""

@@ -150,7 +150,7 @@ class _Pause:
         if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
             self._deploy(CONNECTORS, Paused.SOURCES)
         self._connectors.check_gone(
-            [source_settings(self._environment, each).name for each in self._environment.pipelines]
+            [source_settings(self._environment, each).name for each in self._environment.streamed]
         )
 
     def _arrive(self) -> None:
@@ -178,7 +178,7 @@ class _Pause:
         if not self._deployed.left_out(CONNECTORS).leaves_out_all:
             self._deploy(CONNECTORS, Paused.ALL)
         self._connectors.check_gone(
-            [sink_settings(self._environment, each).name for each in self._environment.pipelines]
+            [sink_settings(self._environment, each).name for each in self._environment.streamed]
         )
 
     def _end_nodes(self) -> None:

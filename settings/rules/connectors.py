@@ -14,7 +14,7 @@ from settings import aws_offers
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.rules.problem import Problem, Rule
+from settings.rules.problem import Problem, Rule, streamed
 
 # Keys that the stacks fill in: another value would cut the pipeline in two.
 _OWN_KEYS = frozenset(
@@ -47,7 +47,7 @@ def configurations(environment: Environment) -> Iterator[Problem]:
     if version not in aws_offers.MSK_CONNECT_VERSIONS:
         known = ", ".join(aws_offers.MSK_CONNECT_VERSIONS)
         yield "connectors.kafka_connect_version", f"{version} isn't a version that MSK Connect has: {known}"
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         for name, connector in (("source", pipeline.source), ("sink", pipeline.sink)):
             yield from _configuration(f"pipelines[{number}].{name}", name, connector.configuration)
 
@@ -75,7 +75,7 @@ def _configuration(where_it_is: str, name: str, configuration: Mapping[str, str]
 
 def sinks(environment: Environment) -> Iterator[Problem]:
     """Each sink lands what its source writes in the landing bucket, in words that the pinned release knows."""
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         yield from _sink(environment, pipeline, f"pipelines[{number}].sink")
 
 
@@ -113,7 +113,7 @@ def _given(where: str, given: Mapping[str, str], problems: Iterator[Problem]) ->
 
 def dead_letters(environment: Environment) -> Iterator[Problem]:
     """The dead letters' topic is one of its own."""
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         if pipeline.sink.dead_letter_topic is None:
             continue
         try:

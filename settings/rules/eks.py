@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from settings import aws_offers
 from settings.addresses import is_private, too_many
 from settings.environment import Environment
-from settings.rules.problem import Problem, Rule
+from settings.rules.problem import Problem, Rule, streamed
 
 # One may go (a node that is replaced, a rolling change), and the other has the tasks.
 FEWEST_WORKERS = 2
@@ -20,6 +20,12 @@ def platform(environment: Environment) -> Iterator[Problem]:
     """The section is there where it is needed, and says nothing where it isn't."""
     if environment.connectors.platform == "eks" and environment.connectors.eks is None:
         yield "connectors.eks", 'is missing: platform = "eks" needs [connectors.eks] with kubernetes_version and image'
+    if environment.eks is not None and not environment.streamed:
+        yield (
+            "connectors.platform",
+            "is where connectors run, and all pipelines here are queried, which takes none: take it and "
+            "[connectors.eks] out",
+        )
     if environment.connectors.platform != "eks" and environment.connectors.eks is not None:
         yield "connectors.eks", 'says nothing without platform = "eks": take it out, or set that'
 
@@ -55,7 +61,7 @@ def workers(environment: Environment) -> Iterator[Problem]:
     """Each connector has two workers or more, and no more than it may grow to."""
     if (eks := environment.eks) is None:
         return
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         for name, connector in (("source", pipeline.source), ("sink", pipeline.sink)):
             if connector.workers < FEWEST_WORKERS:
                 yield (

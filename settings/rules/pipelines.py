@@ -11,6 +11,7 @@ from settings.environment_pipeline import EnvironmentPipeline
 from settings.rules.problem import Problem, Rule
 
 OF_A_STEP = ("driver_memory", "executor_memory", "executors")
+_OF_CONNECTORS = ("topic_prefix", "source", "sink")
 # A source and a sink, each with a plugin and a worker configuration of its own.
 _CONNECTORS = 2
 # Kafka Connect's own, for each connector on MSK Connect: 1 of configuration, 5 of status, and a sink's 25 of offsets.
@@ -29,7 +30,9 @@ def known(environment: Environment) -> Iterator[Problem]:
                 reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake: {', '.join(lake_tables)}"
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
-        yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
+        # What is queried has an application of its own for each of its databases.
+        if not pipeline.is_queried:
+            yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
 
 
 def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, object]) -> Iterator[Problem]:
@@ -37,19 +40,29 @@ def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, ob
         if pipeline.job.one_step and given[key] is not None:
             yield (
                 f"{where}.{key}",
-                f"counts for an application of its own, which one_step = true doesn't make: set processing.{key}, or "
-                "one_step = false",
+                f"counts for an application of its own, which one_step = true doesn't make: set "
+                f"{'job' if pipeline.is_queried else 'processing'}.{key}, or one_step = false",
             )
 
 
 def queried(environment: Environment) -> Iterator[Problem]:
-    """The stacks make connectors for each pipeline, and let the job reach no database."""
+    """A pipeline that is queried has no connectors and no topics, so nothing is said of them; others aren't asked."""
     for number, pipeline in enumerate(environment.pipelines):
-        if names := [table.name for table in pipeline.captured.tables if table.is_queried]:
+        for key in _OF_CONNECTORS:
+            if pipeline.is_queried and key in pipeline.model_fields_set:
+                yield (
+                    f"pipelines[{number}].{key}",
+                    f"is for connectors, and pipelines/{pipeline.name}.toml is queried, which takes none: take it out",
+                )
+        if pipeline.job.read_again is not None and not pipeline.is_queried:
             yield (
-                f"pipelines[{number}].name",
-                f"pipelines/{pipeline.name}.toml queries {names[0]}, which isn't deployed to AWS yet, only run locally:"
-                " take the pipeline out, or capture its tables by the log",
+                f"pipelines[{number}].job.read_again",
+                "is for what is queried; what connectors capture is read again by `make resnapshot`: take it out",
+            )
+        if pipeline.is_queried and pipeline.database is not None and pipeline.database.sslmode == "verify-ca":
+            yield (
+                f"pipelines[{number}].database.sslmode",
+                'the job verifies a server in full or not at all: set "verify-full"',
             )
 
 
@@ -70,7 +83,20 @@ def clashes(environment: Environment) -> Iterator[Problem]:
 
 def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, str, str]]:
     """What a pipeline takes for itself: its kind, its name, and what to do when another one has it."""
-    source, file = pipeline.captured.source, f"pipelines/{pipeline.name}.toml"
+    file = f"pipelines/{pipeline.name}.toml"
+    for name in pipeline.captured.lake_tables:
+        yield "the lake's table", name, f"set source.lake_prefix in {file}"
+    # Those of one server: another one has its own.
+    at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
+    if not pipeline.is_queried:
+        yield from _names_by_log(environment, pipeline, at, file)
+    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
+
+
+def _names_by_log(
+    environment: Environment, pipeline: EnvironmentPipeline, at: str, file: str
+) -> Iterator[tuple[str, str, str]]:
+    source = pipeline.captured.source
     try:
         names = source_settings(environment, pipeline).topics
     except ValueError:
@@ -78,19 +104,14 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
         return
     for topic in (heartbeat_topic(pipeline.prefix), *names):
         yield "the topic", topic, "set topic_prefix to another one"
-    for name in pipeline.captured.lake_tables:
-        yield "the lake's table", name, f"set source.lake_prefix in {file}"
-    # Those of one server: another one has its own.
-    at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
     yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
     publication = f"{source.publication} of {pipeline.database_name}{at}"
     yield "the publication", publication, f"set source.publication in {file}"
-    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
 
 
 def fit(environment: Environment) -> Iterator[Problem]:
     """Kafka has room for all topics, the database for all slots, and MSK Connect for the workers that it runs."""
-    slots = sum(pipeline.database is None for pipeline in environment.pipelines)
+    slots = sum(pipeline.database is None for pipeline in environment.streamed)
     free = aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS
     if slots > free:
         yield (
@@ -113,11 +134,11 @@ def _msk_connect(environment: Environment) -> Iterator[Problem]:
             "Connect's quota): set fewer, or put some pipelines into another account",
         )
     # Of each connector, the old one and the new one while a release replaces all of them.
-    plugins = 2 * _CONNECTORS * len(environment.pipelines)
+    plugins = 2 * _CONNECTORS * len(environment.streamed)
     if plugins > aws_offers.MSK_CONNECT_PLUGINS:
         yield (
             "pipelines",
-            f"{len(environment.pipelines)} pipelines have {plugins} plugins while a deployment replaces them, and an "
+            f"{len(environment.streamed)} pipelines have {plugins} plugins while a deployment replaces them, and an "
             f"account has {aws_offers.MSK_CONNECT_PLUGINS} in a region (MSK Connect's quota): put some into another "
             "account",
         )
@@ -129,12 +150,12 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
     if limit is None:
         return
     try:
-        planned = [topic for pipeline in environment.pipelines for topic in topics(environment, pipeline)]
+        planned = [topic for pipeline in environment.streamed for topic in topics(environment, pipeline)]
     except ValueError:
         # Said by the connectors' rules.
         return
     zones = max(1, len(environment.availability_zones))
-    own = _CONSUMER_OFFSETS + _CONNECTORS * len(environment.pipelines) * _INTERNAL_PARTITIONS
+    own = _CONSUMER_OFFSETS + _CONNECTORS * len(environment.streamed) * _INTERNAL_PARTITIONS
     replicas = sum(topic.partitions * topic.replicas for topic in planned) + own * min(zones, settings.brokers)
     if replicas > limit * settings.brokers:
         yield (

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator
 
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 
 # The key in the file, with dots, and one line that says what to do instead.
 Problem = tuple[str, str]
 Rule = Callable[[Environment], Iterator[Problem]]
+
+
+def streamed(environment: Environment) -> Iterator[tuple[int, EnvironmentPipeline]]:
+    """Yield the pipelines that have connectors, each with its place in the file."""
+    return ((number, one) for number, one in enumerate(environment.pipelines) if not one.is_queried)

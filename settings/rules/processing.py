@@ -118,10 +118,15 @@ def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, 
     """Where each application's sizes are said, its memory by key, and its executors."""
     keys = ("driver_memory", "executor_memory")
     settings = environment.processing
-    if any(pipeline.job.one_step for pipeline in environment.pipelines):
+    others = [pipeline for pipeline in environment.pipelines if not pipeline.has_own_application]
+    if any(pipeline.job.one_step or pipeline.captured.derived for pipeline in others):
         yield "processing", {key: getattr(settings, key) for key in keys}, settings.executors
     for number, pipeline in enumerate(environment.pipelines):
-        if pipeline.job.one_step:
+        job = pipeline.job
+        if pipeline.has_own_application:
+            memory_of = {key: getattr(job, key) or getattr(settings, key) for key in keys}
+            yield f"pipelines[{number}].job", memory_of, job.executors or settings.executors
+        if job.one_step:
             continue
         for table in pipeline.captured.tables:
             name, sizes = pipeline.captured.lake_table(table), pipeline.sizes(table)

@@ -8,7 +8,7 @@ from settings import aws_offers
 from settings import production as least
 from settings.addresses import too_many
 from settings.environment import Environment
-from settings.rules.problem import Problem, Rule
+from settings.rules.problem import Problem, Rule, streamed
 
 
 def _in_production(rule: Rule) -> Rule:
@@ -99,7 +99,7 @@ def landed_is_kept(environment: Environment) -> Iterator[Problem]:
             "lake.noncurrent_version_expiry_days",
             f"what is deleted by mistake could be brought back for too short: set {least.NONCURRENT_DAYS} or more",
         )
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         for table in pipeline.captured.tables:
             if table.ordering != ORDERING:
                 yield (
@@ -125,7 +125,7 @@ def reached_by_few(environment: Environment) -> Iterator[Problem]:
 
 def nothing_is_skipped(environment: Environment) -> Iterator[Problem]:
     """No property of the source loses changes. The sink's are refused everywhere (plugins/sink_properties.py)."""
-    for number, pipeline in enumerate(environment.pipelines):
+    for number, pipeline in streamed(environment):
         for key, reason in source_properties.losses(pipeline.source.configuration):
             yield f"pipelines[{number}].source.configuration.{key}", reason
 

@@ -22,7 +22,7 @@ class Landed(Construct):
 
     def _table(self, topics: list[str]) -> None:
         table, landing = glue.CfnTable, f"s3://{self._bucket}"
-        prefixes = [pipeline.landing_prefix for pipeline in self._environment.pipelines]
+        prefixes = [pipeline.landing_prefix for pipeline in self._environment.streamed]
 
         def columns(of: tuple[tuple[str, str], ...]) -> list[glue.CfnTable.ColumnProperty]:
             return [table.ColumnProperty(name=name, type=type_) for name, type_ in of]
@@ -51,7 +51,7 @@ class Landed(Construct):
     def _policy(self) -> None:
         """What history takes besides an analyst's rights; nobody has it by this stack."""
         bucket = f"arn:{Stack.of(self).partition}:s3:::{self._bucket}"
-        prefixes = [pipeline.landing_prefix for pipeline in self._environment.pipelines]
+        prefixes = [pipeline.landing_prefix for pipeline in self._environment.streamed]
         look = iam.PolicyStatement(actions=["s3:GetBucketLocation", "s3:ListBucket"], resources=[bucket])
         read = iam.PolicyStatement(actions=["s3:GetObject"], resources=[f"{bucket}/{prefix}/*" for prefix in prefixes])
         policy = iam.ManagedPolicy(

@@ -33,7 +33,7 @@ class ConnectorsStack(Stack):
 
     With `kubernetes`, that cluster runs the connectors, each by workers of its own; without, MSK Connect does.
 
-    `pipelines` has the settings of each pipeline's connectors, in the environment's order.
+    `pipelines` has the settings of each pipeline's connectors, in the environment's order; what is queried has none.
     """
 
     def __init__(
@@ -62,12 +62,17 @@ class ConnectorsStack(Stack):
             self._providers = self._plugin_and_worker_providers()
         self.pipelines = [
             PipelineConnectors(self, environment=environment, pipeline=pipeline, database=database, streaming=streaming)
-            for pipeline in environment.pipelines
+            for pipeline in environment.streamed
         ]
+        if self.pipelines:
+            self._connect(kubernetes)
+        say_so(self, paused)
+
+    def _connect(self, kubernetes: KubernetesStack | None) -> None:
+        """Make the connectors, and what they need of others."""
         names = [name for pipeline in self.pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         if kubernetes is not None:
             self._on_kubernetes(kubernetes)
-            say_so(self, paused)
             return
         provider, topics = self._connector_provider(names), self._topics()
         for pipeline in self.pipelines:
@@ -75,7 +80,6 @@ class ConnectorsStack(Stack):
         ConnectorRestarts(self, "Restarts", names=names)
         self._open_database()
         self._open_outside()
-        say_so(self, paused)
 
     def _on_kubernetes(self, kubernetes: KubernetesStack) -> None:
         """Make all connectors on the environment's EKS cluster, their topics before them."""

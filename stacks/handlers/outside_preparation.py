@@ -12,20 +12,18 @@ Deleting drops the pipeline's slot, which would fill that server's disk, and lea
 import contextlib
 import functools
 import logging
-import tempfile
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from db.connecting import connect
 from db.errors import LaterError, LoadError, LoginError, UnreachableError
-from db.secret import connection_parameters
 from db.source_plan import Plan
 from db.source_preparing import plan, prepare
 from stacks.handlers import framework, outside_record, preparation
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.outside_login import login
 from stacks.handlers.outside_record import OutsideRecord
 from stacks.handlers.pipeline_preparation import OBJECTS, objects
 
@@ -63,7 +61,7 @@ def settle(event: Event) -> Progress:
     """Do what the plan still has, or see that nothing is left; what may pass is waited for."""
     wanted = _request(event)
     try:
-        with _login(wanted, wanted["connectorSecretArn"]) as connector:
+        with login(wanted, wanted["connectorSecretArn"]) as connector:
             _check_user(wanted, connector)
             left = _prepared(wanted, connector) if wanted["ownerSecretArn"] else _looked(wanted, connector)
     except LoginError as error:
@@ -89,12 +87,12 @@ def remove(event: Event) -> Progress:
     with contextlib.ExitStack() as logged_in:
         secret = wanted["ownerSecretArn"] or wanted["connectorSecretArn"]
         return preparation.remove(
-            event, _look(wanted), lambda: logged_in.enter_context(_login(wanted, secret)), wanted["slot"]
+            event, _look(wanted), lambda: logged_in.enter_context(login(wanted, secret)), wanted["slot"]
         )
 
 
 def _prepared(wanted: Mapping[str, Any], connector: Mapping[str, Any]) -> Plan:
-    with _login(wanted, wanted["ownerSecretArn"]) as owner:
+    with login(wanted, wanted["ownerSecretArn"]) as owner:
         done, left = prepare(owner, objects(wanted), password=str(connector["password"]))
     for remark in done.remarks:
         _log.warning("%s: %s", wanted["pipeline"], remark)
@@ -112,24 +110,6 @@ def _looked(wanted: Mapping[str, Any], connector: Mapping[str, Any]) -> Plan:
             f"it isn't prepared: {'; '.join(lines)}: run `make prepare NAME={name} DSN=…`, then deploy again"
         )
     return found
-
-
-@contextlib.contextmanager
-def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
-    """Give how the user of a secret logs in; libpq takes certificates from files alone. Raises LoadError."""
-    parameters: dict[str, Any] = {
-        **{key: value for key, value in connection_parameters(secret).items() if key in ("user", "password")},
-        "host": wanted["host"],
-        "port": wanted["port"],
-        "dbname": wanted["database"],
-        "sslmode": wanted["sslmode"],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        if wanted["certificate"]:
-            root = Path(folder, "root.pem")
-            root.write_text(wanted["certificate"], encoding="ascii")
-            parameters["sslrootcert"] = str(root)
-        yield parameters
 
 
 def _check_user(wanted: Mapping[str, Any], connector: Mapping[str, Any]) -> None:

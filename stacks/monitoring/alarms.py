@@ -8,12 +8,12 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, IGNORED_TRUNCATES, QUARANTINED
+from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
 from contract.states import Word
 from plugins import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
-from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline
+from stacks.monitoring.pipelines import OF_AN_ALARM, WatchedPipeline, WatchedWay
 from stacks.monitoring.words import WORDS, said
 
 MEGABYTE = 1024 * 1024
@@ -52,6 +52,9 @@ class Alarms:
         self._job_alarms()
 
     def _database_alarms(self) -> None:
+        """Of slots, where somebody reads the log: of what is queried the cluster keeps none."""
+        if all(pipeline.way is None for pipeline in self._pipelines):
+            return
         limit = self._settings.slot_lag_mb * MEGABYTE
         self._alarm(
             "replication-slot-lag",
@@ -69,7 +72,8 @@ class Alarms:
     def _streaming_alarms(self) -> None:
         for pipeline in self._pipelines:
             self._connector_alarms(pipeline)
-            self._landing_alarms(pipeline)
+            if pipeline.way is not None:
+                self._landing_alarms(pipeline, pipeline.way)
         disk = self._settings.broker_disk_percent
         self._alarm(
             "broker-disk",
@@ -97,14 +101,14 @@ class Alarms:
                 what=f"A task of the {role} connector has failed",
             )
 
-    def _landing_alarms(self, pipeline: WatchedPipeline) -> None:
+    def _landing_alarms(self, pipeline: WatchedPipeline, way: WatchedWay) -> None:
         minutes = self._settings.landing_silence_minutes
-        groups = list(pipeline.groups(pipeline.topics, OF_AN_ALARM)) if len(pipeline.topics) > OF_AN_ALARM else []
-        for number, topics in enumerate(groups or [pipeline.topics], 1):
+        groups = list(pipeline.groups(way.topics, OF_AN_ALARM)) if len(way.topics) > OF_AN_ALARM else []
+        for number, topics in enumerate(groups or [way.topics], 1):
             about = pipeline.suffix.removeprefix("-") + (f"-{number}" if groups else "")
             self._alarm(
                 "nothing-landed",
-                self._metrics.nothing_landed(pipeline.sink, topics, pipeline.landed),
+                self._metrics.nothing_landed(way.sink, topics, way.landed),
                 about=about or None,
                 threshold=0,
                 periods=_periods(minutes),
@@ -142,6 +146,8 @@ class Alarms:
                     threshold=0,
                     what=f"{named} fails again and again, or its job is gone",
                 )
+            if pipeline.way is None:
+                self._horizon_alarm(pipeline)
             for about, tables in pipeline.alarmed(pipeline.ignoring, of_one="{}"):
                 self._alarm(
                     "ignored-truncate",
@@ -151,6 +157,18 @@ class Alarms:
                     periods=2,
                     what=f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says",
                 )
+
+    def _horizon_alarm(self, pipeline: WatchedPipeline) -> None:
+        """Of what is queried: a transaction of the server that stays open, which each of its tables tells alike."""
+        minutes = self._settings.horizon_age_minutes
+        self._alarm(
+            "horizon-age",
+            self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum"),
+            about=pipeline.name,
+            threshold=minutes * 60,
+            periods=2,
+            what=f"A transaction of {pipeline.name}'s server has been open for {minutes} minutes, or no job says",
+        )
 
     def _alarm(
         self,

@@ -12,6 +12,7 @@ from contract.metrics import (
     DELETES,
     EVENTS,
     FAILED_ATTEMPTS,
+    HORIZON_AGE_SECONDS,
     LAG_SECONDS,
     LATE_FILES,
     MISSING_OFFSETS,
@@ -23,7 +24,7 @@ from plugins import worker_health
 from settings.services import Monitoring
 from stacks.monitoring.alarms import MEGABYTE
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.pipelines import WatchedPipeline
+from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
 from stacks.monitoring.state_widgets import WIDTH, heading_line, state_widgets
 from stacks.monitoring.words import WORDS
 
@@ -97,26 +98,27 @@ class Dashboard(Construct):
         return sections
 
     def _on_their_way(self) -> list[cloudwatch.IMetric]:
-        """Two lines for each pipeline: what waits in its topics, and what its job has taken in."""
+        """For each pipeline what waits in its topics, if it has any, and what its job has taken in."""
         most = max(MOST_LINES // len(self._pipelines), 1)
-        return [
-            line
-            for one in self._pipelines
-            for line in (
-                self._metrics.waiting(f"{one.name}: wait in the {TOPIC}", one.sink, one.topics[:most]),
-                self._metrics.taken_in(f"{one.name}: taken in by the {JOB}", one.tables[:most]),
-            )
-        ]
+        lines: list[cloudwatch.IMetric] = []
+        for one in self._pipelines:
+            if one.way is not None:
+                waiting = f"{one.name}: wait in the {TOPIC}"
+                lines.append(self._metrics.waiting(waiting, one.way.sink, one.way.topics[:most]))
+            lines.append(self._metrics.taken_in(f"{one.name}: taken in by the {JOB}", one.tables[:most]))
+        return lines
 
     def _shared(self) -> Row:
         lag, disk = self._settings.slot_lag_mb * MEGABYTE, self._settings.broker_disk_percent
+        slot = Graph(
+            title=f"{SLOT}: log that it holds (bytes)",
+            lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
+            limit=Limit(runbook="replication-slot-lag", value=lag),
+        )
+        has_slots = any(pipeline.way is not None for pipeline in self._pipelines)
         return (
             Graph(title=f"{SOURCE}: commits/s", lines=[self._metrics.commits()]),
-            Graph(
-                title=f"{SLOT}: log that it holds (bytes)",
-                lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
-                limit=Limit(runbook="replication-slot-lag", value=lag),
-            ),
+            *([slot] if has_slots else []),
             Graph(
                 title=f"{TOPIC}: brokers' disks (%)",
                 lines=self._metrics.broker_disks(),
@@ -125,22 +127,31 @@ class Dashboard(Construct):
         )
 
     def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
-        metrics, name = self._metrics, pipeline.name
-        waiting = [metrics.events_waiting(pipeline.sink, topic) for topic in pipeline.topics[:MOST_LINES]]
-        written = metrics.connector(pipeline.source, worker_health.SOURCE_RATE, "Average")
-        taken = metrics.connector(pipeline.sink, worker_health.SINK_RATE, "Average")
+        yield from self._on_the_way(pipeline.name, pipeline.way) if pipeline.way else [self._horizon(pipeline)]
+        for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW, alone=alone):
+            yield self._tables(pipeline, tables)
+
+    def _on_the_way(self, name: str, way: WatchedWay) -> Iterator[Row]:
+        metrics = self._metrics
+        waiting = [metrics.events_waiting(way.sink, topic) for topic in way.topics[:MOST_LINES]]
+        written = metrics.connector(way.source, worker_health.SOURCE_RATE, "Average")
+        taken = metrics.connector(way.sink, worker_health.SINK_RATE, "Average")
         yield (
-            self._tasks(f"{SLOT} of {name}: tasks that read it", pipeline.source, 1),
+            self._tasks(f"{SLOT} of {name}: tasks that read it", way.source, 1),
             Graph(title=f"{TOPIC} of {name}: events written/s", lines=[written]),
         )
         yield (
-            self._tasks(f"{LANDING} of {name}: tasks that write it", pipeline.sink, pipeline.sink_tasks),
+            self._tasks(f"{LANDING} of {name}: tasks that write it", way.sink, way.sink_tasks),
             Graph(title=f"{LANDING} of {name}: events behind the {TOPIC}", lines=waiting),
             Graph(title=f"{LANDING} of {name}: events/s", lines=[taken]),
-            Graph(title=f"{LANDING} of {name}: objects written", lines=[metrics.landed(pipeline.landed)]),
+            Graph(title=f"{LANDING} of {name}: objects written", lines=[metrics.landed(way.landed)]),
         )
-        for tables in pipeline.groups(pipeline.tables, TABLES_OF_A_ROW, alone=alone):
-            yield self._tables(pipeline, tables)
+
+    def _horizon(self, pipeline: WatchedPipeline) -> Row:
+        """Of what is queried: for how long a transaction of its server has been open, which each table tells alike."""
+        age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
+        limit = Limit(runbook="horizon-age", value=self._settings.horizon_age_minutes * 60)
+        return (Graph(title=f"{SOURCE} of {pipeline.name}: oldest open transaction (s)", lines=[age], limit=limit),)
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
         running = self._metrics.connector(connector, worker_health.RUNNING, "Minimum")

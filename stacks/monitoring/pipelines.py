@@ -9,8 +9,19 @@ OF_AN_ALARM = 9
 
 
 @dataclass(frozen=True, kw_only=True)
+class WatchedWay:
+    """What events pass between the log and the landing: both connectors, the topics, the filter of what lands."""
+
+    source: str
+    sink: str
+    sink_tasks: int
+    topics: Sequence[str]
+    landed: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class WatchedPipeline:
-    """A pipeline's names: its connectors', its topics, its tables in the lake, the filter of what it lands.
+    """A pipeline's names: its tables in the lake, and what has it travel, None where it is queried.
 
     `ignoring` are those tables whose TRUNCATEs are ignored. `suffix` tells its alarms from other pipelines'; the
     first one's has none.
@@ -18,18 +29,17 @@ class WatchedPipeline:
 
     name: str
     suffix: str
-    source: str
-    sink: str
-    sink_tasks: int
-    topics: Sequence[str]
+    way: WatchedWay | None
     tables: Sequence[str]
     ignoring: Sequence[str]
-    landed: str
 
     @property
     def roles(self) -> dict[str, tuple[str, int]]:
         """Name and tasks of both connectors, by what they are called in alarms."""
-        return {f"source{self.suffix}": (self.source, 1), f"sink{self.suffix}": (self.sink, self.sink_tasks)}
+        way = self.way
+        if way is None:
+            return {}
+        return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
 
     def alarmed(self, names: Sequence[str], *, of_one: str) -> Iterator[tuple[str, Sequence[str]]]:
         """Share out tables or topics among alarms: what an alarm is about, and of which of them.

@@ -22,7 +22,7 @@ from stacks.monitoring.alarms import Alarms
 from stacks.monitoring.budget import Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
-from stacks.monitoring.pipelines import WatchedPipeline
+from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
 from stacks.monitoring.words import said
 from stacks.paused import Paused
 from stacks.paused_output import say_so
@@ -54,9 +54,8 @@ class MonitoringStack(Stack):
         super().__init__(scope, id_, **kwargs)
         self._paused = paused.leaves_out_sources
         self._environment = environment
-        self._pipelines = [
-            _watched(pipeline, made) for pipeline, made in zip(environment.pipelines, connectors.pipelines, strict=True)
-        ]
+        made = {each.name: each for each in connectors.pipelines}
+        self._pipelines = [_watched(pipeline, made.get(pipeline.name)) for pipeline in environment.pipelines]
         self._metrics = Metrics(
             database_cluster=environment.database_cluster,
             kafka_cluster=streaming.cluster_name,
@@ -178,15 +177,20 @@ class MonitoringStack(Stack):
         )
 
 
-def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors) -> WatchedPipeline:
+def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors | None) -> WatchedPipeline:
+    way = None
+    if connectors is not None:
+        way = WatchedWay(
+            source=connectors.source.name,
+            sink=connectors.sink.name,
+            sink_tasks=pipeline.sink.tasks,
+            topics=connectors.sink.topics,
+            landed=landed_filter(pipeline),
+        )
     return WatchedPipeline(
         name=pipeline.name,
         suffix="" if pipeline.is_first else f"-{pipeline.name}",
-        source=connectors.source.name,
-        sink=connectors.sink.name,
-        sink_tasks=pipeline.sink.tasks,
-        topics=connectors.sink.topics,
+        way=way,
         tables=pipeline.captured.lake_tables,
         ignoring=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables if table.ignores_truncate],
-        landed=landed_filter(pipeline),
     )

@@ -25,6 +25,7 @@ WORDS: Mapping[str, Word] = MappingProxyType(
         "nothing-landed": Word.NO_ANSWER,
         # Changes come, but not as soon as they should.
         "commit-age": Word.LATE,
+        "horizon-age": Word.LATE,
         "replication-slot-lag": Word.LATE,
         "wal-disk": Word.LATE,
     }

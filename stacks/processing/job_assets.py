@@ -10,6 +10,7 @@ from constructs import Construct
 
 from settings.load_pipeline import PIPELINES
 from spark_jobs.archive import ROOT, build_archive
+from stacks.processing import jdbc_driver
 
 JOBS = ROOT / "spark_jobs"
 BUILD = ROOT / "build" / "job"
@@ -32,6 +33,10 @@ class JobAssets(Construct):
     def application(self, name: str) -> str:
         """Return the URL of a program of spark_jobs/."""
         return self._asset(f"Application-{name}", JOBS / name)
+
+    def driver(self) -> str:
+        """Return the URL of PostgreSQL's JDBC driver."""
+        return self._asset("Driver", jdbc_driver.jar())
 
     def schema(self, name: str) -> str:
         """Return the URL of a schema of pipelines/, such as `orders/cdc_events.avsc`."""

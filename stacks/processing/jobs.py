@@ -1,14 +1,14 @@
 """The streaming jobs of an environment: what each step of EMR runs, for all tables at once or for each by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contract import stop_file
 from settings import emr_offers
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
+from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.job import JobPace, JobPlaces, derived_job, table_job
-from settings.pipeline import CapturedTableSettings, DerivedTableSettings
+from settings.pipeline import CapturedTableSettings
 from spark_jobs import keys, submit
 from spark_jobs.submit import TableJob, YarnSubmission
 from stacks.processing.job_assets import JobAssets
@@ -25,21 +25,28 @@ class Step:
 class Jobs:
     """Makes the steps. What keeps several tables has their properties in files, since a command can't be as long.
 
-    EMR takes 10,280 characters of arguments.
+    EMR takes 10,280 characters of arguments. `sources`: by which properties the job reaches the database of a pipeline
+    that is queried, by the pipeline's name. Host and secret are known only when deployed, so they are in the command,
+    and each such pipeline has an application of its own, whose tables share their connections.
     """
 
-    def __init__(self, environment: Environment, assets: JobAssets) -> None:
+    def __init__(
+        self, environment: Environment, assets: JobAssets, sources: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self._environment = environment
         self._assets = assets
+        self._sources = sources or {}
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
         """Return the steps, that of all tables that share one first; derived tables do."""
-        shared = [self._job(pipeline, table) for pipeline, table in self._tables(one_step=True)]
+        tables = self._tables(one_step=True)
+        shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
         for pipeline in self._environment.pipelines:
-            shared += [self._derived(pipeline, table) for table in pipeline.captured.derived]
+            shared += [] if pipeline.has_own_application else self._derived(pipeline)
+        queried = [self._queried_step(each) for each in self._environment.pipelines if each.has_own_application]
         own = [self._own_step(pipeline, table) for pipeline, table in self._tables(one_step=False)]
-        return [*([self._shared_step(shared)] if shared else []), *own]
+        return [*([self._shared_step(shared)] if shared else []), *queried, *own]
 
     def _tables(self, *, one_step: bool) -> Iterator[tuple[EnvironmentPipeline, CapturedTableSettings]]:
         for pipeline in self._environment.pipelines:
@@ -53,9 +60,9 @@ class Jobs:
         job = table_job(captured, table, self._places(pipeline), pace)
         return replace(job, schema_file=self._assets.schema(captured.schema_file(table)))
 
-    def _derived(self, pipeline: EnvironmentPipeline, table: DerivedTableSettings) -> TableJob:
-        pace = JobPace(configuration=pipeline.job.configuration)
-        return derived_job(pipeline.as_deployed, table, self._places(pipeline), pace)
+    def _derived(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
+        pace, places = JobPace(configuration=pipeline.job.configuration), self._places(pipeline)
+        return [derived_job(pipeline.as_deployed, table, places, pace) for table in pipeline.captured.derived]
 
     def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
         return JobPlaces(
@@ -68,40 +75,66 @@ class Jobs:
 
     def _own_step(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> Step:
         job, sizes = self._job(pipeline, table), pipeline.sizes(table)
+        if pipeline.is_queried:
+            # A query may be of several lines, and long.
+            text = self._text(f"{job.table}.properties", submit.own_properties(job))
+            job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
         configuration = {**self._common, keys.STOP_FILE: stop_file.TOKEN, **job.configuration}
-        submission = self._submission(
-            self._assets.application("streamer.py"), sizes.driver_memory, sizes.executor_memory, sizes.executors
-        )
-        arguments = submit.job_arguments(replace(job, configuration=configuration))
+        submission = self._submission(self._assets.application("streamer.py"), sizes, queried=pipeline.is_queried)
+        arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
         return Step(
             name=f"{self._environment.prefix}-{job.table}", arguments=submit.yarn_command(submission, arguments)
         )
 
     def _shared_step(self, jobs: list[TableJob]) -> Step:
+        arguments = self._of_many("tables.properties", jobs, {})
+        submission = self._submission(self._assets.application("multi_table_streamer.py"), TableSizes())
+        return Step(name=f"{self._environment.prefix}-tables", arguments=submit.yarn_command(submission, arguments))
+
+    def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
+        """Keep all tables of a pipeline that is queried; no table's name has a hyphen, so its own is nobody else's."""
+        jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._derived(pipeline)
+        source = self._sources.get(pipeline.name, {})
+        arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
+        job = pipeline.job
+        sizes = TableSizes(
+            driver_memory=job.driver_memory, executor_memory=job.executor_memory, executors=job.executors
+        )
+        submission = self._submission(self._assets.application("multi_table_streamer.py"), sizes, queried=True)
+        name = f"{self._environment.prefix}-{pipeline.name}-tables"
+        return Step(name=name, arguments=submit.yarn_command(submission, [*arguments, *_read_again(pipeline)]))
+
+    def _of_many(
+        self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False
+    ) -> list[str]:
+        """Write the tables' files and their list, and return the options of the job that keeps them all."""
         files = {job.name: self._text(f"{job.table}.properties", submit.table_properties(job)) for job in jobs}
-        listed = self._text("tables.properties", submit.list_properties(files, self._common))
-        arguments = submit.multi_table_arguments(
+        listed = self._text(name, submit.list_properties(files, self._common))
+        return submit.multi_table_arguments(
             properties_file=listed,
             # For tables that the list gives no file and no path; it gives both to each.
             config_folder=listed.rpartition("/")[0],
             base_path_prefix=f"s3://{self._environment.bucket_name('lake')}",
-            configuration={keys.STOP_FILE: stop_file.TOKEN},
+            configuration={keys.STOP_FILE: stop_file.TOKEN, **source},
+            queried=queried,
         )
-        submission = self._submission(self._assets.application("multi_table_streamer.py"), None, None, None)
-        return Step(name=f"{self._environment.prefix}-tables", arguments=submit.yarn_command(submission, arguments))
 
     def _text(self, name: str, text: str) -> str:
         return self._assets.text(f"{self._environment.name}/{name}", text)
 
-    def _submission(
-        self, application: str, driver: str | None, executor: str | None, executors: int | None
-    ) -> YarnSubmission:
+    def _submission(self, application: str, sizes: TableSizes, *, queried: bool = False) -> YarnSubmission:
         settings = self._environment.processing
-        return YarnSubmission(
+        submission = YarnSubmission(
             application=application,
             archive=self._assets.archive,
-            driver_memory=driver or settings.driver_memory,
-            executor_memory=executor or settings.executor_memory,
-            executors=executors or settings.executors,
+            driver_memory=sizes.driver_memory or settings.driver_memory,
+            executor_memory=sizes.executor_memory or settings.executor_memory,
+            executors=sizes.executors or settings.executors,
             python=emr_offers.RELEASES[settings.release].python,
         )
+        return replace(submission, jars=(*submission.jars, self._assets.driver())) if queried else submission
+
+
+def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
+    """Return the option by which a job forgets its progress, once for each text."""
+    return ["--ignore-checkpoint", pipeline.job.read_again] if pipeline.job.read_again else []

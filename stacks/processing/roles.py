@@ -111,6 +111,12 @@ class EmrRoles(Construct):
             on_tables=["ALL"],
         )
 
+    def may_read_secrets(self, arns: Sequence[str]) -> None:
+        """Let the nodes read these secrets, and no other."""
+        reading = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=list(arns))
+        self.nodes.add_to_policy(reading)
+        accept(self.nodes, reading, reason="What the jobs log in with where they query, to read and nothing else.")
+
     def may_publish_metrics(self, namespace: str) -> None:
         """Let the nodes publish metrics to one namespace."""
         self._allow(

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from contract.tags import CLUSTER
 from settings.environment import Environment
+from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
 from stacks.paused_output import say_so
@@ -19,6 +20,7 @@ from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs
+from stacks.processing.queried import open_database, secret_arn, source_properties
 from stacks.processing.roles import EmrRoles
 from stacks.provider import HandlerProvider
 from stacks.retention import removal
@@ -39,6 +41,7 @@ class ProcessingStack(Stack):
         vpc: ec2.IVpc,
         vpn_access: ec2.ISecurityGroup,
         lake: LakeStack,
+        database: DatabaseStack,
         paused: Paused = Paused.NOTHING,
         **kwargs: Any,
     ) -> None:
@@ -46,6 +49,7 @@ class ProcessingStack(Stack):
         self._environment = environment
         self._settings = environment.processing
         self._lake = lake
+        self._database = database
         # The buckets are named, not imported: what a stack imports can't be changed while it does.
         self.add_stack_dependency(lake)
         self.metrics_namespace = environment.prefix
@@ -55,6 +59,7 @@ class ProcessingStack(Stack):
         self._access = EmrAccess(self, "Access", vpc=vpc, vpn_access=reach, applications=self._settings.applications)
         self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
         self._assets = JobAssets(self, "Job")
+        self._doors = open_database(self, environment, self._access, database)
         emr_cluster = self._cluster(runs=not paused.leaves_out_all)
         self._steps(emr_cluster.cluster)
         self._grants()
@@ -100,7 +105,7 @@ class ProcessingStack(Stack):
 
         Without a cluster there is none, but all that it needs.
         """
-        first, *further = Jobs(self._environment, self._assets).steps()
+        first, *further = Jobs(self._environment, self._assets, self._sources()).steps()
         provider = self._step_provider()
         if cluster is None:
             return
@@ -119,7 +124,15 @@ class ProcessingStack(Stack):
             resource_type="Custom::EmrStep",
             properties={"Request": self.to_json_string(request)},
         )
-        steps.node.add_dependency(self._roles)
+        steps.node.add_dependency(self._roles, *self._doors)
+
+    def _sources(self) -> dict[str, dict[str, str]]:
+        return {
+            pipeline.name: source_properties(
+                self, self._environment, pipeline, database=self._database, assets=self._assets
+            )
+            for pipeline in self._environment.queried
+        }
 
     def _step_provider(self) -> HandlerProvider:
         clusters = f"arn:{self.partition}:elasticmapreduce:{self.region}:{self.account}:cluster/*"
@@ -159,8 +172,10 @@ class ProcessingStack(Stack):
     def _grants(self) -> None:
         """What the jobs may do: read what has landed, keep their tables, say how they are."""
         buckets, roles = self._environment.bucket_name, self._roles
-        for pipeline in self._environment.pipelines:
+        for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
+        if secrets := [secret_arn(pipeline, self._database) for pipeline in self._environment.queried]:
+            roles.may_read_secrets(secrets)
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

@@ -207,13 +207,3 @@ def test_a_schema_of_another_table_than_the_outbox_is_refused(environments: Path
     schema = pipelines / "orders" / "cdc_events.avsc"
     schema.write_text(schema.read_text().replace('"datalake"', '"shop"'))
     assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in refusal(environments, pipelines)
-
-
-def test_a_pipeline_by_query_is_refused_until_it_can_be_deployed(environments: Path, pipelines: Path) -> None:
-    file, schemas = pipelines / "shop.toml", pipelines / "shop"
-    file.write_text(file.read_text().replace('how = "log"', 'how = "query"'))
-    for schema in schemas.glob("*.avsc"):
-        schema.write_text(schema.read_text().replace("__lsn", "__read_ms"))
-    add_to(environments, "shop")
-    reason = "pipelines[1].name: pipelines/shop.toml queries public.orders, which isn't deployed to AWS yet"
-    assert reason in refusal(environments, pipelines)

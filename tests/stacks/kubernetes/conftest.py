@@ -3,17 +3,21 @@
 import pytest
 
 from settings.environment import Environment
+from settings.load import load
+from tests.settings.pipelines import add_to
 from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.kubernetes.environments import environment_on_eks
+from tests.stacks.kubernetes.environments import environment_on_eks, on_eks
 
 ADMINISTRATOR = 'administrators = ["arn:aws:iam::111111111111:role/platform"]'
 
 
 @pytest.fixture(scope="session")
 def dev_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """dev's, whose API some addresses reach and which somebody administers."""
+    """dev's, whose API some addresses reach and which somebody administers; a pipeline beside it is queried."""
     addresses = 'endpoint_cidrs = ["203.0.113.0/24"]'
-    return environment_on_eks(tmp_path_factory.mktemp("dev"), "dev", addresses, ADMINISTRATOR)
+    environments = on_eks(tmp_path_factory.mktemp("dev"), "dev", addresses, ADMINISTRATOR)
+    add_to(environments, "pagilaquery")
+    return load("dev", environments)
 
 
 @pytest.fixture(scope="session")

@@ -76,7 +76,7 @@ def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: 
 
 @ENVIRONMENTS
 def test_each_role_may_do_in_kafka_what_is_written_down(settings: Environment, eks: Synthesized) -> None:
-    [orders] = settings.pipelines
+    [orders] = settings.streamed
     source, sink = source_settings(settings, orders), sink_settings(settings, orders)
     wanted = {
         "connectors/SourceRole": source_access(
@@ -244,7 +244,7 @@ def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, prod_settings: 
 
 
 def test_the_source_is_configured_from_its_settings(dev_settings: Environment, dev_on_eks: Synthesized) -> None:
-    [orders] = dev_settings.pipelines
+    [orders] = dev_settings.streamed
     configured = connectors(dev_on_eks)[0]["connectorConfiguration"]
     wanted = source_connector(source_settings(dev_settings, orders))
     same = {key for key in wanted if plain_text(configured[key]) == wanted[key]}

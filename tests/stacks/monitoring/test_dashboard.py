@@ -8,7 +8,7 @@ import pytest
 
 from contract.states import CATALOGUE, STAGES, Word
 from settings.load import load
-from stacks.monitoring.pipelines import WatchedPipeline
+from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
 from stacks.monitoring.words import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
@@ -147,13 +147,15 @@ def crowded() -> list[dict[str, Any]]:
         WatchedPipeline(
             name=f"p{number}",
             suffix=f"-p{number}",
-            source=f"{number}-source",
-            sink=f"{number}-sink",
-            sink_tasks=1,
-            topics=[f"p{number}.public.t{table}" for table in range(9)],
+            way=WatchedWay(
+                source=f"{number}-source",
+                sink=f"{number}-sink",
+                sink_tasks=1,
+                topics=[f"p{number}.public.t{table}" for table in range(9)],
+                landed="landed",
+            ),
             tables=[f"p{number}_t{table}" for table in range(9)],
             ignoring=[],
-            landed="landed",
         )
         for number in range(13)
     ]

@@ -30,6 +30,9 @@ class Files:
 
     schema = properties = application
 
+    def driver(self) -> str:
+        return self.application("postgresql.jar")
+
     def text(self, name: str, text: str) -> str:
         self.texts[name] = text
         return self.application(name)

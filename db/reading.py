@@ -1,0 +1,184 @@
+"""Lets a role read what a pipeline queries, and nothing else; or looks, as that role, whether it may.
+
+Nothing is published and no slot is made. What a query reads is what PostgreSQL says of a view of it: a view of its own
+in there, or the very columns that it names.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg2
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import encrypt_password
+
+from db import source_objects
+from db.errors import LoadError, explain
+from db.loading import transaction
+from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_preparing import TURN, UnpreparableError
+from db.source_rights import reading_steps
+
+_ROWS = {"r", "p"}
+_VIEW = "cdc_rows"
+_READ_BY_VIEW = f"""
+SELECT n.nspname::text, c.relname::text, array_remove(array_agg(a.attname::text), NULL), c.relkind = ANY ('{{r,p,f}}')
+FROM pg_rewrite r
+JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+JOIN pg_class c ON c.oid = d.refobjid AND c.oid <> r.ev_class
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname <> 'pg_catalog'
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
+WHERE r.ev_class = 'pg_temp.{_VIEW}'::regclass
+GROUP BY n.nspname, c.relname, c.relkind
+"""  # noqa: S608 - a name of ours
+_SEES_ALL_ROWS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_COLUMNS = """
+SELECT a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON
+    n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+"""
+# Whoever reads by a column must know who is still writing; the narrower of the two that the user may give.
+_SEES_WRITERS = """
+SELECT g.rolname, coalesce(pg_has_role(r.oid, 'pg_read_all_stats', 'USAGE'), FALSE), u.rolsuper
+    OR pg_has_role(g.oid, 'MEMBER WITH ADMIN OPTION')
+    OR (u.rolcreaterole AND current_setting('server_version_num')::int < 160000)
+FROM pg_roles u CROSS JOIN pg_roles g LEFT JOIN pg_roles r ON r.rolname = %s
+WHERE u.rolname = current_user AND g.rolname IN ('pg_read_all_stats', 'pg_monitor')
+ORDER BY g.rolname = 'pg_monitor'
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadObjects:
+    """What `role` shall read: tables, and queries by their names; `sees_writers`: who is writing, too."""
+
+    role: str
+    tables: tuple[WantedTable, ...]
+    queries: Mapping[str, str]
+    sees_writers: bool = False
+
+
+def let_read(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str) -> None:
+    """Make the role or give it its password, and what it lacks to read, in one transaction.
+
+    Raises UnpreparableError for a database that isn't fit and a user who may not, LoadError otherwise; the database is
+    then as it was.
+    """
+    with transaction(parameters, failing="nothing was changed") as cursor:
+        cursor.execute("SET LOCAL search_path = pg_catalog")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
+        objects = replace(_objects(wanted), tables=tuple(_with_queries(cursor, wanted)))
+        state = source_objects.read(cursor, objects)
+        if lines := (*_role_problems(objects, state), *_problems(objects, state, hides=True)):
+            raise UnpreparableError(lines)
+        verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+        verb, role = "CREATE" if state.role_logs_in is None else "ALTER", state.names[wanted.role]
+        cursor.execute(f"{verb} ROLE {role} LOGIN PASSWORD '{verifier}'")
+        if not state.role_connects:
+            cursor.execute(f"GRANT CONNECT ON DATABASE {state.names[state.database]} TO {role}")
+        steps = list(reading_steps(objects, state))
+        if missing := tuple(f"you may not {step.missing}" for step in steps if step.missing):
+            raise UnpreparableError(missing)
+        for statement in (statement for step in steps for statement in step.statements):
+            cursor.execute(statement)
+        if wanted.sees_writers:
+            _let_see_writers(cursor, wanted.role, role)
+
+
+def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
+    """Say, a line each, what whoever is logged in can't read of it. Changes nothing, and takes a standby."""
+    objects = _objects(wanted)
+    state = source_objects.read(cursor, objects)
+    cursor.execute(_SEES_ALL_ROWS)
+    (sees_all,) = cursor.fetchone() or (False,)
+    lines = list(_problems(objects, state, hides=not sees_all))
+    for table in wanted.tables:
+        found = state.tables.get((table.schema, table.name))
+        if found is None:
+            continue
+        hidden = sorted(found.quoted.keys() - found.readable - table.leave_out)
+        if hidden or not found.schema_usable:
+            what = f" ({', '.join(hidden[:5])})" if hidden else ""
+            lines.append(f"{table.schema}.{table.name}: {wanted.role} may not read it{what}: GRANT SELECT on it")
+    for name, query in wanted.queries.items():
+        try:
+            cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
+        except psycopg2.Error as error:
+            lines.append(f"{name}: {explain(error)}")
+            cursor.connection.rollback()
+            cursor.execute("SET search_path = pg_catalog")
+    return lines
+
+
+def _objects(wanted: ReadObjects) -> SourceObjects:
+    return SourceObjects(publication="", slot="", schema="", tables=wanted.tables, role=wanted.role)
+
+
+def _role_problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
+    if state.standby:
+        yield "this server is a standby, which nothing can be changed on: leave owner_secret out, and let a DBA do it"
+    if state.role_is_administrator or state.role_replicates:
+        yield f"the role {objects.role} is there and may more than read: name another one (role)"
+
+
+def _problems(objects: SourceObjects, state: SourceState, *, hides: bool) -> Iterator[str]:
+    """Say what is wrong with the tables; `hides`: whether row security counts for the role."""
+    for table in objects.tables:
+        name, found = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
+        if found is None:
+            yield f"{name}: no such table: take it out of the pipeline, or check the database"
+            continue
+        if hides and found.kind in _ROWS and found.row_security:
+            yield (
+                f"{name}: row security is on, and rows that a policy hides would count as deleted: query a view of its"
+                " owner in its place"
+            )
+        yield from _columns_missing(name, table, found)
+
+
+def _columns_missing(name: str, table: WantedTable, found: PresentTable) -> Iterator[str]:
+    for column in (*table.key, *sorted(table.leave_out)):
+        if column not in found.quoted:
+            yield f"{name} has no column {column}, which the pipeline names"
+
+
+def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:
+    """The tables, and what queries read beside them: of a table of rows the columns that they name, if any."""
+    tables = {(table.schema, table.name): table for table in wanted.tables}
+    for name, query in wanted.queries.items():
+        for schema, table, columns, has_rows in _read_by(cursor, name, query):
+            others: frozenset[str] = frozenset()
+            if has_rows and columns:
+                cursor.execute(_COLUMNS, (schema, table))
+                others = frozenset(column for (column,) in cursor.fetchall()) - frozenset(columns)
+            there = tables.get((schema, table))
+            if there is not None:
+                tables[schema, table] = replace(there, leave_out=there.leave_out & others)
+            else:
+                tables[schema, table] = WantedTable(schema=schema, name=table, key=(), leave_out=others)
+    yield from tables.values()
+
+
+def _read_by(cursor: Cursor, name: str, query: str) -> list[tuple[str, str, list[str], bool]]:
+    try:
+        cursor.execute("SAVEPOINT looking")
+        cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM ({query}\n) AS q")  # noqa: S608  the user's own
+        cursor.execute(_READ_BY_VIEW)
+        found = cursor.fetchall()
+        cursor.execute("ROLLBACK TO SAVEPOINT looking")
+    except psycopg2.Error as error:
+        raise LoadError(f"{name}: {explain(error)} (a query names each table with its schema)") from error
+    return found
+
+
+def _let_see_writers(cursor: Cursor, name: str, role: str) -> None:
+    cursor.execute(_SEES_WRITERS, (name,))
+    found = cursor.fetchall()
+    if any(sees for _, sees, _ in found):
+        return
+    grantable = [group for group, _, may in found if may]
+    if not grantable:
+        raise UnpreparableError(
+            ("you may not grant pg_monitor, without which changes would be lost by a column: take column out",)
+        )
+    cursor.execute(f"GRANT {grantable[0]} TO {role}")

@@ -1,0 +1,31 @@
+"""PostgreSQL's JDBC driver for the job, as `make setup` has brought it and the lock of the jars pins it.
+
+Synthesizing only reads it: the very file that was tested goes to the assets, and nothing is downloaded in a step.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+from contract.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = ROOT / "local" / "setup" / "jars.lock"
+CACHE = ROOT / ".cache" / "jars"
+SET = "postgresql"
+
+
+class DriverError(UserError):
+    """The jar isn't there, or isn't the locked one. Its text is one line."""
+
+
+def jar(lock: Path = LOCK, cache: Path = CACHE) -> Path:
+    """Return the driver's jar. Raises DriverError."""
+    locked: dict[str, dict[str, dict[str, str]]] = json.loads(lock.read_text(encoding="utf-8"))
+    [(name, entry)] = locked[SET].items()
+    path = cache / SET / name
+    if not path.is_file():
+        raise DriverError(f"{name} isn't in {cache.parent.name}/{cache.name}: run `make setup`")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
+        raise DriverError(f"{path.name} isn't the jar that {lock.name} names: run `make setup`")
+    return path

@@ -1,0 +1,83 @@
+"""The job's way to the databases that it queries: their secrets, their certificates, and the doors of our own one."""
+
+from collections.abc import Iterator
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ssm as ssm
+
+from settings.connectors import ROOT_CERTIFICATE, root_certificate
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from settings.job import server
+from spark_jobs import keys
+from stacks.database import DatabaseStack
+from stacks.pipeline_names import source_parameter
+from stacks.processing.access import EmrAccess
+from stacks.processing.job_assets import JobAssets
+from stacks.source_preparation import PORT
+
+
+def source_properties(
+    stack: Stack,
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    *,
+    database: DatabaseStack,
+    assets: JobAssets,
+) -> dict[str, str]:
+    """Return by which properties the job reaches a pipeline's database; the secret says as whom."""
+    outside = pipeline.database
+    authority = root_certificate(environment, pipeline).get(ROOT_CERTIFICATE)
+    return server(
+        host=outside.host if outside else _host(stack, environment, pipeline),
+        port=outside.port if outside else PORT,
+        database=pipeline.database_name,
+        password={keys.JDBC_PASSWORD_SECRET: secret_arn(pipeline, database)},
+        sslmode=None if authority else "require",
+        authority=assets.text(f"{environment.name}/{pipeline.name}.pem", authority) if authority else None,
+    )
+
+
+def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
+    """Return the complete ARN of the secret that a pipeline's job logs in with."""
+    return pipeline.database.secret if pipeline.database else database.connector_secrets[pipeline.name].secret_arn
+
+
+def _host(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> str:
+    """Read when this stack is deployed: a restored cluster has another one."""
+    value: str = ssm.StringParameter.value_for_string_parameter(stack, source_parameter(environment, pipeline, "host"))
+    return value
+
+
+def open_database(
+    stack: Stack, environment: Environment, access: EmrAccess, database: DatabaseStack
+) -> list[ec2.CfnSecurityGroupIngress]:
+    """Let the cluster's nodes into our own database where it is queried, and say whom others let into theirs.
+
+    Drivers are on the primary node, and large batches are read by executors on core nodes, where there are some.
+    """
+    if any(pipeline.database for pipeline in environment.queried):
+        groups = ",".join(group.security_group_id for _, group in _nodes(environment, access))
+        CfnOutput(stack, "JobSecurityGroups", value=groups)
+    if not any(pipeline.database is None for pipeline in environment.queried):
+        return []
+    return [
+        ec2.CfnSecurityGroupIngress(
+            stack,
+            f"DatabaseFrom{name}",
+            group_id=database.security_group.security_group_id,
+            source_security_group_id=group.security_group_id,
+            ip_protocol="tcp",
+            from_port=PORT,
+            to_port=PORT,
+            description="PostgreSQL from the streaming job",
+        )
+        for name, group in _nodes(environment, access)
+    ]
+
+
+def _nodes(environment: Environment, access: EmrAccess) -> Iterator[tuple[str, ec2.SecurityGroup]]:
+    yield "Primary", access.primary
+    if environment.processing.core_instances:
+        yield "Core", access.core

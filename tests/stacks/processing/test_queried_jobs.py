@@ -1,0 +1,134 @@
+"""Steps that query: what the job makes of their commands, and the driver that they bring."""
+
+import hashlib
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from settings.environment import Environment
+from settings.job import server
+from spark_jobs import keys, multi_table_options
+from spark_jobs.jdbc_settings import Detection, jdbc_settings
+from spark_jobs.options import parse
+from spark_jobs.properties import parse as pairs_of
+from spark_jobs.properties import parse_overrides
+from stacks.processing import jdbc_driver
+from stacks.processing.job_assets import JobAssets
+from stacks.processing.jobs import Jobs, Step
+from tests.stacks.processing.test_jobs import Files
+from tests.stacks.queried import mixed
+
+TABLES = ("address", "city", "country", "address_place")
+DERIVED = "country_addresses"
+SECRET = "arn:aws:secretsmanager:eu-west-1:111111111111:secret:reader-AbCdEf"
+SOURCE = server(
+    host="db.example.com",
+    port=5432,
+    database="pagila",
+    password={keys.JDBC_PASSWORD_SECRET: SECRET},
+    authority="s3://assets/root.pem",
+)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return mixed(tmp_path_factory.mktemp("mixed"))
+
+
+@pytest.fixture(scope="module")
+def files() -> Files:
+    return Files()
+
+
+@pytest.fixture(scope="module")
+def steps(environment: Environment, files: Files) -> list[Step]:
+    sources = {pipeline.name: SOURCE for pipeline in environment.queried}
+    return Jobs(environment, cast(JobAssets, files), sources).steps()
+
+
+def of_program(step: Step) -> list[str]:
+    """The job's own options: what stands behind its program."""
+    program = next(n for n, argument in enumerate(step.arguments) if argument.endswith("streamer.py"))
+    return step.arguments[program + 1 :]
+
+
+def read(files: Files, address: str) -> dict[str, str]:
+    """A properties file without what it includes, which the test's has not."""
+    text = files.texts[address.removeprefix("s3://assets/")]
+    return {key: value for key, value in pairs_of(text) if key != "include"}
+
+
+def test_what_is_queried_has_an_application_for_its_database_or_one_for_each_table(steps: list[Step]) -> None:
+    assert [step.name for step in steps] == [
+        "dev-cdc-lake-tables",
+        "dev-cdc-lake-pagilaquery-tables",
+        *(f"dev-cdc-lake-replica_{table}" for table in TABLES),
+    ]
+
+
+def test_only_a_step_that_queries_has_the_driver(steps: list[Step]) -> None:
+    jars = [dict(pairwise(step.arguments))["--jars"].split(",")[2:] for step in steps]
+    assert jars == [[]] + 5 * [["s3://assets/postgresql.jar"]]
+
+
+def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files: Files) -> None:
+    options = multi_table_options.parse(of_program(steps[1])).shared
+    given = dict(parse_overrides(options.hoodie_conf))
+    listed = read(files, str(options.props))
+    tables = listed[keys.TABLES].split(",")
+    assert [table.rpartition(".")[2].removeprefix("pagilaquery_") for table in tables] == [*TABLES, DERIVED]
+    for table in tables[: len(TABLES)]:
+        own = read(files, listed[f"{keys.INGESTION_PREFIX}{table}{keys.CONFIG_FILE_SUFFIX}"])
+        found = jdbc_settings(options, own | given, pytest.fail)
+        assert found.server.hosts == ("db.example.com",)
+        assert found.server.password.secret == SECRET
+        assert found.server.ca_file == "s3://assets/root.pem"
+        assert (found.query is None) == (found.detection is not Detection.HASH)
+        assert own[keys.RECORD_KEY]
+
+
+def test_the_job_of_one_table_takes_what_the_step_says_and_its_query_from_a_file(
+    steps: list[Step], files: Files
+) -> None:
+    arguments = of_program(steps[-1])
+    options = parse(arguments)
+    own = read(files, str(options.props))
+    found = jdbc_settings(options, own | dict(parse_overrides(options.hoodie_conf)), pytest.fail)
+    assert found.query is not None
+    assert "JOIN public.country" in found.query
+    assert not any("JOIN" in argument for argument in steps[-1].arguments)
+    assert ("--ignore-checkpoint", "2026-11-22") in pairwise(arguments)
+    assert ("--executor-memory", "1g") in pairwise(steps[-1].arguments)
+
+
+def test_no_secret_and_nothing_of_a_query_is_in_a_command(steps: list[Step]) -> None:
+    for step in steps:
+        assert len(" ".join(step.arguments)) < 5_000
+        assert all("\n" not in argument for argument in step.arguments)
+
+
+def test_the_driver_is_the_locked_one(tmp_path: Path) -> None:
+    jar = jdbc_driver.jar()
+    assert jar.name.startswith("postgresql-")
+    lock = tmp_path / "jars.lock"
+    (tmp_path / "postgresql").mkdir()
+    content = b"a jar"
+    (tmp_path / "postgresql" / "driver.jar").write_bytes(content)
+    for sha256, problem in (
+        (hashlib.sha256(content).hexdigest(), None),
+        ("0" * 64, r"driver\.jar isn't the jar that jars\.lock names: run `make setup`"),
+    ):
+        lock.write_text(json.dumps({"postgresql": {"driver.jar": {"sha256": sha256}}}))
+        if problem is None:
+            assert jdbc_driver.jar(lock, tmp_path) == tmp_path / "postgresql" / "driver.jar"
+        else:
+            with pytest.raises(jdbc_driver.DriverError, match=problem):
+                jdbc_driver.jar(lock, tmp_path)
+
+
+def test_a_driver_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(jdbc_driver.DriverError, match="run `make setup`"):
+        jdbc_driver.jar(cache=tmp_path)
