@@ -14,7 +14,9 @@ from typing import Literal
 from analytics import landed_table, quarantine_table
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
 from contract import events
+from contract.history import SUFFIX
 from contract.source import OUTBOX_TABLE
+from contract.table_names import lake_name
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 # Where a file names its tables.
@@ -23,6 +25,8 @@ _MARK = re.compile(r"\?")
 # Where a file of what has landed names the key and the topic of the table that it is of.
 _KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key""")
 _TOPIC = re.compile(r"e\.topic = '[^']+'")
+# Where a file of versions names the key of the table that they are of.
+_PARTITION = "PARTITION BY h.order_id"
 # What a file calls events' fields, and what they are called.
 _FIELDS = {
     "__op": events.OPERATION,
@@ -58,13 +62,13 @@ class Needed:
 class Query:
     """A query as its file says it.
 
-    `of`: the outbox's table, each captured table, what landed of each table with a key, the quarantine's table, or the
-    tables that it needs. `writes`: the declared
-    table that the statement adds rows to; the others only ask.
+    `of`: the outbox's table, each captured table, what landed of each table with a key, each table's history, the
+    quarantine's table, or the tables that it needs. `writes`: the declared table that the statement adds rows to; the
+    others only ask.
     """
 
     name: str
-    of: Literal["outbox", "each", "landed", "quarantine"] | Needed
+    of: Literal["outbox", "each", "landed", "history", "quarantine"] | Needed
     parameters: tuple[Parameter, ...] = ()
     writes: SilverTable | None = None
 
@@ -97,7 +101,8 @@ class Queried:
     """A captured table: its name in the lake, and whether it is the outbox's, a row for each order.
 
     `source` is its name there, `schema.table`, `pipeline` which one captures it, `example` the sample data that this
-    one's file names, if any. `topic` is where its events travel, `key` the columns that identify a row.
+    one's file names, if any. `topic` is where its events travel, `key` the columns that identify a row, `history` the
+    table that has their versions.
     """
 
     table: str
@@ -107,6 +112,7 @@ class Queried:
     example: str | None = None
     topic: str = ""
     key: tuple[str, ...] = ()
+    history: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +153,7 @@ QUERIES = (
     Query(name="snapshot_customer_addresses", of=CUSTOMERS, writes=CUSTOMER_ADDRESSES),
     Query(name="changed_since", of="each", parameters=(COMMIT,)),
     Query(name="history", of="landed"),
+    Query(name="versions", of="history"),
     Query(name="quarantine", of="quarantine"),
 )
 
@@ -166,14 +173,18 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
         yield from _of_examples(query, query.of, database, captured)
     elif query.of == "quarantine":
         yield _of_one(query, database, quarantine_table.NAME, usual=quarantine_table.NAME)
-    elif query.of == "landed":
-        for table in captured:
-            if table.topic and table.key and all(map(_PLAIN.fullmatch, table.key)):
-                yield _of_landed(query, database, table)
     else:
-        for table in captured:
-            if table.outbox or query.of == "each":
-                yield _of_one(query, database, table.table, usual=OUTBOX_TABLE)
+        yield from filter(None, (_of_table(query, database, table) for table in captured))
+
+
+def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
+    """The query of one captured table; None where it has none."""
+    if query.of == "landed":
+        has_key = table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))
+        return _of_landed(query, database, table) if has_key else None
+    if query.of == "history":
+        return _of_history(query, database, table) if table.history else None
+    return _of_one(query, database, table.table, usual=OUTBOX_TABLE) if table.outbox or query.of == "each" else None
 
 
 def _of_one(query: Query, database: str, table: str, *, usual: str) -> NamedQuery:
@@ -196,6 +207,16 @@ def _of_landed(query: Query, database: str, table: Queried) -> NamedQuery:
         named,
         name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",
         sql=_TOPIC.sub(lambda _: f"e.topic = '{table.topic}'", sql),
+    )
+
+
+def _of_history(query: Query, database: str, table: Queried) -> NamedQuery:
+    named = _of_one(query, database, table.history, usual=f"{OUTBOX_TABLE}{SUFFIX}")
+    columns = ", ".join(f"h.{lake_name(column)}" for column in table.key)
+    return replace(
+        named,
+        name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",
+        sql=named.sql.replace(_PARTITION, f"PARTITION BY {columns}"),
     )
 
 

@@ -279,6 +279,6 @@ def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
 
 def _counted(environment: Environment) -> tuple[int, int, int]:
     """Count the pipelines with connectors, all tables, and the topics whose sinks an alarm watches."""
-    tables = sum(len(pipeline.captured.tables) for pipeline in environment.pipelines)
+    tables = sum(len(pipeline.captured.lake_tables) for pipeline in environment.pipelines)
     topics = sum(len(pipeline.captured.tables) for pipeline in environment.streamed)
     return len(environment.streamed), tables, topics

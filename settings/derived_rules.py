@@ -1,4 +1,4 @@
-"""What is wrong in the entries of derived tables: a query that can't be one, or tables that the pipeline hasn't."""
+"""What is wrong with tables that are made of others: a query that can't be one, names that are taken or missing."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,18 @@ Problem = tuple[str, str]
 def broken(pipeline: Pipeline) -> Iterator[Problem]:
     """Yield what is wrong. A query may name the captured tables, and the derived ones before its own."""
     there = [pipeline.lake_table(table) for table in pipeline.tables]
-    for number, table in enumerate(pipeline.derived):
-        where, own = f"derived[{number}]", pipeline.lake_table(table)
+    for table in pipeline.with_history:
+        where, own = f"tables[{pipeline.tables.index(table)}].history", pipeline.history_table(table)
+        if not table.key:
+            yield where, "an append-only table has each version itself: take history out"
+        if own in there:
+            yield where, f"{own} is another table in the lake: give that one another name"
+        there.append(own)
+    for number, derived in enumerate(pipeline.derived):
+        where, own = f"derived[{number}]", pipeline.lake_table(derived)
         if own in there:
             yield f"{where}.name", f"{own} is another table in the lake: give one another name"
-        yield from _query(where, table, there)
+        yield from _query(where, derived, there)
         there.append(own)
 
 

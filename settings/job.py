@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from contract.events import READ_MS
+from contract.history import COMMIT
 from contract.table_names import lake_name
 from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipeline
 from spark_jobs import keys
 from spark_jobs.submit import TableJob
 
+# Between two looks for a commit of the table that a history is of, seconds.
+HISTORY_S = 10
 _GENERATORS = "org.apache.hudi.keygen."
 _BUCKETS = {
     keys.INDEX_TYPE: "BUCKET",
@@ -184,3 +187,33 @@ def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlac
             **pace.configuration,
         },
     )
+
+
+def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
+    """Return what the job of a table's history reads and writes."""
+    name = pipeline.history_table(table)
+    return TableJob(
+        landing=None,
+        table_path=f"{places.lake}/{name}",
+        database=places.database,
+        table=name,
+        schema_file=None,
+        properties_file=places.shared_properties,
+        ordering_field=COMMIT,
+        sync_interval_seconds=0,
+        configuration={
+            keys.RECORD_KEY: _lake_names((*table.key, COMMIT)),
+            keys.PARTITION_PATH: "",
+            **_buckets(table.buckets),
+            keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",
+            **pace.configuration,
+            # Each commit has a round of its own, and waits for none: what is spaced is the looks that find nothing.
+            keys.POLL_INTERVAL: str(min(HISTORY_S, pace.derived_seconds or HISTORY_S)),
+        },
+    )
+
+
+def made_of_others(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
+    """Return the jobs of a pipeline's derived tables and histories, which read the lake alone."""
+    histories = [history_job(pipeline, table, places, pace) for table in pipeline.with_history]
+    return [derived_job(pipeline, table, places, pace) for table in pipeline.derived] + histories

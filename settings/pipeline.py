@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from analytics.derived import DerivedQuery, derived_query
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING, READ_MS
+from contract.history import SUFFIX
 from contract.table_names import lake_name
 from plugins.captured import CapturedTable
 from settings.section import Identifier, Names, Section, TopicPrefix
@@ -55,7 +56,8 @@ class CapturedTableSettings(Section):
     that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field by which the
     newer of two events is known. `leave_out`: columns that never leave the database; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
-    added to the lake's table, or its events are set aside. `truncate`: what a TRUNCATE does there.
+    added to the lake's table, or its events are set aside. `history`: whether a table beside it keeps the versions of
+    its rows (docs/decisions/0094). `truncate`: what a TRUNCATE does there.
 
     With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;
     `column`: a timestamp by which it looks more often. `query` gives the rows in place of a table; `name` names them.
@@ -76,6 +78,7 @@ class CapturedTableSettings(Section):
     leave_out: Names = ()
     hash: Names = ()
     retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
+    history: bool = False
     evolution: Evolution = "add"
     truncate: Truncate
     detect: Detect = "auto"
@@ -237,8 +240,18 @@ class Pipeline(Section):
 
     @property
     def lake_tables(self) -> list[str]:
-        """The names of all tables that its job keeps in the lake, the derived ones last."""
-        return [*map(self.lake_table, self.tables), *map(self.lake_table, self.derived)]
+        """The names of all tables that its job keeps in the lake, those that are made of others last."""
+        histories = [self.history_table(table) for table in self.with_history]
+        return [*map(self.lake_table, self.tables), *map(self.lake_table, self.derived), *histories]
+
+    @property
+    def with_history(self) -> tuple[CapturedTableSettings, ...]:
+        """The captured tables beside which each version of a row is kept."""
+        return tuple(table for table in self.tables if table.history)
+
+    def history_table(self, table: CapturedTableSettings) -> str:
+        """Name the table in the lake that has the versions of another one's rows."""
+        return f"{self.lake_table(table)}{SUFFIX}"
 
     def schema_file(self, table: CapturedTableSettings) -> str:
         """Name the Avro schema of a table's events, below the folder of pipelines."""

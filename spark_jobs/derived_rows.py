@@ -4,7 +4,7 @@ The result of a full outer join by key, of which only the rows that aren't the s
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -23,7 +23,9 @@ from spark_jobs.schema import IS_DELETED
 _NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
 _SAME, _NEW, _CHANGED, _GONE = "same", "new", "changed", "gone"
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
-_RESERVED = (READ_MS, IS_DELETED)
+# What Hudi's own columns begin with.
+HUDIS = "_hoodie_"
+_RESERVED = (READ_MS,)
 # What Avro, by which Hudi writes, hasn't: what stands for it.
 _WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
 _WIDER = {("int", "bigint"), ("float", "double")}
@@ -52,22 +54,46 @@ class Difference:
         values = self.rows.select(row.alias("row"), is_gone.alias(IS_DELETED))
         return values.select("row.*", F.lit(read_ms).cast("long").alias(READ_MS), IS_DELETED)
 
+    def to_append(self, key_fields: Sequence[str], ended: str) -> DataFrame:
+        """Return new and changed rows, and of those that are gone the key alone, `ended` telling which are."""
+        is_gone = F.col(_STATE) == _GONE
+        kind = self.rows.schema[_NOW].dataType
+        assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
+        values = [
+            (F.when(is_gone, F.col(_THERE)[name]) if name in key_fields else F.when(is_gone, None))
+            .otherwise(F.col(_NOW)[name])
+            .alias(name)
+            for name in kind.names
+        ]
+        return self.rows.select(*values, is_gone.alias(ended))
+
     def release(self) -> None:
         """Free the cached rows."""
         self.rows.unpersist()
 
 
-def writable(result: DataFrame, key_fields: Sequence[str], stored: T.StructType | None) -> DataFrame:
+def writable(
+    result: DataFrame,
+    key_fields: Sequence[str],
+    stored: T.StructType | None,
+    *,
+    reserved: Collection[str] = _RESERVED,
+) -> DataFrame:
     """Return a query's rows as the table's columns, those that it has had before as null.
 
-    Raises JobError for a result that can't be the table's: names, types, keys.
+    `reserved` are columns that the job adds. Raises JobError for a result that can't be the table's: names or types.
     """
-    _check_names(result.columns, key_fields)
+    _check_names(result.columns, key_fields, reserved)
     given = {field.name: _WRITTEN_AS.get(type(field.dataType), field.dataType) for field in result.schema.fields}
     for name, kind in given.items():
         if reason := _unwritable(kind):
             raise JobError(f"the query's column {name} {reason}")
-    there = {field.name: field.dataType for field in stored.fields if field.name not in _RESERVED} if stored else {}
+    fields = stored.fields if stored else []
+    there = {
+        field.name: field.dataType
+        for field in fields
+        if field.name not in reserved and not field.name.startswith(HUDIS)
+    }
     for name, kind in there.items():
         if name in given and not _fits(kind, given[name]):
             raise JobError(
@@ -80,15 +106,19 @@ def writable(result: DataFrame, key_fields: Sequence[str], stored: T.StructType 
     )
 
 
-def compare(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> Difference:
+def compare(
+    rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str], *, ignored: Collection[str] = ()
+) -> Difference:
     """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
 
+    Rows that differ in `ignored` columns alone are the same.
     Raises JobError for keys that are null or twice, after which nothing is cached.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
     keyed = rows.select(_key(key_fields), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
     now = keyed.groupBy(KEY).agg(F.count("*").alias(_ROWS), F.first(_NOW).alias(_NOW), F.max(_LACKS).alias(_LACKS))
-    differing = _flagged(now, _there(rows, stored, key_fields), rows.schema).persist()
+    compared = [field for field in rows.schema.fields if field.name not in ignored]
+    differing = _flagged(now, _there(rows, stored, key_fields), compared).persist()
     try:
         counts = {row[_STATE]: row["count"] for row in differing.groupBy(_STATE).count().collect()}
         _refuse_keys(differing, key_fields)
@@ -109,12 +139,11 @@ def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str])
     return stored.select(_key(key_fields), F.struct(*values).alias(_THERE))
 
 
-def _flagged(now: DataFrame, there: DataFrame, schema: T.StructType) -> DataFrame:
+def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
     """Return what isn't the same on both sides, or has no key of its own, with the state of each."""
     joined = now.join(there, KEY, "full_outer")
     values = (
-        same_values.is_same(F.col(_THERE)[field.name], F.col(_NOW)[field.name], field.dataType)
-        for field in schema.fields
+        same_values.is_same(F.col(_THERE)[field.name], F.col(_NOW)[field.name], field.dataType) for field in compared
     )
     same = reduce(lambda one, other: one & other, values)
     state = F.when(F.col(_NOW).isNull(), _GONE).when(F.col(_THERE).isNull(), _NEW).when(same, _SAME).otherwise(_CHANGED)
@@ -139,11 +168,11 @@ def _key(key_fields: Sequence[str]) -> Expression:
     return F.to_json(F.array(*(F.col(name).cast("string") for name in key_fields))).alias(KEY)
 
 
-def _check_names(names: Sequence[str], key_fields: Sequence[str]) -> None:
+def _check_names(names: Sequence[str], key_fields: Sequence[str], reserved: Collection[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise JobError(f"the query gives the column {name} twice: name each once")
-        if name in _RESERVED or name.startswith("_hoodie_") or not _NAME.fullmatch(name):
+        if name in reserved or name.startswith(HUDIS) or not _NAME.fullmatch(name):
             raise JobError(
                 f"the query's column {name!r} can't be a column of the table: name it otherwise, in lower-case "
                 "letters, digits and underscores"

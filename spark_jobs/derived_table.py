@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs import checkpoint, derived_rows
+from spark_jobs import derived_rows
 from spark_jobs.claim import Claim
-from spark_jobs.derived_rows import Difference
+from spark_jobs.derived_rows import HUDIS, Difference
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.one_writer import OneWriter
+from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
 from spark_jobs.sql_settings import SqlSettings
@@ -80,34 +80,25 @@ class DerivedTable:
         self._keys = settings.table.key_fields
         self._source = settings.source
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
-        self._table = table
+        self._kept = KeptTable(table, settings.table, claim=claim, log=log)
         self._log = log
-        self._claim = claim
         self._slot = slot or nullcontext()
         self._clock = clock
-        self._writer = OneWriter(table, settings.table.base_path, claim)
         hadoop = Hadoop(spark)
         # What a table's properties say stays as it is: only its timeline is listed anew at each look.
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
         self._of = DerivedFrom()
         self._read_ms = 0
         self._missing: tuple[str, ...] = ()
-        self.last_commit: Commit | None = None
+
+    @property
+    def last_commit(self) -> Commit | None:
+        """The newest commit of this run."""
+        return self._kept.last_commit
 
     def load(self) -> None:
         """Read from the table what its rows are of: at the start, and after a failure, when a commit may be there."""
-        if self._claim:
-            self._claim.acquire()
-        for path in self._table.repair():
-            self._log(f"removed {path}, which a crash had left half written")
-        stored = None
-        if self._table.exists():
-            self._table.check_layout()
-            for line in self._table.repair_buckets():
-                self._log(line)
-            stored = self._table.progress().get(checkpoint.SOURCE_KEY)
-        self._of, self._read_ms = stored_progress(stored)
-        self._writer.note(self._table.last_instant(), stored)
+        self._of, self._read_ms = stored_progress(self._kept.load())
 
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
@@ -132,40 +123,41 @@ class DerivedTable:
         return bool(missing)
 
     def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
-        stored = self._table.rows() if self._writer.last_instant is not None else None
-        rows = derived_rows.writable(self._result(wanted), self._keys, self._table.schema())
+        stored = self._kept.rows()
+        rows = derived_rows.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = derived_rows.compare(rows, stored, self._keys)
         try:
             commit = None if difference.is_none else self._write(difference, wanted)
         finally:
             difference.release()
         self._of = wanted
-        return None if commit is None else _report(commit, difference, len(self._inputs), started)
+        return None if commit is None else report(commit, difference, len(self._inputs), started)
 
     def _result(self, wanted: DerivedFrom) -> DataFrame:
         """Return the query's rows of the tables as they were at the instants that the commit will name."""
         for name, path in self._source.tables.items():
-            rows = self._spark.read.format("hudi").option(_AS_OF, wanted.instants[name]).load(path)
-            own = [column for column in rows.columns if column.startswith("_hoodie_")]
-            rows.drop(*own).createOrReplaceTempView(name)
+            as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
         try:
             return self._spark.sql(self._source.query)
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 
     def _write(self, difference: Difference, wanted: DerivedFrom) -> Commit:
-        self._writer.check()
         # A clock that goes back must not make older rows win.
         read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
-        progress = wanted.to_text(read_ms)
-        commit = self._table.write(difference.to_write(read_ms), {checkpoint.SOURCE_KEY: progress}, operation="upsert")
+        commit = self._kept.write(difference.to_write(read_ms), wanted.to_text(read_ms))
         self._read_ms = read_ms
-        self._writer.note(commit.newest, progress)
-        self.last_commit = commit
         return commit
 
 
-def _report(commit: Commit, difference: Difference, inputs: int, started: float) -> CommitReport:
+def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
+    """Return a table's rows as they were after a commit, without Hudi's own columns."""
+    rows = spark.read.format("hudi").option(_AS_OF, instant).load(path)
+    return rows.drop(*(column for column in rows.columns if column.startswith(HUDIS)))
+
+
+def report(commit: Commit, difference: Difference, inputs: int, started: float) -> CommitReport:
+    """Return what is told of a commit that is made of other tables."""
     return CommitReport(
         commit=commit.instant,
         files=inputs,

@@ -62,6 +62,7 @@ JDBC_READERS = f"{JDBC_PREFIX}readers"
 JDBC_CONNECTIONS = f"{JDBC_PREFIX}connections"
 JDBC_TIMEOUT = f"{JDBC_PREFIX}statement.timeout.seconds"
 SQL_QUERY = "hoodie.streamer.source.sql.sql.query"
+HISTORY_OF = "hoodie.streamer.history.of"
 SQL_TABLES = "hoodie.streamer.source.sql.tables"
 SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
 TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
@@ -165,6 +166,9 @@ STREAMER_PROPERTIES = {
         meaning="a derived table's query, in Spark's SQL: its rows are the table's, whatever --source-class says",
     ),
     SQL_TABLES: Property(default=None, own=True, meaning="the tables that the query names, `name=base path`, by comma"),
+    HISTORY_OF: Property(
+        default=None, own=True, meaning="a history table: the base path of the table whose versions are appended to it"
+    ),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),
     QUARANTINE_PATH: Property(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from contract.lake import QUARANTINE_FOLDER
 from spark_jobs import hudi_keys, keys
 from spark_jobs.errors import SettingsError
+from spark_jobs.history_settings import HistorySettings
 from spark_jobs.options import Options
 from spark_jobs.property_checks import refuse_contradictions, refuse_unknown
 from spark_jobs.property_values import number, required
@@ -29,7 +30,7 @@ class Settings:
     source: SourceSettings
     table: TableSettings
     sync: SyncSettings | None
-    # Empty for a derived table: its columns are its query's.
+    # Empty for a derived table and a history: the columns are those of what they are made of.
     schema_file: str
     target_schema_file: str
     transformer: TransformerSettings | None
@@ -62,7 +63,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
             warn(f"{key} is not used: {reason}")
     table = table_settings(options, properties)
     source = source_settings(options, properties, warn)
-    derived = isinstance(source, SqlSettings)
+    derived = isinstance(source, SqlSettings | HistorySettings)
     schema_file = "" if derived else required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
     transformer = None if derived else _transformer(options, properties)
     return Settings(

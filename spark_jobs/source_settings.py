@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
+from spark_jobs.history_settings import HistorySettings, history_settings
 from spark_jobs.jdbc_settings import JdbcSettings, jdbc_settings
 from spark_jobs.option_values import JDBC_SOURCES, KAFKA_SOURCES
 from spark_jobs.options import Options
@@ -41,14 +42,17 @@ class FileSettings:
     must_exist: bool
 
 
-SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings
+SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | HistorySettings
 
 
 def source_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> SourceSettings:
     """Return the settings of the source that the options name; `warn` gets a line per key of another one.
 
-    A query makes the table a derived one, whichever source the others of the application have.
+    A query makes the table a derived one, another table's path its history, whichever source the application's others
+    have.
     """
+    if keys.HISTORY_OF in properties:
+        return history_settings(options, properties)
     if keys.SQL_QUERY in properties:
         return sql_settings(options, properties)
     if keys.SQL_TABLES in properties:

@@ -15,6 +15,8 @@ from spark_jobs.file_memory import remembering
 from spark_jobs.glue_sync import GlueSync
 from spark_jobs.glue_tool import sync_to_glue
 from spark_jobs.hadoop import Hadoop, read_text
+from spark_jobs.history_settings import HistorySettings
+from spark_jobs.history_table import HistoryTable
 from spark_jobs.ingest import Ingest
 from spark_jobs.jdbc_settings import JdbcSettings
 from spark_jobs.listeners import Listeners
@@ -73,18 +75,19 @@ def build_ingest(
     )
 
 
-def build_derived(
+def build_kept(
     spark: SparkSession, decided: Settings, *, log: Log, claim: Claim | None = None, slot: Slot | None = None
-) -> DerivedTable:
-    """Return what keeps a derived table; without a `claim` the caller sees that it is alone."""
+) -> DerivedTable | HistoryTable:
+    """Return what keeps a table that is made of others; without a `claim` the caller sees that it is alone."""
     look_anew = remembering(Hadoop(spark), [decided.table.base_path], log)
     table = HudiTable(spark, decided.table, look_anew=look_anew)
-    return DerivedTable(spark, decided, table=table, log=log, claim=claim, slot=slot)
+    kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
+    return kind(spark, decided, table=table, log=log, claim=claim, slot=slot)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
-    """Read the columns that events are declared to have; a derived table has none. Raises SettingsError."""
-    if isinstance(decided.source, SqlSettings):
+    """Read the columns that events are declared to have; where none come, there are none. Raises SettingsError."""
+    if isinstance(decided.source, SqlSettings | HistorySettings):
         return ()
     return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
 
@@ -109,9 +112,9 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
     """
     hadoop, stop, log = Hadoop(spark), around.stop, around.log
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    kept: Ingest | DerivedTable
-    if isinstance(decided.source, SqlSettings):
-        kept = build_derived(spark, decided, log=log, claim=claim, slot=around.slot)
+    kept: Ingest | DerivedTable | HistoryTable
+    if isinstance(decided.source, SqlSettings | HistorySettings):
+        kept = build_kept(spark, decided, log=log, claim=claim, slot=around.slot)
     else:
         kept = build_ingest(
             spark,
@@ -174,8 +177,8 @@ def open_source(
         return Jdbc(spark, decided.source, database, key, log=log)
     if isinstance(decided.source, KafkaSettings):
         return JsonKafka(spark, decided.source, log=log)
-    if isinstance(decided.source, SqlSettings):
-        raise TypeError("a derived table has no source of events")
+    if isinstance(decided.source, SqlSettings | HistorySettings):
+        raise TypeError("a table that is made of others has no source of events")
     lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister if listing else S3Lister)
     if note:
         log(note)
@@ -196,7 +199,7 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
     )
 
 
-def _looked_file(decided: Settings, kept: Ingest | DerivedTable, log: Log) -> LookedFile | None:
+def _looked_file(decided: Settings, kept: Ingest | DerivedTable | HistoryTable, log: Log) -> LookedFile | None:
     path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
     if path is None or not isinstance(kept, Ingest):
         return None

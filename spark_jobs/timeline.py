@@ -42,6 +42,13 @@ class Timeline:
         last = timeline.lastInstant()
         return self._time_of(last.get()) if last.isPresent() else None
 
+    def instants_after(self, instant: str) -> list[str]:
+        """Return the times of the completed writes after one, or after all time for an empty text, oldest first."""
+        if not self.exists():
+            return []
+        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        return sorted(time for each in timeline.getInstants() if (time := self._time_of(each)) > instant)
+
     def progress(self) -> dict[str, str]:
         """Return the metadata of the newest commit that has a checkpoint; empty when none has."""
         return next(self.commits_with_progress(), {})

@@ -47,7 +47,7 @@ def _tables(found: tuple[TableStatus, ...], *, queried: bool) -> Table:
 
 
 def _derived(found: tuple[DerivedStatus, ...]) -> Table:
-    tables = Table("derived table", "job", box=None)
+    tables = Table("made of these", "job", box=None)
     for name in ("lake rows", "last commit"):
         tables.add_column(name, justify="right")
     for table in found:

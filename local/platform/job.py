@@ -10,7 +10,7 @@ from local.platform.services import Services
 from local.platform.tables import PLACES
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, JobPlaces, derived_job, server, table_job
+from settings.job import JobPace, JobPlaces, made_of_others, server, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs import keys, submit
@@ -46,7 +46,7 @@ def places(services: Services) -> JobPlaces:
 
 
 def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:
-    """Return what the job does for each table, the derived ones last.
+    """Return what the job does for each table, those that are made of others last.
 
     In `folder` it says how far it has looked at those that it queries.
     """
@@ -59,7 +59,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
             )
             for job in captured
         ]
-    return captured + [derived_job(pipeline, table, where, pace) for table in pipeline.derived]
+    return captured + made_of_others(pipeline, where, pace)
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
@@ -105,7 +105,7 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         if not once and started.exists() and started.read_text(encoding="utf-8") == described:
             return
         processes.stop("job", grace_s=GRACE_S)
-    tables = len(pipeline.tables) + len(pipeline.derived)
+    tables = len(pipeline.lake_tables)
     one = tables == 1
     options = (
         job_arguments(pipeline, where, folder) if one else multi_table_arguments(pipeline, folder / "tables", where)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from contract import lake
 from contract.lake import LANDING_PREFIX
+from contract.table_names import lake_name
 from local.look.lake import Lake, local_s3_options
 from local.look.topic import Topic
 from settings.job import JobPlaces
@@ -51,7 +52,7 @@ class LocalTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDerived:
-    """One derived table of the pipeline: its name in Glue and in the lake, and the lake's table."""
+    """A table that is made of the pipeline's others: a column of its key, its name in Glue and in the lake."""
 
     key: str
     lake: Lake
@@ -64,15 +65,10 @@ class LocalDerived:
 
 
 def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
-    """Return the pipeline's derived tables in their order."""
-    return tuple(
-        LocalDerived(
-            key=entry.key[0],
-            lake=_lake(pipeline.lake_table(entry), s3_endpoint),
-            lake_name=pipeline.lake_table(entry),
-        )
-        for entry in pipeline.derived
-    )
+    """Return the pipeline's tables that are made of others, in their order, histories last."""
+    keys = {pipeline.lake_table(entry): entry.key[0] for entry in pipeline.derived}
+    keys |= {pipeline.history_table(entry): lake_name(entry.key[0]) for entry in pipeline.with_history}
+    return tuple(LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name) for name, key in keys.items())
 
 
 def _lake(name: str, s3_endpoint: str) -> Lake:

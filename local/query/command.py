@@ -113,6 +113,7 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         # What travels by Kafka lands.
         topic=table.topic.name if not table.entry.is_queried else "",
         key=table.entry.key,
+        history=pipeline.history_table(table.entry) if table.entry.history else "",
     )
 
 

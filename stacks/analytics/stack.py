@@ -168,6 +168,7 @@ def _queried(environment: Environment) -> list[Queried]:
             # What travels by Kafka lands.
             topic=table.captured.topic(pipeline.prefix) if not table.is_queried else "",
             key=table.key,
+            history=pipeline.captured.history_table(table) if table.history else "",
         )
         for pipeline in environment.pipelines
         for table in pipeline.captured.tables

@@ -7,7 +7,7 @@ from contract import stop_file
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
-from settings.job import JobPace, JobPlaces, derived_job, table_job
+from settings.job import JobPace, JobPlaces, made_of_others, table_job
 from settings.pipeline import CapturedTableSettings
 from spark_jobs import keys, submit
 from spark_jobs.submit import TableJob, YarnSubmission
@@ -39,11 +39,11 @@ class Jobs:
         self._common = {keys.METRICS_NAMESPACE: environment.prefix}
 
     def steps(self) -> list[Step]:
-        """Return the steps, that of all tables that share one first; derived tables do."""
+        """Return the steps, that of all tables that share one first; those that are made of others do."""
         tables = self._tables(one_step=True)
         shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
         for pipeline in self._environment.pipelines:
-            shared += [] if pipeline.has_own_application else self._derived(pipeline)
+            shared += [] if pipeline.has_own_application else self._made_of_others(pipeline)
         queried = [self._queried_step(each) for each in self._environment.pipelines if each.has_own_application]
         own = [self._own_step(pipeline, table) for pipeline, table in self._tables(one_step=False)]
         return [*([self._shared_step(shared)] if shared else []), *queried, *own]
@@ -60,9 +60,9 @@ class Jobs:
         job = table_job(captured, table, self._places(pipeline), pace)
         return replace(job, schema_file=self._assets.schema(captured.schema_file(table)))
 
-    def _derived(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
-        pace, places = JobPace(configuration=pipeline.job.configuration), self._places(pipeline)
-        return [derived_job(pipeline.as_deployed, table, places, pace) for table in pipeline.captured.derived]
+    def _made_of_others(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
+        pace = JobPace(configuration=pipeline.job.configuration)
+        return made_of_others(pipeline.as_deployed, self._places(pipeline), pace)
 
     def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
         return JobPlaces(
@@ -93,7 +93,7 @@ class Jobs:
 
     def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
         """Keep all tables of a pipeline that is queried; no table's name has a hyphen, so its own is nobody else's."""
-        jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._derived(pipeline)
+        jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._made_of_others(pipeline)
         source = self._sources.get(pipeline.name, {})
         arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
         job = pipeline.job

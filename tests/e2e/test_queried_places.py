@@ -89,14 +89,19 @@ def test_the_role_of_the_job_may_read_and_nothing_else(places: Platform) -> None
 
 
 def derived(places: Platform) -> dict[int, dict[str, Any]]:
-    [table] = places.services.derived
+    table = places.services.derived[0]
     return {row["country_id"]: row for row in table.lake.rows().to_pylist()} if table.lake.exists() else {}
 
 
+def addresses_of(countries: dict[int, dict[str, Any]]) -> int:
+    return sum(row["addresses"] for row in countries.values())
+
+
 def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
-    eventually(lambda: sum(row["addresses"] for row in derived(places).values()) == 603)
-    [found] = read_status(places).data.derived
+    eventually(lambda: addresses_of(derived(places)) == 603)
+    found, history = read_status(places).data.derived
     assert (found.name, found.lake_rows) == ("pagilaquery_country_addresses", 109)
+    assert (history.name, history.lake_rows) == ("pagilaquery_city_history", 600)
     assert found.state is not None
     assert not found.state.fails
     assert found.name in places.services.aws.tables(GLUE_DATABASE)
@@ -121,8 +126,7 @@ def test_an_insert_an_update_and_a_delete_arrive(places: Platform) -> None:
     change(places, "DELETE FROM address WHERE address = 'gone soon'")
     assert is_equal(places)
     assert len(rows(places, "address", "address_id")) == 603
-    eventually(lambda: derived(places)[110]["cities"] == 1)
-    assert sum(row["addresses"] for row in derived(places).values()) == 603
+    eventually(lambda: derived(places)[110]["cities"] == 1 and addresses_of(derived(places)) == 603)
 
 
 def test_a_transaction_that_commits_after_a_later_one_was_seen_is_not_lost(places: Platform) -> None:
@@ -141,6 +145,19 @@ def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
     )
     assert is_equal(places)
     assert rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere"
+
+
+def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
+    asked = "SELECT city, valid_from, valid_to FROM versions_pagilaquery_city WHERE city_id = 7 ORDER BY valid_from"
+
+    def versions() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = ask(query_command._lake(places, None), asked, Period()).to_pylist()
+        return found
+
+    eventually(lambda: len(versions()) == 2)
+    first, late = versions()
+    assert (late["city"], late["valid_to"]) == ("Late", None)
+    assert first["valid_from"] < first["valid_to"] == late["valid_from"]
 
 
 def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:

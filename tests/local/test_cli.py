@@ -2,15 +2,26 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import psycopg2
 import pytest
 from rich.console import Console
 
+from contract.table_states import FAILING
 from local import cli
 from local.errors import PlatformError
 from local.look.show_status import print_status
-from local.look.status import DataStatus, ServiceStatus, Status, TableStatus, queue_problems
+from local.look.status import (
+    DataStatus,
+    DerivedStatus,
+    ServiceStatus,
+    Status,
+    TableStatus,
+    queue_problems,
+    table_problems,
+)
+from local.look.table_states import TableState
 from local.services.source_database import OutboxQueue, Slot
 
 
@@ -79,3 +90,13 @@ def test_the_status_says_what_it_does_not_know() -> None:
     assert ["job", "dead", "-", "-", "-", "-"] in lines
     assert ["lake", "-", "rows,", "last", "commit", "-"] in lines
     assert lines[-1] == ["job", "is", "dead:", "see", "job.log"]
+
+
+def test_a_status_shows_the_tables_that_are_made_of_others() -> None:
+    console = Console(record=True, width=100)
+    failing = TableState(state=FAILING, reason="the query gives 2 rows of key")
+    made = DerivedStatus(name="shop_names", lake_rows=7, last_commit="2026", state=failing)
+    print_status(console, Status(services=[], data=DataStatus(derived=(made,)), problems=[]))
+    assert "shop_names" in console.export_text()
+    [problem] = table_problems([made], Path("job.log"))
+    assert "the job fails at table shop_names and tries again: the query gives 2 rows of key" in problem

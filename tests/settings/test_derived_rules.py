@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from contract.events import READ_MS
+from contract.history import COMMIT
 from settings.files import SettingsFileError
-from settings.job import JobPace, JobPlaces, derived_job
+from settings.job import JobPace, JobPlaces, derived_job, made_of_others
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs import keys
@@ -59,6 +60,28 @@ def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path)
     shop = loaded(tmp_path, f'{NAMES}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "more.sql"\n')
     assert shop.derived[1].query.tables == ("shop_names",)
     assert shop.lake_tables == ["shop_items", "shop_names", "shop_more"]
+
+
+def test_a_tables_history_is_a_table_beside_it(tmp_path: Path) -> None:
+    write_pipeline(tmp_path, "shop", ["items"], table="history = true")
+    shop = load_pipeline("shop", tmp_path)
+    assert shop.lake_tables == ["shop_items", "shop_items_history"]
+    [job] = made_of_others(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
+    assert (job.table_path, job.ordering_field) == ("s3a://lake/shop_items_history", COMMIT)
+    assert job.configuration[keys.HISTORY_OF] == "s3a://lake/shop_items"
+    assert job.configuration[keys.RECORD_KEY] == f"id,{COMMIT}"
+    assert job.configuration[keys.POLL_INTERVAL] == "10"
+
+
+def test_what_has_no_versions_or_no_name_for_them_is_refused(tmp_path: Path) -> None:
+    write_pipeline(tmp_path, "log", ["items"], table="history = true\nappend_only = true")
+    path = tmp_path / "log.toml"
+    path.write_text(path.read_text().replace('key = ["id"]\n', ""))
+    with pytest.raises(SettingsFileError, match=r"tables\[0\].history: an append-only table has each version itself"):
+        load_pipeline("log", tmp_path)
+    write_pipeline(tmp_path, "shop", ["items", "items_history"], table="history = true")
+    with pytest.raises(SettingsFileError, match=r"tables\[0\].history: shop_items_history is another table"):
+        load_pipeline("shop", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from spark_jobs.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
 from spark_jobs.report import CommitReport
 from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_derived
+from spark_jobs.table_job import build_kept
 
 pytestmark = pytest.mark.integration
 
@@ -82,7 +82,8 @@ class Shop:
 
     def job(self, **more: Any) -> DerivedTable:
         """A job that has read the table's progress, as after a start."""
-        job = build_derived(self.spark.newSession(), self.settings(), log=self.log.append, **more)
+        job = build_kept(self.spark.newSession(), self.settings(), log=self.log.append, **more)
+        assert isinstance(job, DerivedTable)
         job.load()
         return job
 
@@ -228,6 +229,14 @@ def test_an_inputs_new_column_can_be_asked_for(shop: Shop) -> None:
     shop.query = shop.query.replace("name", "name, email", 1)
     assert shop.run() is not None
     assert [row["email"] for row in shop.rows()] == ["a@example.com", None, None]
+
+
+def test_a_zero_with_another_sign_is_another_value(shop: Shop) -> None:
+    shop.put("address", address(1, paid=0.0))
+    assert shop.run() is not None
+    shop.put("address", address(1, paid=-0.0))
+    assert shop.run() is not None
+    assert str(shop.rows()) == str(shop.computed())
 
 
 def test_another_writers_progress_stops_the_job(shop: Shop) -> None:

@@ -57,9 +57,9 @@ def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path)
     assert multi_table_options.parse(arguments).shared.source_class.endswith("JdbcSource")
     found: dict[str, JdbcSettings] = {}
     warned: list[str] = []
-    derived = {services.pipeline.lake_table(table) for table in services.pipeline.derived}
+    captured = {services.pipeline.lake_table(table) for table in services.pipeline.tables}
     for file in (tmp_path / "tables").glob("*.properties"):
-        if file.stem in derived:
+        if file.stem not in captured:
             continue
         pairs = properties.load(str(file), lambda path: Path(path).read_text())
         base = ["--table-type", "COPY_ON_WRITE", "--source-class", "JdbcSource"]

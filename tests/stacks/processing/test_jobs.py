@@ -80,7 +80,7 @@ def test_a_tables_entry_reaches_its_job(tmp_path: Path, entry: str, properties: 
 @pytest.mark.parametrize("one_step", [True, False])
 def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Path, *, one_step: bool) -> None:
     environments, pipelines = copied(tmp_path), copied_pipelines(tmp_path)
-    write_pipeline(pipelines, "shop", ["orders"])
+    write_pipeline(pipelines, "shop", ["orders"], table="history = true")
     path = pipelines / "shop.toml"
     path.write_text(
         f'{path.read_text()}\n[[derived]]\nname = "names"\nkey = ["id"]\nsql = "SELECT o.id FROM shop_orders AS o"\n'
@@ -91,7 +91,11 @@ def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Pat
     told = files.texts["dev/shop_names.properties"].replace("\\", "")
     lake = f"s3://{found.bucket_name('lake')}"
     assert f"hoodie.streamer.source.sql.tables=shop_orders={lake}/shop_orders\n" in told
-    assert f"{found.lake.database}.shop_names" in files.texts["dev/tables.properties"]
+    assert f"hoodie.streamer.history.of={lake}/shop_orders\n" in files.texts[
+        "dev/shop_orders_history.properties"
+    ].replace("\\", "")
+    for name in ("shop_names", "shop_orders_history"):
+        assert f"{found.lake.database}.{name}" in files.texts["dev/tables.properties"]
 
 
 def test_columns_that_are_left_out_reach_the_source_connector(tmp_path: Path) -> None:

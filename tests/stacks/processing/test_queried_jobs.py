@@ -22,7 +22,7 @@ from tests.stacks.processing.test_jobs import Files
 from tests.stacks.queried import mixed
 
 TABLES = ("address", "city", "country", "address_place")
-DERIVED = "country_addresses"
+MADE_OF_THESE = ["country_addresses", "city_history"]
 SECRET = "arn:aws:secretsmanager:eu-west-1:111111111111:secret:reader-AbCdEf"
 SOURCE = server(
     host="db.example.com",
@@ -79,7 +79,7 @@ def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files
     given = dict(parse_overrides(options.hoodie_conf))
     listed = read(files, str(options.props))
     tables = listed[keys.TABLES].split(",")
-    assert [table.rpartition(".")[2].removeprefix("pagilaquery_") for table in tables] == [*TABLES, DERIVED]
+    assert [table.rpartition(".")[2].removeprefix("pagilaquery_") for table in tables] == [*TABLES, *MADE_OF_THESE]
     for table in tables[: len(TABLES)]:
         own = read(files, listed[f"{keys.INGESTION_PREFIX}{table}{keys.CONFIG_FILE_SUFFIX}"])
         found = jdbc_settings(options, own | given, pytest.fail)

@@ -1,0 +1,7 @@
+"""What a history table's rows have beside the columns of the table that it is of; the job writes them, queries ask."""
+
+# What a history table is called: its table's name, and this behind it.
+SUFFIX = "_history"
+# From when the version holds, a timestamp; whether the row is gone from then on; the table's commit that had it first.
+VALID_FROM, ENDED, COMMIT = "valid_from", "ended", "__commit"
+COLUMNS = (VALID_FROM, ENDED, COMMIT)

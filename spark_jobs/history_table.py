@@ -1,0 +1,136 @@
+"""Keeps a history table: each version of a table's rows that one of its commits has had (docs/decisions/0094).
+
+The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
+one; a key that is gone ends its newest version by a row of its own. What is appended is never changed: until when a
+version held is the beginning of the next one, and found by whoever asks.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
+from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM
+from spark_jobs import derived_rows
+from spark_jobs.claim import Claim
+from spark_jobs.derived_rows import HUDIS
+from spark_jobs.derived_table import as_of, report
+from spark_jobs.errors import JobError
+from spark_jobs.hadoop import Hadoop
+from spark_jobs.history_settings import HistorySettings
+from spark_jobs.kept_table import KeptTable
+from spark_jobs.report import CommitReport
+from spark_jobs.settings import Settings
+from spark_jobs.table import Commit, HudiTable
+from spark_jobs.timeline import Timeline
+
+Log = Callable[[str], None]
+# Fewer than Hudi's cleaner leaves whole (hoodie.cleaner.commits.retained, 10 by default).
+_READABLE_COMMITS = 8
+# What says how a row travelled: a row that is read again with the same values is the same version.
+_HOW_IT_CAME = frozenset((*ADDED_TYPES, *QUERIED_TYPES, DELETED))
+_AGE = "age of version"
+
+
+class HistoryTable:
+    """Brings the versions of a table's commits into its history, a commit of it at a time."""
+
+    ignored_truncates = None
+    horizon_age_seconds = None
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        *,
+        table: HudiTable,
+        log: Log,
+        claim: Claim | None = None,
+        slot: AbstractContextManager[object] | None = None,
+    ) -> None:
+        """`claim` makes this job the table's only writer, `slot` is held while a round computes and commits."""
+        assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
+        self._spark = spark
+        self._path = settings.source.path
+        self._keys = settings.source.key_fields
+        self._kept = KeptTable(table, settings.table, claim=claim, log=log)
+        self._log = log
+        self._slot = slot or nullcontext()
+        self._of = Timeline(Hadoop(spark), self._path)
+        self._read_to = ""
+
+    @property
+    def last_commit(self) -> Commit | None:
+        """The newest commit of this run."""
+        return self._kept.last_commit
+
+    def load(self) -> None:
+        """Read which commit of the table the history goes to. Raises JobError for another kind of table's progress."""
+        stored = self._kept.load()
+        try:
+            self._read_to = "" if stored is None else str(json.loads(stored)["history_to"])
+        except (ValueError, TypeError, LookupError) as error:
+            raise JobError(f"the table's progress {(stored or '')[:60]!r} isn't a history's") from error
+
+    def run_batch(self) -> CommitReport | None:
+        """Append the versions of the next commit that has some; None when there is none."""
+        while True:
+            started = time.monotonic()
+            instant = self._next()
+            if instant is None:
+                return None
+            with self._slot:
+                found = self._brought(instant, started)
+            self._read_to = instant
+            if found is not None:
+                return found
+
+    def close(self) -> None:
+        """End what is open: nothing is."""
+
+    def _next(self) -> str | None:
+        waiting = self._of.instants_after(self._read_to)
+        if self._read_to and len(waiting) > _READABLE_COMMITS:
+            self._log(f"{len(waiting) - _READABLE_COMMITS} commits are passed over, which may not be whole any more")
+        return next(iter(waiting[-_READABLE_COMMITS:] if self._read_to else waiting[-1:]), None)
+
+    def _brought(self, instant: str, started: float) -> CommitReport | None:
+        stored = self._kept.rows()
+        schema = None if stored is None else stored.schema
+        rows = derived_rows.writable(as_of(self._spark, self._path, instant), self._keys, schema, reserved=COLUMNS)
+        newest = None if stored is None else self._newest(stored)
+        difference = derived_rows.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
+        try:
+            if difference.is_none:
+                return None
+            versions = self._dated(difference.to_append(self._keys, ENDED), instant)
+            commit = self._kept.write(versions, json.dumps({"history_to": instant}))
+        finally:
+            difference.release()
+        return report(commit, difference, 1, started)
+
+    def _newest(self, stored: DataFrame) -> DataFrame:
+        """Return the newest version of each key, without those that have ended."""
+        newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT))
+        numbered = stored.withColumn(_AGE, F.row_number().over(newest_first))
+        newest = numbered.filter((F.col(_AGE) == 1) & ~F.col(ENDED))
+        others = [name for name in newest.columns if name in (_AGE, *COLUMNS) or name.startswith(HUDIS)]
+        return newest.drop(*others)
+
+    def _dated(self, versions: DataFrame, instant: str) -> DataFrame:
+        """Add from when each version holds: when the row was read or changed, and of one that is gone the commit's."""
+        ms = self._committed_ms(instant)
+        came = [F.col(name) for name in (READ_MS, SOURCE_TIME_MS) if name in versions.columns]
+        begun: Expression = F.when(~F.col(ENDED), F.coalesce(*came, F.lit(ms))).otherwise(F.lit(ms))
+        dated = {VALID_FROM: F.timestamp_millis(begun.cast("long")), COMMIT: F.lit(int(instant)).cast("long")}
+        return versions.withColumns(dated)
+
+    def _committed_ms(self, instant: str) -> int:
+        jvm = Hadoop(self._spark).jvm
+        parsed = jvm.org.apache.hudi.common.table.timeline.HoodieActiveTimeline.parseDateFromInstantTime(instant)
+        return int(parsed.getTime())
