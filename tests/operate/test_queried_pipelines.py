@@ -75,8 +75,8 @@ def test_it_costs_no_connector(both: Environment, alone: Environment) -> None:
     connectors = {what for what in amounts(dev) if what.startswith("MSK Connect units")}
     assert {what for what in amounts(both) if what.startswith("MSK Connect units")} == connectors
     assert not {what for what in amounts(alone) if what.startswith("MSK Connect units")}
-    # orders' one table has three alarms and a topic's; four tables have three each, the two that are made of these, too,
-    # and their database's one.
+    # orders' one table has three alarms and a topic's; four tables and the two that are made of them have three each,
+    # and their database has one.
     assert amounts(alone)["alarms"] - amounts(dev)["alarms"] == (4 + 2) * 3 + 1 - (4 + 1 + 3)
     # The replica's secret is somebody else's.
     assert amounts(both)["secrets"] - amounts(dev)["secrets"] == 1
