@@ -17,7 +17,7 @@ demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut dow
 	@$(BIN)/python -m local demo
 
 # FROM is a dump of Pagila's data, or the folder that it is in.
-demo-query: setup ## The same by queries alone, where nobody may make a slot: Pagila's places and their join (FROM=…/pagila)
+demo-query: setup ## The same by queries alone, where nobody may make a slot: Pagila's places and their join (FROM=…/pagila JDBC_PLUGIN=…)
 	@$(BIN)/python -m local demo-query $(if $(FROM),--from "$(FROM)")
 
 test: setup browser ## All tests: lint, types, unit, integration, end to end; says what each part took

@@ -1,6 +1,5 @@
 """The commands that prove that the pipeline works: `python -m local demo`, `demo-query` and `reconcile`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from local.comparison.platform_tables import reconcile_platform
 from local.comparison.report import write
 from local.demo.display import print_comparison
 from local.demo.orders import ORDERS_DEMO
-from local.demo.places import PLACES_DEMO
+from local.demo.places import PLACES_DEMO, places_demo
 from local.demo.walk import WalkThrough, run
 from local.errors import PlatformError
 from local.look.deep import compare_outbox
@@ -49,10 +48,17 @@ def demo_query(
     from_: Annotated[
         Path | None, typer.Option("--from", help="Load Pagila's data from this dump, a file or its folder.")
     ] = None,
+    jdbc: Annotated[
+        Path | None,
+        typer.Option(envvar="JDBC_PLUGIN", help="Run a JDBC connector of this release (zip or folder) beside it."),
+    ] = None,
 ) -> None:
     """Run the pipeline by queries alone once; exit 1 when lake and source differ in the end."""
-    options = replace(PLACES_DEMO.options, dump=from_)
-    _run(replace(PLACES_DEMO, options=options), folder)
+    if jdbc is None:
+        console.print("JdbcSource asks the database; JDBC_PLUGIN=path/to/release has a JDBC connector poll it, too")
+    with one_line_errors(PLACES_DEMO.name):
+        walk = places_demo(dump=from_, release=jdbc)
+    _run(walk, folder)
 
 
 def _run(walk: WalkThrough, folder: Path) -> None:

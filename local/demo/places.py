@@ -3,7 +3,9 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -15,6 +17,7 @@ from local.comparison.platform_tables import compared_tables
 from local.comparison.report import write
 from local.comparison.run import compare_tables
 from local.demo.arrival import POLL_S, NotArrivedError, Row, Seen, Watch
+from local.demo.beside import Beside, print_polled
 from local.demo.change import Reached
 from local.demo.display import Display, print_tables
 from local.demo.place_changes import CHANGES
@@ -32,10 +35,14 @@ SOURCE = "JdbcSource"
 
 @dataclass(frozen=True, kw_only=True)
 class PlacesProof(Proof):
-    """What is counted of all tables together, and each table's figures. `captured_by`: what has asked the database."""
+    """What is counted of all tables together, and each table's figures. `captured_by`: what has asked the database.
+
+    `beside`: which JDBC connector has polled it, too, and what it has sent; None where none was given.
+    """
 
     captured_by: str
     tables: tuple[Mapping[str, Any], ...]
+    beside: Mapping[str, Any] | None = None
 
     @property
     def equal(self) -> bool:
@@ -157,6 +164,16 @@ def _figures(one: TableComparison) -> dict[str, Any]:
     return {name: value for name, value in asdict(one).items() if name in kept} | {"equal": one.equal}
 
 
+def prove_beside(beside: Beside, platform: Platform, display: Display) -> PlacesProof:
+    """Do what `prove` does, and look at what a JDBC connector has sent."""
+    proof = prove(platform, display)
+    with display.step("what the JDBC connector has sent") as step:
+        found = beside.sent(platform)
+        step.note(f"{sum(one.records for one in found):,} records")
+    print_polled(display.console, beside.called, found)
+    return replace(proof, beside={"connector": beside.called, "topics": [asdict(one) for one in found]})
+
+
 PLACES_DEMO = WalkThrough(
     name="demo-query",
     options=PlatformOptions(pipeline=PIPELINE),
@@ -164,3 +181,12 @@ PLACES_DEMO = WalkThrough(
     watch=PlacesWatch,
     prove=prove,
 )
+
+
+def places_demo(*, dump: Path | None = None, release: Path | None = None) -> WalkThrough:
+    """Return the walk-through on a dump's rows, or generated ones; beside it, if given, a JDBC connector."""
+    walk = replace(PLACES_DEMO, options=replace(PLACES_DEMO.options, dump=dump))
+    if release is None:
+        return walk
+    beside = Beside(release)
+    return replace(walk, also=beside.start, prove=partial(prove_beside, beside))

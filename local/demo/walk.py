@@ -26,7 +26,8 @@ LOAD = "load"
 class WalkThrough:
     """What is walked through: a platform, its changes, where they are looked at, and what proves them in the end.
 
-    `name` is the command's and its folder's. `watch` gets the time.monotonic() at which the source had its rows.
+    `name` is the command's and its folder's. `also` starts what runs beside the platform, which stops it, too. `watch`
+    gets the time.monotonic() at which the source had its rows.
     """
 
     name: str
@@ -34,6 +35,7 @@ class WalkThrough:
     changes: Sequence[Change]
     watch: Callable[[Platform, float], Watch]
     prove: Callable[[Platform, Display], Proof]
+    also: Callable[[Platform, Display], None] = lambda _platform, _display: None
 
     @property
     def folder(self) -> Path:
@@ -53,6 +55,7 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
         platform.remove()  # what an earlier one left, its processes too if it was killed
         try:
             loaded = _start(platform, display)
+            walk.also(platform, display)
             steps = _walk_through(walk, walk.watch(platform, loaded), display)
             proof = walk.prove(platform, display)
         finally:

@@ -1,10 +1,12 @@
 """Connectors that no package registry has: a release that the user names by its path joins the worker's plugins."""
 
+import contextlib
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from local.errors import PlatformError
@@ -24,18 +26,31 @@ class GivenPlugin:
     called: str
     classes: Mapping[str, str]
 
+    def check(self, release: Path) -> None:
+        """See that it is such a release. Raises PlatformError with one line."""
+        if release.exists() and not (release.is_dir() or release.is_file()):
+            raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive but a pipe or device")
+        with self._readable(release):
+            names = [path.name for path in release.rglob("*.jar")] if release.is_dir() else _packed(release)
+        if not any(fnmatch(name, jar) for name in names for jar in self.classes):
+            wanted = " or ".join(self.classes)
+            raise PlatformError(f"{self.variable}={release} holds no {wanted}: is it {self.called}'s release?")
+
     def install(self, plugins: Path, release: Path | None) -> None:
         """Put the release's files into the plugin path, in place of an earlier start's. Raises PlatformError."""
         target = plugins / self.folder
         shutil.rmtree(target, ignore_errors=True)
         if release is None:
             return
+        self.check(release)
         unfinished = plugins.with_name(f"{self.folder}.new")
         shutil.rmtree(unfinished, ignore_errors=True)
-        self._unpack(release, unfinished)
-        if self._jar(unfinished) is None:
-            wanted = " or ".join(self.classes)
-            raise PlatformError(f"{self.variable}={release} holds no {wanted}: is it {self.called}'s release?")
+        with self._readable(release):
+            if release.is_dir():
+                shutil.copytree(release, unfinished)
+            else:
+                with zipfile.ZipFile(release) as archive:
+                    archive.extractall(unfinished)
         # Connect takes each folder in the plugin path for one plugin, with the jars of its sub-folders.
         unfinished.rename(target)
 
@@ -55,17 +70,17 @@ class GivenPlugin:
         """Return the connector's jar, and by which pattern it was found."""
         return next(((jar, name) for name in self.classes for jar in sorted(folder.glob(f"**/{name}"))), None)
 
-    def _unpack(self, release: Path, target: Path) -> None:
-        if release.exists() and not (release.is_dir() or release.is_file()):
-            raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive but a pipe or device")
+    @contextlib.contextmanager
+    def _readable(self, release: Path) -> Iterator[None]:
         try:
-            if release.is_dir():
-                shutil.copytree(release, target)
-            else:
-                with zipfile.ZipFile(release) as archive:
-                    archive.extractall(target)
+            yield
         except (OSError, zipfile.BadZipFile) as error:
             raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive: {error}") from error
+
+
+def _packed(archive: Path) -> list[str]:
+    with zipfile.ZipFile(archive) as packed:
+        return [name.rpartition("/")[2] for name in packed.namelist()]
 
 
 LENSES = GivenPlugin(

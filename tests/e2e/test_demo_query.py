@@ -1,5 +1,6 @@
 """The walk-through by queries alone as a newcomer runs it, on generated rows, and on Pagila's own where they are."""
 
+import os
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.e2e.walking import Walked, shown_in_readme, steps_of, walk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
+RELEASE = os.environ.get("JDBC_PLUGIN", "")
 # What the project promises of it.
 WHOLE_S, CHANGE_S = 120, 10
 COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
@@ -64,3 +66,20 @@ def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
     walked = walk("demo-query", tmp_path / "real", "--from", str(PAGILA))
     assert_equal(walked)
     assert "19,955 rows loaded" in walked.printed
+
+
+@pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
+def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
+    """The sources that are made of the pipeline run on a real worker against the real database."""
+    walked = walk("demo-query", tmp_path / "beside", "--jdbc", RELEASE)
+    assert_equal(walked)
+    beside = walked.summary["beside"]
+    assert "JdbcSourceConnector" in beside["connector"]
+    # Each address that is gone stays in what the polls have sent.
+    assert {one["topic"]: (one["missing"], one["stale"], one["extra"]) for one in beside["topics"]} == {
+        "polled.public.address": (0, 0, 1),
+        "polled.public.city": (0, 0, 0),
+        "polled.public.country": (0, 0, 0),
+        "polled.keyed.public.address": (0, 0, 1),
+        "polled.query.address_place": (0, 0, 1),
+    }

@@ -22,6 +22,7 @@ from local.errors import PlatformError
 from local.platform.startup import Progress
 from settings.load_pipeline import load_pipeline
 
+COUNTS = ("source_rows", "lake_rows", "missing", "extra", "different", "quarantined")
 MOMENT = datetime(2026, 11, 22, 17, 40, tzinfo=UTC)
 ADDRESS = Reached(what="address", keys=only(101), shows=("address2", "district"))
 CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))
@@ -115,8 +116,8 @@ DIFFERS = replace(
 
 
 def proof(*found: TableComparison) -> PlacesProof:
-    counts = dict.fromkeys(("source_rows", "lake_rows", "missing", "extra", "different", "quarantined"), 0)
-    return PlacesProof(**counts, captured_by="JdbcSource", tables=tuple(map(_figures, found)))
+    none: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+    return PlacesProof(**none, captured_by="JdbcSource", tables=tuple(map(_figures, found)))
 
 
 def test_all_is_equal_when_each_table_is() -> None:
@@ -167,9 +168,6 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> walk.WalkThrough:
     return replace(
         PLACES_DEMO, changes=(CHANGE,), watch=lambda *_: Watched(), prove=lambda *_: Proof(**dict.fromkeys(COUNTS, 0))
     )
-
-
-COUNTS = ("source_rows", "lake_rows", "missing", "extra", "different", "quarantined")
 
 
 def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(walked: walk.WalkThrough, tmp_path: Path) -> None:
