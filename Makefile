@@ -128,7 +128,7 @@ test-trino: setup ## The named queries in Trino 476, on a table that the job has
 	@$(BIN)/python -m tests.trino.install
 	@$(BIN)/python -m tests trino
 
-test-kubernetes: $(VENV)/.ready ## Manifests and rights on a real Kubernetes API server, which is built from Go modules the first time (needs Go)
+test-kubernetes: $(VENV)/.ready ## Manifests and rights on a real Kubernetes API server, the image's Dockerfile by BuildKit: built the first time (needs Go)
 	@$(BIN)/python -m tests.kubernetes
 
 format: $(VENV)/.ready ## Format the code

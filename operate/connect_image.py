@@ -3,6 +3,7 @@
 The same releases and jars make the same files. Building and pushing are Docker's, by the lines that this prints.
 """
 
+import re
 import shutil
 import tomllib
 import zipfile
@@ -19,17 +20,19 @@ from plugins.versions import MavenRelease, Release, load_versions
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
-IMAGE_TOML = SOURCE / "image.toml"
+IMAGE_TOML, DOCKERFILE = SOURCE / "image.toml", SOURCE / "Dockerfile"
+_FROM = re.compile(r"^FROM (\S+)", re.MULTILINE)
+_PINNED = re.compile(r"@sha256:[0-9a-f]{64}$")
 WORKER_JAR = "cdc-lake-worker.jar"
 
 
-def connect_image(say: Callable[[str], None], *, target: Path = TARGET, image_toml: Path = IMAGE_TOML) -> None:
+def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfile: Path = DOCKERFILE) -> None:
     """Write the folder that Docker builds from. Raises OperateError for what isn't pinned, ArchiveError for a download.
 
     `say` gets the lines that build and push.
     """
-    image = tomllib.loads(image_toml.read_text(encoding="utf-8"))
-    base = _base(image["base"], image_toml)
+    _check_base(dockerfile)
+    image = tomllib.loads(IMAGE_TOML.read_text(encoding="utf-8"))
     versions = load_versions()
     plugins = {"source": [versions.debezium, versions.config_provider], "sink": [versions.lenses_s3]}
     _check_pinned([release for releases in plugins.values() for release in releases])
@@ -41,21 +44,21 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, image_to
     write_resources(worker_health.resources(), target / "libs" / WORKER_JAR)
     for name, releases in plugins.items():
         _plugin(target / "plugins" / name, [release.request() for release in releases], name == "source")
-    shutil.copyfile(SOURCE / "Dockerfile", target / "Dockerfile")
+    shutil.copyfile(dockerfile, target / "Dockerfile")
     say(f"{sum(1 for _ in target.rglob('*.jar'))} jars in {target}: verified against their pins. Then:")
-    say(f"  docker build --platform linux/amd64 --build-arg BASE={base} -t <repository>:<any tag> {target}")
+    say(f"  docker build --platform linux/amd64 -t <repository>:<any tag> {target}")
     say("  docker push <repository>:<any tag>")
     say("What push says, `<repository>@sha256:…`, is connectors.eks.image.")
 
 
-def _base(base: Mapping[str, str], path: Path) -> str:
-    digest = base["digest"]
-    if not digest.startswith("sha256:"):
-        raise OperateError(
-            f"{path.name}: [base] has no digest: write what `docker buildx imagetools inspect {base['image']}` says, "
-            "look at it and commit it"
-        )
-    return f"{base['image'].rpartition(':')[0]}@{digest}"
+def _check_base(dockerfile: Path) -> None:
+    """Raise OperateError for a base that a registry may change."""
+    for base in _FROM.findall(dockerfile.read_text(encoding="utf-8")):
+        if not _PINNED.search(base):
+            raise OperateError(
+                f"{dockerfile.name}: FROM {base} has no digest: write `@` and what `docker buildx imagetools inspect "
+                f"{base.partition('@')[0]}` says behind it, look at it and commit it"
+            )
 
 
 def _check_pinned(releases: Sequence[Release]) -> None:

@@ -1,4 +1,4 @@
-"""`make test-kubernetes`: the manifests on a real API server, which is built when it isn't there yet."""
+"""`make test-kubernetes`: manifests on a real API server, the image's Dockerfile by BuildKit; built if need be."""
 
 import sys
 from pathlib import Path
@@ -11,4 +11,5 @@ from tests.kubernetes.binaries import binaries
 if __name__ == "__main__":
     with one_line_errors("test-kubernetes"):
         binaries()
-    sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", str(Path(__file__).with_name("api_server.py"))]))
+    files = [str(Path(__file__).with_name(name)) for name in ("api_server.py", "image.py")]
+    sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", *files]))

@@ -1,4 +1,4 @@
-"""A real Kubernetes API server and its etcd, built from Go modules whose hashes apiserver/go.sum has.
+"""A real Kubernetes API server, its etcd and BuildKit's linter, built from Go modules whose hashes go.sum has.
 
 Nobody publishes them on a package registry. It takes ten to twenty minutes once, and little memory: one compiler at a
 time, and only while nobody else wants the processor.
@@ -13,14 +13,18 @@ from contract.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".cache" / "kubernetes"
-MODULE = Path(__file__).with_name("apiserver")
-PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3", "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver"}
+# Each with the folder of the module that it is built in.
+PACKAGES = {
+    "etcd": ("apiserver", "go.etcd.io/etcd/server/v3"),
+    "kube-apiserver": ("apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
+    "dockerfile-lint": ("dockerfile", "."),
+}
 # What go.mod asks for.
 _VERSION = "1.24"
 
 
 def binaries() -> dict[str, Path]:
-    """Return both programs, built if they aren't there. Raises UserError where Go is missing, or a build fails."""
+    """Return the programs, built if they aren't there. Raises UserError where Go is missing, or a build fails."""
     found = {name: FOLDER / name for name in PACKAGES}
     missing = [name for name, path in found.items() if not path.is_file()]
     if missing and shutil.which("go") is None:
@@ -29,17 +33,18 @@ def binaries() -> dict[str, Path]:
             "then run this again"
         )
     for name in missing:
-        print(f"building {name}: ten to twenty minutes, once", flush=True)
-        _build(PACKAGES[name], found[name])
+        print(f"building {name}, once: the API server takes ten to twenty minutes, the others one", flush=True)
+        _build(*PACKAGES[name], found[name])
     return found
 
 
-def _build(package: str, target: Path) -> None:
+def _build(module: str, package: str, target: Path) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     places = {"GOMODCACHE": str(FOLDER / "modules"), "GOCACHE": str(FOLDER / "build")}
     settings = {"CGO_ENABLED": "0", "GOFLAGS": "-p=1 -modcacherw", "GOTOOLCHAIN": "local"}
     unfinished = target.with_suffix(".new")
     command = ["nice", "-n", "19", "go", "build", "-o", str(unfinished), package]
-    if subprocess.run(command, cwd=MODULE, env={**os.environ, **places, **settings}, check=False).returncode:
-        raise UserError(f"go build of {package} failed: what it said is above")
+    folder = Path(__file__).with_name(module)
+    if subprocess.run(command, cwd=folder, env={**os.environ, **places, **settings}, check=False).returncode:
+        raise UserError(f"go build of {target.name} failed: what it said is above")
     unfinished.rename(target)

@@ -12,15 +12,6 @@ from operate import connect_image
 from operate.errors import OperateError
 from plugins.versions import load_versions
 
-DIGEST = f"sha256:{'a' * 64}"
-
-
-@pytest.fixture
-def image_toml(tmp_path: Path) -> Path:
-    text = connect_image.IMAGE_TOML.read_text().replace('digest = ""', f'digest = "{DIGEST}"')
-    (tmp_path / "image.toml").write_text(text)
-    return tmp_path / "image.toml"
-
 
 @pytest.fixture
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -50,14 +41,13 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_everything_is_put_together_and_the_lines_say_how_to_build_it(
     tmp_path: Path,
-    image_toml: Path,
     pinned: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
     # Debezium's is a tar.gz, which the archives here aren't.
     monkeypatch.setattr(connect_image, "repack", _packed)
-    connect_image.connect_image(said.append, target=tmp_path / "image", image_toml=image_toml)
+    connect_image.connect_image(said.append, target=tmp_path / "image")
     found = {str(path.relative_to(tmp_path / "image")) for path in (tmp_path / "image").rglob("*") if path.is_file()}
     assert "libs/connect-runtime-3.9.1.jar" in found
     assert "libs/aws-msk-iam-auth-2.3.2-all.jar" in found
@@ -65,7 +55,7 @@ def test_everything_is_put_together_and_the_lines_say_how_to_build_it(
     assert {"plugins/source/one.jar", "plugins/sink/one.jar", "Dockerfile"} <= found
     assert not [name for name in found if ".work" in name]
     assert len(pinned) == 4
-    assert f"--build-arg BASE=public.ecr.aws/amazoncorretto/amazoncorretto@{DIGEST}" in "\n".join(said)
+    assert f"docker build --platform linux/amd64 -t <repository>:<any tag> {tmp_path / 'image'}" in "\n".join(said)
 
 
 def _packed(_archives: list[Path], target: Path, *, resources: Mapping[str, str] | None) -> None:
@@ -73,17 +63,17 @@ def _packed(_archives: list[Path], target: Path, *, resources: Mapping[str, str]
         archive.writestr("one.jar", str(sorted(resources or {})))
 
 
-def test_a_base_without_a_digest_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(OperateError, match=r"image\.toml: \[base\] has no digest: write what `docker buildx"):
-        connect_image.connect_image(print, target=tmp_path / "image")
+@pytest.mark.parametrize("base", ["java:17", "java:17@sha256:", f"java@sha256:{'a' * 63}", "${BASE}"])
+def test_a_base_without_a_digest_is_one_line(tmp_path: Path, base: str) -> None:
+    (tmp_path / "Dockerfile").write_text(f"# A base.\nFROM {base}\nUSER 1\n")
+    with pytest.raises(OperateError, match=r"Dockerfile: FROM .* has no digest: write `@` and what `docker buildx"):
+        connect_image.connect_image(print, target=tmp_path / "image", dockerfile=tmp_path / "Dockerfile")
     assert not (tmp_path / "image").exists()
 
 
-def test_a_release_without_a_checksum_is_one_line(
-    tmp_path: Path, image_toml: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_release_without_a_checksum_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     versions = load_versions()
     unpinned = dataclasses.replace(versions.lenses_s3, size=None, sha256=None)
     monkeypatch.setattr(connect_image, "load_versions", lambda: dataclasses.replace(versions, lenses_s3=unpinned))
     with pytest.raises(OperateError, match=r"has no SHA-256 for .*kafka-connect-aws-s3.*: run `make lock-plugins`"):
-        connect_image.connect_image(print, target=tmp_path / "image", image_toml=image_toml)
+        connect_image.connect_image(print, target=tmp_path / "image")
