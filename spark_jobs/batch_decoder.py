@@ -6,6 +6,7 @@ from functools import partial
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
@@ -19,6 +20,7 @@ from spark_jobs.schema import Column, extend, refused_changes, with_decimal_orde
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
 from spark_jobs.sources import Batch
+from spark_jobs.sources.jdbc.batch import JdbcBatch
 from spark_jobs.summary import Summary, summarise
 
 Log = Callable[[str], None]
@@ -151,6 +153,8 @@ class BatchDecoder:
 
     def _decode(self, batch: Batch) -> DecodedBatch:
         """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
+        if typed := self._typed(batch):
+            return typed
         # In one task: nothing that follows needs a shuffle then.
         lines = batch.lines().coalesce(1) if batch.is_small else batch.lines()
         if self._decoder is None:
@@ -174,9 +178,25 @@ class BatchDecoder:
         decoded.cached.release()
         return self._decoded(lines, self._new_decoder(growing=False, unusable=new.unusable))
 
+    def _typed(self, batch: Batch) -> DecodedBatch | None:
+        """Return a large batch of queried rows, when these are of simple types and nothing about them is odd."""
+        events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
+        if events is None:
+            return None
+        if self._settings.table.partition_fields:
+            unplaceable = partitions.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
+            events = events.withColumn("reason", F.coalesce("reason", unplaceable))
+        decoded = self._summarised(events)
+        if not decoded.summary.bad:
+            return decoded
+        decoded.cached.release()
+        return None
+
     def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
+        return self._summarised(decoder(lines))
+
+    def _summarised(self, events: DataFrame) -> DecodedBatch:
         table = self._settings.table
-        events = decoder(lines)
         if table.append_only:
             events = append_only.identified(events)
         kept = cached(events)

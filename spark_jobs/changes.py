@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
@@ -15,8 +16,13 @@ STORED_AT = "stored at"
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
     """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded lines that are events and fit."""
-    values = [F.col(f"row.{name}").cast("string") for name in key_fields]
-    return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, F.to_json(F.array(*values)))
+    key = key_of([f"row.{name}" for name in key_fields])
+    return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, key)
+
+
+def key_of(columns: Sequence[str]) -> Expression:
+    """Return KEY of a key's columns."""
+    return F.to_json(F.array(*(F.col(name).cast("string") for name in columns)))
 
 
 def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:

@@ -215,7 +215,9 @@ class Ingest:
 
     def _write(self, batch: Batch, settled: Settled) -> Commit:
         ordering, summary = self._settings.table.ordering_field, settled.summary
-        newest, deleted = changes.keep_newest(settled.events, ordering=ordering), {}
+        newest, deleted = settled.events, {}
+        if not settled.fresh:
+            newest = changes.keep_newest(newest, ordering=ordering)
         told = self._truncates(summary)
         after, emptied = told.after, told.emptied
         if summary.deletes or emptied is not None:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs import deletes_register
-from spark_jobs.changes import KEY, STORED_AT
+from spark_jobs.changes import KEY, STORED_AT, key_of
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.table import HudiTable
 
@@ -52,6 +52,6 @@ def stored_rows(
     if schema is None:
         return None
     known = set(schema.names) if usable is None else set(schema.names) & set(usable)
-    key = F.to_json(F.array(*(F.col(name).cast("string") for name in key_fields)))
+    key = key_of(key_fields)
     values = [(F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()]
     return table.rows().select(key.alias(KEY), F.col(ordering).alias(STORED_AT), *values)

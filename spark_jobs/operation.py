@@ -13,13 +13,16 @@ def operation_for(settings: TableSettings, settled: Settled, *, is_new: bool, lo
     `log` gets a line when it isn't the settings'.
     """
     wanted, summary = settings.operation, settled.summary
+    bucketed = settings.write_options.get(keys.INDEX_TYPE) == "BUCKET"
+    if wanted == "upsert" and settled.fresh and not summary.deletes:
+        # What an upsert would look for isn't there: it would only take longer.
+        return wanted if bucketed and not is_new else "bulk_insert"
     if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
         log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
         return "upsert"
     if wanted != "upsert" and settled.rewrites:
         log(f"{wanted} would double rows: this batch has changed ones and is written by upsert")
         return "upsert"
-    bucketed = settings.write_options.get(keys.INDEX_TYPE) == "BUCKET"
     if wanted == "bulk_insert" and bucketed and not is_new:
         # Each would add a second file to the buckets, after which Hudi can't write to the table any more.
         log("bulk_insert fills a bucket index only once: this batch is written by insert")

@@ -25,6 +25,7 @@ from spark_jobs.schema import Column
 from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.sources import Batch
 from spark_jobs.sources.jdbc.batch import JdbcBatch
+from spark_jobs.sources.jdbc.relation import ALL
 from spark_jobs.table_settings import TableSettings
 
 # No field that becomes a column can be called so.
@@ -33,11 +34,15 @@ _STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
 
 @dataclass(frozen=True)
 class _Compared:
-    """A batch's events beside the table's rows, and how many of them are new to it, or not as it has them."""
+    """A batch's events beside the table's rows, and how many of them are new to it, or not as it has them.
+
+    `fresh`: all are new, each of a key of its own.
+    """
 
     events: DataFrame
     new: int
     changed: int
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,10 +93,17 @@ class QueriedRows:
         deletes = gone.count if gone else 0
         idle = not (compared.new or compared.changed or deletes)
         return Settled(
-            result, None, replace(summary, deletes=deletes), idle=idle, rewrites=bool(compared.changed or deletes)
+            result,
+            None,
+            replace(summary, deletes=deletes),
+            idle=idle,
+            rewrites=bool(compared.changed or deletes),
+            fresh=compared.fresh and not deletes,
         )
 
     def _compared(self, events: DataFrame, batch: JdbcBatch, fitting: int) -> _Compared:
+        if not batch.is_small and batch.condition == ALL and self._are_new(events):
+            return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0, fresh=True)
         columns = self._comparable(batch)
         stored = self._lake_rows({column.name: column.stored for column in columns}) if fitting else None
         if stored is None:
@@ -111,6 +123,20 @@ class QueriedRows:
         others = flagged.filter(~F.col(_IS_SAME)).drop(_IS_THERE, _IS_SAME)
         return _Compared(others, new=counts[0], changed=counts[1])
 
+    def _are_new(self, events: DataFrame) -> bool:
+        """Tell whether each event is of a key of its own that the table lacks, as in a first load, by the keys alone.
+
+        They are compared by hashes: two of one hash only mean that nothing is taken for granted. Rows that a query
+        makes of these are others.
+        """
+        if self._lake_rows.passed_on is not None:
+            return False
+        found = events.select(F.xxhash64(KEY).alias(KEY), F.lit(1).alias("sent"))
+        if (stored := self._lake_rows({})) is not None:
+            found = found.unionAll(stored.select(F.xxhash64(KEY), F.lit(0)))
+        alike = found.groupBy(KEY).agg(F.count("*").alias("rows"), F.sum("sent").alias("sent"))
+        return alike.filter("sent > 0 AND rows > 1").isEmpty()
+
     def _comparable(self, batch: JdbcBatch) -> list[Column]:
         """Return the columns that events of this look have, without what only says how a row travelled."""
         sent = {column.name for column in batch.relation.columns}
@@ -129,14 +155,19 @@ class QueriedRows:
         if batch.lake_rows is not None and batch.lake_rows + compared.new == batch.rows:
             return None
         kinds = {column.name: column.stored for column in self._decoder.columns}
-        names = dict.fromkeys((*self._settings.key_fields, *self._settings.partition_fields))
-        stored = self._lake_rows({name: kinds[name] for name in names})
+        key, names = self._settings.key_fields, (*self._settings.key_fields, *self._settings.partition_fields)
+        stored = self._lake_rows({name: kinds[name] for name in dict.fromkeys(names)})
         if stored is None:
             return None
-        there = self._keys(batch).withColumn(_IS_THERE, F.lit(True))
-        flagged = self._keep(stored.join(there, KEY, "left"))
-        [counts] = flagged.agg(F.count("*"), F.count_if(F.col(_IS_THERE).isNull())).collect()
-        return _Keys(flagged.filter(F.col(_IS_THERE).isNull()).drop(_IS_THERE), count=counts[1], of=counts[0])
+        there = batch.keys_of({column.source: column for column in self._decoder.columns if column.name in key})
+        if there is None:
+            gone = stored.join(self._keys(batch), KEY, "left_anti")
+        else:
+            # Only the key's own columns are read, and compared as they are.
+            gone = stored.drop(KEY, STORED_AT).join(there, [*key], "left_anti").withColumn(KEY, changes.key_of(key))
+        gone = self._keep(gone)
+        count = gone.count()
+        return _Keys(gone, count=count, of=stored.count())
 
     def _keys(self, batch: JdbcBatch) -> DataFrame:
         """Return KEY of the source's rows."""

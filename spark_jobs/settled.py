@@ -22,7 +22,8 @@ class Settled:
     """The events, with changes.KEY, that the table takes in; those that don't fit after all, None for none of these.
 
     `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
-    `rewrites` says that the table has rows of some of these keys, which an insert would double.
+    `rewrites` says that the table has rows of some of these keys, which an insert would double. `fresh` says that each
+    event is a row of a key of its own, which the table hasn't.
     """
 
     events: DataFrame
@@ -30,6 +31,7 @@ class Settled:
     summary: Summary
     idle: bool = False
     rewrites: bool = False
+    fresh: bool = False
 
 
 class Settles(Protocol):

@@ -53,7 +53,6 @@ _CHANGES = (
         f" WHERE address_id = {_ANY}",
     ),
 )
-_LONG_SECONDS = (1.0, 20.0)
 _PAUSE_S = 0.05
 
 
@@ -65,6 +64,8 @@ class Load:
     writers: int = 8
     seconds: float = 60
     long_share: float = 0.03
+    # How long those last; they end with the load.
+    long_seconds: tuple[float, float] = (1.0, 20.0)
     seed: int = 1
     # Row versions that were committed: inserted or updated rows.
     versions: int = 0
@@ -100,5 +101,5 @@ class Load:
             cursor.execute(statement, {"from": chance.randint(1, 700)})
             written += 0 if statement.startswith("DELETE") else cursor.rowcount
             if long and not step:
-                time.sleep(min(chance.uniform(*_LONG_SECONDS), max(until - time.monotonic(), 0) + 1))
+                time.sleep(min(chance.uniform(*self.long_seconds), max(until - time.monotonic(), 0) + 1))
         return int(written)

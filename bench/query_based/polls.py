@@ -39,7 +39,7 @@ class Poll:
     way: Way
     seconds: float = 1
     rows: dict[int, Row] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
+    seen: set[Row] = field(default_factory=set)
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
@@ -64,6 +64,6 @@ class Poll:
                 # The lake keeps the row with the highest last_update: that is its order.
                 if row[0] not in self.rows or row[3] >= self.rows[row[0]][3]:
                     self.rows[row[0]] = row
-                self.seen.add(str(row[1]))
+                self.seen.add(row)
                 last = max(last, row[3])
         return last

@@ -30,6 +30,7 @@ from spark_jobs.sources.jdbc.relation import ALL, Relation, stamped_since, writt
 _TIMES = 25
 # Until the job has nothing more to do after its first load.
 _SETTLED_S = 30
+_COLUMNS = {**trial.AVRO, "address2": "string", "city_id": "int", "postal_code": "string", "phone": "string"}
 _CREATE = """
 CREATE TABLE address (
     address_id integer PRIMARY KEY,
@@ -101,7 +102,8 @@ def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any]
 def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
     """Yield lines of the real job: its first load, in parts, and how long it takes to find what was deleted."""
     (folder / "password").write_text(parameters["password"])
-    arguments = [*trial.job_arguments(parameters, folder, sweep_seconds=1), "--source-limit", str(max(rows // 4, 1))]
+    arguments = trial.job_arguments(parameters, folder, sweep_seconds=1, columns=_COLUMNS)
+    arguments += ["--source-limit", str(max(rows // 4, 1))]
     began = time.monotonic()
     with running_on(arguments, folder=folder) as job:
         peaks: list[float] = []

@@ -22,7 +22,7 @@ from spark_jobs import keys, submit
 # Longer than the delay of any poll, and than the job's sweep.
 QUIET_S = 8
 _ROOT = Path(__file__).resolve().parents[2]
-_AVRO = {
+AVRO: Mapping[str, Any] = {
     "address_id": "int",
     "address": "string",
     "district": "string",
@@ -62,9 +62,11 @@ def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
         cursor.execute(CREATE)
 
 
-def job_arguments(parameters: Mapping[str, Any], folder: Path, *, sweep_seconds: float) -> list[str]:
-    """Return the arguments of a job that keeps the table in `folder`/lake."""
-    fields = [{"name": name, "type": ["null", kind]} for name, kind in {**_AVRO, **QUERIED_TYPES}.items()]
+def job_arguments(
+    parameters: Mapping[str, Any], folder: Path, *, sweep_seconds: float, columns: Mapping[str, Any] = AVRO
+) -> list[str]:
+    """Return the arguments of a job that keeps the table, of `columns` by Avro's types, in `folder`/lake."""
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in {**columns, **QUERIED_TYPES}.items()]
     avro = folder / "address.avsc"
     avro.write_text(json.dumps({"type": "record", "name": "address", "fields": fields}))
     p = parameters
@@ -98,13 +100,18 @@ def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load
     polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
     with _polling(polls):
         time.sleep(2 * poll_seconds)
+        # The rows that were there before are no versions of the load's.
+        before = [*(len(poll.seen) for poll in polls), job.upserts()]
         load.run()
         time.sleep(QUIET_S + 2 * poll_seconds)
         source = source_rows(parameters)
         job.wait(lambda: _is_equal(folder, source), "equal lake")
-    outcomes = [compare(poll.way.name, source, poll.rows, len(poll.seen)) for poll in polls]
-    ours = compare("this project's JdbcSource", source, lake_rows(folder), job.upserts())
-    return Trial(rows=len(source), versions=load.versions, outcomes=[*outcomes, ours])
+    lakes = [(poll.way.name, poll.rows, len(poll.seen)) for poll in polls]
+    lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
+    outcomes = [
+        compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)
+    ]
+    return Trial(rows=len(source), versions=load.versions, outcomes=outcomes)
 
 
 def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int) -> Outcome:

@@ -9,10 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.events import DATABASE, DELETED, OPERATION, READ_MS, SCHEMA, TABLE, UPDATE
+from spark_jobs.schema import Column
 from spark_jobs.sources import SMALL_BYTES, SMALL_EVENTS, Findings
 from spark_jobs.sources.jdbc.access import Database, Look, spark_options
 from spark_jobs.sources.jdbc.progress import Progress
 from spark_jobs.sources.jdbc.relation import ALL, Key, Relation
+from spark_jobs.sources.jdbc.typed_rows import typed_keys, typed_rows
 
 # Keys that come to the driver as one text; more are read by Spark, in parts.
 _KEYS_AT_ONCE = 20_000
@@ -94,13 +96,37 @@ class JdbcBatch:
             return self._as_lines(self._of_text(self._text))
         return self._as_lines(self._read(self._row_lines, self.parts))
 
+    def rows_of(self, columns: Sequence[Column]) -> DataFrame | None:
+        """Return the rows as decoded events of the lake's columns; None where only lines of them tell what they are.
+
+        An event that has a `reason` says that the lines have to be read after all.
+        """
+        if self.is_small or not self.count:
+            return None
+        relation, key = self.relation, [column.name for column in self.relation.key]
+        typed = typed_rows(columns, relation.columns, key, self._metadata)
+        if typed is None:
+            return None
+        select = typed.select
+        found = self._read(lambda part: relation.select(select, f"{self.condition} AND {part}"), self.parts)
+        return typed.of(found, relation.settings.name)
+
+    def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
+        """Return the source's keys by the lake's names and types; None where only lines tell them, or they are few.
+
+        `columns` are the lake's, by the source's names.
+        """
+        typed = typed_keys(columns, self.relation.key) if (self.rows or 0) > _KEYS_AT_ONCE else None
+        if typed is None:
+            return None
+        select, found = typed
+        return self._read(lambda part: self.relation.select(select, part), self._parts_of_all()).select(*found)
+
     def key_lines(self) -> DataFrame:
         """Return a line for each key that is in the source."""
         if (self.rows or 0) <= _KEYS_AT_ONCE:
             return self._as_lines(self._of_text(self.look.text(_together(self.relation.key_lines(ALL))) or ""))
-        readers = self.relation.settings.readers
-        _, bounds = self.relation.parts(self.look, ALL, None, most=self.rows or 1, readers=readers)
-        return self._as_lines(self._read(self.relation.key_lines, divided(None, bounds[:-1], None)))
+        return self._as_lines(self._read(self.relation.key_lines, self._parts_of_all()))
 
     def name_of(self, origin: str) -> str:
         """Return the table's name."""
@@ -136,6 +162,11 @@ class JdbcBatch:
 
     def _row_lines(self, condition: str) -> str:
         return self.relation.lines(f"{self.condition} AND {condition}", self._metadata)
+
+    def _parts_of_all(self) -> list[Part]:
+        readers = self.relation.settings.readers
+        _, bounds = self.relation.parts(self.look, ALL, None, most=self.rows or 1, readers=readers)
+        return divided(None, bounds[:-1], None)
 
     def _of_part(self, part: Part) -> str:
         return self.relation.between(part.after, part.until)

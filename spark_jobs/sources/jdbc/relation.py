@@ -45,6 +45,10 @@ class Relation:
         """Write the query of the rows' lines, its only column."""
         return f"SELECT {row_sql(self.columns, metadata, alias='t')} AS line FROM {self.source} WHERE {condition}"
 
+    def select(self, expressions: str, condition: str) -> str:
+        """Write the query of expressions of the rows, whose columns are those of `t`."""
+        return f"SELECT {expressions} FROM {self.source} WHERE {condition}"
+
     def key_lines(self, condition: str) -> str:
         """Write the query of lines of the rows' keys, with nothing else in them."""
         return f"SELECT {row_sql(self.key, alias='t')} AS line FROM {self.source} WHERE {condition}"

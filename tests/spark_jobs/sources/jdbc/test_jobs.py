@@ -4,6 +4,7 @@ import json
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,11 @@ class Place:
             },
         )
 
-    def start(self, name: str) -> Job:
+    def start(self, name: str, *further: str) -> Job:
         """Start a job of one table that goes on."""
         own = ["--hoodie-conf", f"{keys.POLL_INTERVAL}=0.1", "--retry-interval-seconds", "1"]
         arguments = [a for a in submit.job_arguments(self.table(name)) if a != "--enable-sync"]
-        return self._started([*arguments, *own])
+        return self._started([*arguments, *own, *further])
 
     def start_all(self, *names: str) -> Job:
         files = {}
@@ -154,6 +155,27 @@ def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(place: 
     assert "Traceback" not in job.output.read_text()
     written = [path for path in place.folder.rglob("*") if path.is_file() and path.name != "password"]
     assert [str(path) for path in written if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(place: Place) -> None:
+    place.create("address")
+    execute(place.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
+
+    def stage(committed: int) -> bool:
+        """Whether so many parts are there, and the next one is being written."""
+        done = {name.partition(".")[0] for name in place.instants("address", "commit")}
+        begun = {name.partition(".")[0] for name in place.instants("address", "inflight")}
+        return len(done) >= committed and bool(begun - done)
+
+    for number in range(3):
+        job = place.start("address", "--source-limit", "3000")
+        job.wait_for(partial(stage, number), f"stage {number}")
+        job.kill()
+        change(place, number)
+    job = place.start("address", "--source-limit", "3000")
+    job.wait_for(lambda: len(place.instants("address", "commit")) > 4 and place.is_equal("address"), "equal table")
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "Traceback" not in job.output.read_text()
 
 
 def change(place: Place, number: int) -> None:
