@@ -76,15 +76,21 @@ def running(arguments: Sequence[str], *, folder: Path, s3: CountedS3, program: P
 
 @contextmanager
 def running_on(
-    arguments: Sequence[str], *, folder: Path, s3_endpoint: str | None = None, program: Path = JOB
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    s3_endpoint: str | None = None,
+    program: Path = JOB,
+    java_options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """The same with an S3 at an endpoint, or none."""
+    """The same with an S3 at an endpoint, or none, and further `java_options`."""
     argv, environment = spark_submit(
         arguments,
         work_folder=folder / "job",
         log_file=folder / "logs" / "spark.log",
         s3_endpoint=s3_endpoint,
         program=program,
+        java_options=java_options,
     )
     output = folder / "job.out"
     with output.open("wb") as out:
