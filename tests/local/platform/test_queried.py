@@ -10,7 +10,7 @@ from local.dashboard.state import judge
 from local.errors import PlatformError
 from local.look.show_status import print_status
 from local.look.status import DataStatus, Status, TableStatus
-from local.platform.job import multi_table_arguments, places
+from local.platform.job import looked_file, multi_table_arguments, places
 from local.platform.platform import CONNECTORS, Platform
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.start_options import left_behind
@@ -69,6 +69,8 @@ def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path)
     assert {source.name for source in found.values()} >= {"public.address", "public.city", "public.country"}
     assert found["pagilaquery_address_place"].detection is Detection.HASH
     assert "JOIN public.country" in str(found["pagilaquery_address_place"].query)
+    # Where a comparison asks how far the job has looked.
+    assert found["pagilaquery_city"].looked_file == str(looked_file(tmp_path, "pagilaquery_city"))
 
 
 def test_a_status_shows_no_way_that_there_is_not() -> None:
