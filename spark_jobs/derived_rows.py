@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.events import READ_MS
-from spark_jobs import same_values
 from spark_jobs.changes import KEY
 from spark_jobs.errors import JobError
-from spark_jobs.schema import IS_DELETED
+from spark_jobs.same_values import comparable
+from spark_jobs.schema import IS_DELETED, WIDENED
 
 # No column of a query can be called so: each has a blank.
 _NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
@@ -28,7 +28,6 @@ HUDIS = "_hoodie_"
 _RESERVED = (READ_MS,)
 # What Avro, by which Hudi writes, hasn't: what stands for it.
 _WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
-_WIDER = {("int", "bigint"), ("float", "double")}
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,8 @@ def writable(
     for name, kind in there.items():
         if name in given and not _fits(kind, given[name]):
             raise JobError(
-                f"the query gives {name} as {given[name].simpleString()}, and the table has it as "
-                f"{kind.simpleString()}: cast it to that, or call it otherwise"
+                f"{name} comes as {given[name].simpleString()}, and the table has it as {kind.simpleString()}, which "
+                "Hudi can't change in place: cast it to that, or give it another name"
             )
     kinds = {**there, **{name: _wider(there.get(name), kind) for name, kind in given.items()}}
     return result.select(
@@ -142,10 +141,12 @@ def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str])
 def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
     """Return what isn't the same on both sides, or has no key of its own, with the state of each."""
     joined = now.join(there, KEY, "full_outer")
-    values = (
-        same_values.is_same(F.col(_THERE)[field.name], F.col(_NOW)[field.name], field.dataType) for field in compared
+    # One comparison of structs: Spark goes down a condition over 1,600 columns by recursion.
+    there_, now_ = (
+        F.struct(*(comparable(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
+        for row in (_THERE, _NOW)
     )
-    same = reduce(lambda one, other: one & other, values)
+    same = there_.eqNullSafe(now_)
     state = F.when(F.col(_NOW).isNull(), _GONE).when(F.col(_THERE).isNull(), _NEW).when(same, _SAME).otherwise(_CHANGED)
     flagged = joined.withColumn(_STATE, state)
     return flagged.filter((F.col(_STATE) != _SAME) | (F.col(_ROWS) > 1))
@@ -198,11 +199,11 @@ def _unwritable(kind: T.DataType) -> str | None:
 
 def _fits(stored: T.DataType, given: T.DataType) -> bool:
     pair = (stored.simpleString(), given.simpleString())
-    return pair[0] == pair[1] or pair in _WIDER or pair[::-1] in _WIDER
+    return pair[0] == pair[1] or pair in WIDENED or pair[::-1] in WIDENED
 
 
 def _wider(stored: T.DataType | None, given: T.DataType) -> T.DataType:
     """A column stays as wide as it has been."""
-    if stored is not None and (given.simpleString(), stored.simpleString()) in _WIDER:
+    if stored is not None and (given.simpleString(), stored.simpleString()) in WIDENED:
         return stored
     return given

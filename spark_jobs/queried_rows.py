@@ -15,12 +15,13 @@ from pyspark.sql import types as T
 
 from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUERIED_TYPES, READ_MS, UPDATE
 from contract.special_values import SPECIALS_COLUMN
-from spark_jobs import changes, keys, same_values
+from spark_jobs import changes, keys
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.same_values import comparable
 from spark_jobs.schema import Column
 from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.sources import Batch
@@ -228,7 +229,8 @@ def _with_operation(events: DataFrame, operation: Expression) -> DataFrame:
 
 
 def _is_same(column: Column) -> Expression:
-    return same_values.is_same(F.col(_STORED)[column.name], F.col("row")[column.name], column.stored)
+    stored, now = (comparable(F.col(row)[column.name], column.stored) for row in (_STORED, "row"))
+    return stored.eqNullSafe(now)
 
 
 def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch: JdbcBatch) -> DataFrame:

@@ -165,7 +165,7 @@ def extend(
 
 
 # What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0071).
-_WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
+WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
 
 
 def refused_changes(columns: Sequence[Column], stored: T.StructType) -> dict[str, str]:
@@ -175,7 +175,7 @@ def refused_changes(columns: Sequence[Column], stored: T.StructType) -> dict[str
     return {
         name: f"{name} ({before} in the table, {now} in the file)"
         for name, before, now in pairs
-        if before != now and (before, now) not in _WIDENED
+        if before != now and (before, now) not in WIDENED
     }
 
 

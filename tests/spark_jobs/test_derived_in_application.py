@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from contract.events import READ_MS
+from contract.history import COMMIT, ENDED, SUFFIX
 from local.look.lake import Lake as TableReader
 from spark_jobs import keys, submit
 from tests.spark_jobs.conftest import CONF, event
@@ -35,6 +36,27 @@ class Derived(Tables):
             configuration=configuration,
         )
 
+    def history(self, name: str) -> submit.TableJob:
+        configuration = {
+            keys.HISTORY_OF: str(self.folder / "lake" / name),
+            keys.RECORD_KEY: f"order_id,{COMMIT}",
+        }
+        return self.table(
+            f"{name}{SUFFIX}",
+            landing=None,
+            schema_file=None,
+            properties_file=str(CONF / "lean.properties"),
+            ordering_field=COMMIT,
+            configuration=configuration,
+        )
+
+    def versions(self, name: str) -> list[tuple[int, str | None, bool]]:
+        """Key and customer of each version, those of a key in their order, and whether it is the end of the row."""
+        reader = TableReader(base_uri=str(self.folder / "lake" / f"{name}{SUFFIX}"))
+        found = reader.rows(["order_id", "customer_id", ENDED, COMMIT]).to_pylist() if reader.exists() else []
+        in_order = sorted(found, key=lambda row: (row["order_id"], row[COMMIT]))
+        return [(row["order_id"], row["customer_id"], row[ENDED]) for row in in_order]
+
     def customers(self, name: str) -> dict[int, Any]:
         reader = TableReader(base_uri=str(self.folder / "lake" / name))
         found = reader.rows(["order_id", "customer_id"]).to_pylist() if reader.exists() else []
@@ -50,15 +72,16 @@ def tables(tmp_path: Path, glue_endpoint: str, java_options: Sequence[str]) -> I
 
 
 @pytest.mark.integration
-def test_a_derived_table_goes_on_after_kill_9_and_one_that_can_not_be_holds_up_nobody(tables: Derived) -> None:
+def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_holds_up_nobody(tables: Derived) -> None:
     jobs = [
         tables.table("first"),
         tables.derived("good", "SELECT order_id, lower(customer_id) AS customer_id FROM first"),
         tables.derived("bad", "SELECT 1 AS order_id, customer_id FROM first"),
+        tables.history("first"),
     ]
     tables.land("first", event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c", customer_id="OTHER"))
     job = tables.start(jobs)
-    job.wait_for(lambda: commits_of(job, "good"), "commit of the derived table")
+    job.wait_for(lambda: commits_of(job, "good") and commits_of(job, "first_history"), "commits of both")
     job.wait_for(lambda: "failing" in states(job, "bad"), "word of the one that can't be")
     assert '3 rows of key ["1"], so order_id doesn\'t tell its rows apart' in job.output.read_text()
     tables.land("first", event(1, 20, "u", customer_id="NEWER"), event(2, 21, "d"))
@@ -68,5 +91,7 @@ def test_a_derived_table_goes_on_after_kill_9_and_one_that_can_not_be_holds_up_n
     job = tables.start(jobs)
     job.wait_for(lambda: tables.customers("good") == {1: "newer", 3: "other"}, "the derived table's changes")
     assert tables.customers("bad") == {}
+    versions = [(1, "VINET", False), (1, "NEWER", False), (2, "VINET", False), (2, None, True), (3, "OTHER", False)]
+    job.wait_for(lambda: tables.versions("first") == versions, "each version once")
     assert job.terminate(signal.SIGTERM) == 0
     assert states(job, "good")[-1] == "stopped"

@@ -1,5 +1,6 @@
 """Histories by Spark and Hudi themselves: a version for each state that a commit of the table has had, once."""
 
+import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,10 +11,13 @@ from pyspark.sql import SparkSession
 
 from contract.history import COMMIT, ENDED, VALID_FROM
 from spark_jobs import keys, options, settings
+from spark_jobs.derived_table import as_of
 from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.hadoop import Hadoop
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_kept
+from spark_jobs.timeline import Timeline
 from tests.spark_jobs.test_derived_table import Row, Shop
 
 pytestmark = pytest.mark.integration
@@ -149,6 +153,27 @@ def test_each_version_is_there_once_after_a_failure_and_a_restart(
     assert street.follow(job) == 1
     assert street.follow() == 0
     assert [street for number, street, _ in street.versions() if number == 1] == ["one", "uno", "eins"]
+
+
+def test_of_each_commit_the_versions_are_the_table_as_it_was(street: Street) -> None:
+    chance, job = random.Random(1), street.history_job()
+    street.follow(job)
+    for _ in range(6):
+        numbers = chance.sample(range(1, 6), 3)
+        if chance.random() < 0.7:
+            street.set(**{f"a{number}": chance.choice("xyz") for number in numbers[:2]})
+        else:
+            street.remove(numbers[2])
+        if chance.random() < 0.5:
+            job = street.history_job()
+            street.follow(job)
+    street.follow(job)
+    versions = street.spark.read.format("hudi").load(street.path("history")).orderBy(COMMIT).collect()
+    for instant in Timeline(Hadoop(street.spark), street.path("address")).instants_after(""):
+        newest = {row["address_id"]: row for row in versions if row[COMMIT] <= int(instant)}
+        found = {number: row["street"] for number, row in newest.items() if not row[ENDED]}
+        was = as_of(street.spark, street.path("address"), instant).collect()
+        assert found == {row["address_id"]: row["street"] for row in was}
 
 
 def test_a_new_column_of_the_table_comes_and_one_that_goes_is_null(street: Street) -> None:

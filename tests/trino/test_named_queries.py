@@ -214,6 +214,19 @@ def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: Writt
     assert len(by_trino) == counts[query.name]
 
 
+def test_a_historys_versions_end_where_the_next_one_begins_in_trino_too(copy_on_write: WrittenLake) -> None:
+    """DuckDB's answer is tested where no Trino is needed (tests/local/query/test_versions.py)."""
+    [query] = [query for query in QUERIES if query.name == "versions"]
+    day = "timestamp '2026-11-2{} 00:00:00'"
+    rows = [(1, 1, "false", 1), (1, 2, "false", 2), (1, 3, "true", 3), (2, 1, "false", 1)]
+    values = ", ".join(f"({key}, {day.format(at)}, {ended}, {commit})" for key, at, ended, commit in rows)
+    history = f"(VALUES {values}) AS h (order_id, valid_from, ended, __commit)"
+    found = copy_on_write.trino.ask(query.text.replace(f"{DATABASE}.{TABLE}_history AS h", history))
+    assert sorted(
+        (row["order_id"], row["valid_from"].day, row["valid_to"] and row["valid_to"].day) for row in found
+    ) == [(1, 21, 22), (1, 22, 23), (2, 21, None)]
+
+
 def test_trino_shows_of_a_merge_on_read_table_what_is_compacted(tmp_path: Path) -> None:
     with written_lake(tmp_path, "MERGE_ON_READ") as lake:
         first = readable(lake.table).oldest
