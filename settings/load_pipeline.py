@@ -7,14 +7,15 @@ from settings import files, pipeline_rules
 from settings.files import SettingsFileError
 from settings.pipeline import Pipeline
 
-PIPELINES = Path(__file__).resolve().parents[1] / "pipelines"
+_PROJECT = Path(__file__).resolve().parents[1]
+PIPELINES = _PROJECT / "pipelines"
 
 
 def load_pipeline(name: str, folder: Path = PIPELINES) -> Pipeline:
     """Read and check `<folder>/<name>.toml`. Raises SettingsFileError, one line per problem."""
     values = files.read(folder, name, "pipeline")
     shown = f"{folder.name}/{name}.toml"
-    _read_queries(values, folder, shown)
+    _read_queries(values, shown)
     return files.check(Pipeline, values, shown, lambda pipeline: pipeline_rules.broken(pipeline, folder))
 
 
@@ -23,8 +24,11 @@ def pipeline_names(folder: Path = PIPELINES) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
 
-def _read_queries(values: dict[str, Any], folder: Path, shown: str) -> None:
-    """Put the text of a derived table's `file` into its `sql`. Raises SettingsFileError for one that can't be read."""
+def _read_queries(values: dict[str, Any], shown: str) -> None:
+    """Put the text of a derived table's `file`, by its path from the project's folder, into its `sql`.
+
+    Raises SettingsFileError for one that can't be read.
+    """
     derived = values.get("derived")
     for number, table in enumerate(derived if isinstance(derived, list) else []):
         if not isinstance(table, dict) or not isinstance(file := table.get("file"), str):
@@ -34,6 +38,6 @@ def _read_queries(values: dict[str, Any], folder: Path, shown: str) -> None:
             raise SettingsFileError(f"{where}: sql, or a file that has it: not both")
         del table["file"]
         try:
-            table["sql"] = (folder / file).read_text(encoding="utf-8")
+            table["sql"] = (_PROJECT / file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise SettingsFileError(f"{where}: {file} can't be read, from the folder {folder.name}/") from None
+            raise SettingsFileError(f"{where}: {file} can't be read, from the project's folder") from None

@@ -57,7 +57,7 @@ def test_it_is_looked_at_as_often_as_the_platform_wants(tmp_path: Path) -> None:
 
 def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path) -> None:
     (tmp_path / "more.sql").write_text("-- What it is.\nSELECT n.id FROM shop_names AS n")
-    shop = loaded(tmp_path, f'{NAMES}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "more.sql"\n')
+    shop = loaded(tmp_path, f'{NAMES}\n[[derived]]\nname = "more"\nkey = ["id"]\nfile = "{tmp_path}/more.sql"\n')
     assert shop.derived[1].query.tables == ("shop_names",)
     assert shop.lake_tables == ["shop_items", "shop_names", "shop_more"]
 
@@ -99,7 +99,7 @@ def test_what_has_no_versions_or_no_name_for_them_is_refused(tmp_path: Path) -> 
         (NAMES + 'file = "x.sql"', "derived[0].file: sql, or a file that has it: not both"),
         (
             '[[derived]]\nname = "n"\nkey = ["id"]\nfile = "x.sql"',
-            "derived[0].file: x.sql can't be read, from the folder ",
+            "derived[0].file: x.sql can't be read, from the project's folder",
         ),
         (NAMES + "hours = 1", "derived[0].hours: unknown key"),
     ],

@@ -212,9 +212,9 @@ def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> Non
     shop.query = shop.query.replace("length(a.address)", "CAST(length(a.address) AS bigint) * 10000000000")
     assert shop.run() is not None
     assert {row["size"] for row in shop.rows()} == {90000000000, None}
-    shop.query = shop.query.replace("10000000000 AS size", "10000000000 || '' AS size")
+    shop.query = shop.query.replace("10000000000 AS size", "10000000000 || 'm' AS size")
     assert shop.run() is not None
-    assert {row["size"] for row in shop.rows()} == {"90000000000", None}
+    assert {row["size"] for row in shop.rows()} == {"90000000000m", None}
     shop.query = shop.query.replace("a.paid AS", "CAST(a.paid AS decimal(10,2)) AS")
     with pytest.raises(JobError, match=r"address_paid comes as decimal\(10,2\), and the table has it as double, which"):
         shop.run()
