@@ -122,7 +122,7 @@ def _container(container: Object, volumes: set[str], spec: Object) -> Iterator[s
 
 def _resources(resources: Object) -> Iterator[str]:
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
-    for name in ("cpu", "memory"):
+    for name in ("cpu", "memory", "ephemeral-storage"):
         amounts = [_amount(str(found.get(name, ""))) for found in (requests, limits)]
         if None in amounts:
             yield f"{name}: request and limit must be amounts such as 500m or 2Gi"
@@ -155,6 +155,8 @@ def _budget(budget: Object, there: list[Object]) -> Iterator[str]:
         yield "says either minAvailable or maxUnavailable"
     if spec.get("maxUnavailable") == 0:
         yield "keeps every node from being drained: maxUnavailable 1 or more"
+    if spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
+        yield "keeps a node whose worker has failed tasks from being drained: unhealthyPodEvictionPolicy AlwaysAllow"
 
 
 def _policy(policy: Object, there: list[Object]) -> Iterator[str]:

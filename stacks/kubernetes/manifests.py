@@ -23,6 +23,8 @@ LIBRARIES, PLUGINS, USER = "/opt/kafka/libs", "/opt/plugins", 65532
 _FOLDER = "/etc/connect"
 _PORT_NAME = "rest"
 _MEMORY_GIB = 4
+# Of the node's disk.
+_TMP_GIB, _LOGS_GIB = 2, 1
 # Of the limit: the heap; the rest is for the JVM itself, and for direct buffers.
 _HEAP_PERCENT = 60
 # A worker that is told to stop hands its tasks over first.
@@ -116,8 +118,9 @@ def _service(group: WorkerGroup) -> Object:
 
 
 def _disruption_budget(group: WorkerGroup) -> Object:
-    """One worker at a time, whoever drains nodes."""
-    spec = {"maxUnavailable": 1, "selector": {"matchLabels": _labels(group)}}
+    """One worker at a time, whoever drains nodes. One whose task has failed isn't ready, and holds no node up."""
+    selector = {"matchLabels": _labels(group)}
+    spec = {"maxUnavailable": 1, "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     return _object(group, "policy/v1", "PodDisruptionBudget", spec=spec)
 
 
@@ -197,7 +200,7 @@ def _pod(group: WorkerGroup) -> Object:
         "volumes": [
             {"name": "configuration", "configMap": {"name": _configuration_name(group)}},
             # What the sink writes before it uploads.
-            {"name": "tmp", "emptyDir": {"sizeLimit": "2Gi"}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": f"{_TMP_GIB}Gi"}},
         ],
     }
 
@@ -217,6 +220,7 @@ def _container(group: WorkerGroup) -> Object:
     java = ["java", f"-XX:MaxRAMPercentage={_HEAP_PERCENT}", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData"]
     logs = f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties"
     worker = ["org.apache.kafka.connect.cli.ConnectDistributed", f"{_FOLDER}/worker.properties"]
+    memory = f"{group.units * _MEMORY_GIB}Gi"
     address = {"name": own_workers.ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return {
         "name": "worker",
@@ -225,9 +229,9 @@ def _container(group: WorkerGroup) -> Object:
         "env": [address, *({"name": name, "value": value} for name, value in sorted(group.variables.items()))],
         "ports": [{"name": _PORT_NAME, "containerPort": own_workers.REST_PORT, "protocol": "TCP"}],
         "resources": {
-            "requests": {"cpu": str(group.units), "memory": f"{group.units * _MEMORY_GIB}Gi"},
-            # More for a moment, such as a start; memory can't be taken back.
-            "limits": {"cpu": str(2 * group.units), "memory": f"{group.units * _MEMORY_GIB}Gi"},
+            "requests": {"cpu": str(group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB}Gi"},
+            # More for a moment, such as a start; memory can't be taken back. The disk also has what the worker logs.
+            "limits": {"cpu": str(2 * group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB + _LOGS_GIB}Gi"},
         },
         "startupProbe": _probe("/health", seconds=10, failures=30),
         # The worker itself hangs. Failed tasks are restarted where they are: another worker would fail as well.

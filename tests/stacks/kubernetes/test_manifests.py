@@ -81,6 +81,7 @@ FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
         "asks for 8Gi, and may have",
     ),
     "unit": ("Deployment", set_to(*WORKER, "resources", "limits", "memory", to="2Gib"), "must be amounts such as"),
+    "disk": ("Deployment", set_to(*WORKER, "resources", "limits", "ephemeral-storage", to=""), "ephemeral-storage: "),
     "tag": ("Deployment", set_to(*WORKER, "image", to="connect:latest"), "name it by its digest"),
     "root": ("Deployment", set_to(*POD, "securityContext", to={}), "may run as root"),
     "node": ("Deployment", set_to(*POD, "hostNetwork", to=True), "hostNetwork shares the node's own"),
@@ -102,6 +103,11 @@ FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "load balancer": ("Service", set_to("spec", "type", to="LoadBalancer"), "reached from outside the cluster"),
     "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "either minAvailable or maxUnavailable"),
     "no drain": ("PodDisruptionBudget", set_to("spec", "maxUnavailable", to=0), "keeps every node from being drained"),
+    "failed workers": (
+        "PodDisruptionBudget",
+        set_to("spec", "unhealthyPodEvictionPolicy", to="IfHealthyBudget"),
+        "whose worker has failed tasks from being drained",
+    ),
     "budget of others": ("PodDisruptionBudget", set_to("spec", "selector", to={}), "has no PodDisruptionBudget"),
     "the world": (
         "NetworkPolicy",

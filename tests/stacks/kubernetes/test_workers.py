@@ -180,13 +180,18 @@ def eventually(question: Callable[[], Any]) -> Any:
 
 def ids_in(broker: RunningBroker) -> set[int]:
     """Whatever has reached the topic."""
+    return set(arrived(broker))
+
+
+def arrived(broker: RunningBroker) -> list[int]:
+    """The same, as often as it has."""
     consumer = Consumer({**broker.kafka.client(ADMIN), "group.id": "look", "enable.auto.commit": "false"})
     try:
         place = TopicPartition(TABLE.topic("k8s"), 0)
         _, end = consumer.get_watermark_offsets(place, timeout=10)
         consumer.assign([TopicPartition(place.topic, 0, 0)])
         messages = consumer.consume(end, timeout=20) if end else []
-        return {json.loads(message.value() or b"{}")["id"] for message in messages}
+        return [json.loads(message.value() or b"{}")["id"] for message in messages]
     finally:
         consumer.close()
 
@@ -199,7 +204,7 @@ def insert(database: ConnectionParameters, first: int, last: int, *, pause_s: fl
             time.sleep(pause_s)
 
 
-def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
+def test_a_killed_worker_loses_nothing_one_that_is_told_to_stop_repeats_nothing_and_a_failed_task_is_told_of(
     workers: Workers,
     source: Resource,
     rest: RealRest,
@@ -234,21 +239,44 @@ def test_a_killed_worker_loses_nothing_and_a_failed_task_is_told_of(
     insert(database, LATER, LATER + 10)
     eventually(lambda: ids_in(broker) == set(range(LATER + 10)))
 
-    repaired = with_a_new_slot(rest, database)
+    came = len(arrived(broker))
+    left = drained(workers)
     insert(database, LATER + 10, LATER + 15)
     eventually(lambda: ids_in(broker) == set(range(LATER + 15)))
-    repaired.settle()
-    assert rest.through_service("GET", "x", NAME, f"/connectors/{NAME}/config") == source_as_deployed(settings)
+    assert len(arrived(broker)) == came + 5, "what the worker had sent came again"
+    workers.start(left)
+
+    repaired = with_a_new_slot(rest, database)
     insert(database, LATER + 15, LATER + 20)
     eventually(lambda: ids_in(broker) == set(range(LATER + 20)))
+    repaired.settle()
+    assert rest.through_service("GET", "x", NAME, f"/connectors/{NAME}/config") == source_as_deployed(settings)
+    insert(database, LATER + 20, LATER + 25)
+    eventually(lambda: ids_in(broker) == set(range(LATER + 25)))
     assert repaired.failure() is None
 
     execute(database, "DROP PUBLICATION k8s")
-    insert(database, LATER + 20, LATER + 21)
+    insert(database, LATER + 25, LATER + 26)
     eventually(lambda: workers.health() == {200, 503})
     assert "the publication is gone, or was made again after the slot" in str(repaired.failure())
     source.delete()
     assert workers.ask(other, "GET", "/connectors") == (200, [])
+
+
+def drained(workers: Workers) -> str:
+    """Tell the worker that has the task to stop, as a drain of its node does; return its name when another has it."""
+    leaves = workers.working()
+    assert leaves is not None
+    [grace_s] = [
+        each["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+        for each in objects(group(NAME))
+        if each["kind"] == "Deployment"
+    ]
+    began = time.monotonic()
+    workers.processes.stop(leaves, grace_s=grace_s)
+    assert time.monotonic() - began < grace_s, "a pod would have been killed"
+    eventually(lambda: workers.working() not in (None, leaves))
+    return leaves
 
 
 def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnector:
