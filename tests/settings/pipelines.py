@@ -11,8 +11,9 @@ FIELDS = {"id": "long", "name": "string", "__op": "string", "__lsn": "long", "__
 
 
 def copied_pipelines(folder: Path) -> Path:
-    """A folder of pipelines that a test may add to; it has orders."""
+    """A folder of pipelines that a test may add to; it has orders. Beside it is the SQL that some of them name."""
     shutil.copytree(PIPELINES, folder / "pipelines")
+    shutil.copytree(PIPELINES.parent / "analytics" / "sql", folder / "analytics" / "sql", dirs_exist_ok=True)
     return folder / "pipelines"
 
 

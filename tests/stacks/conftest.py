@@ -13,6 +13,7 @@ import pytest
 
 from settings.load import load
 from tests.stacks.many import many_pipelines
+from tests.stacks.queried import mixed
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
@@ -70,6 +71,16 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with three pipelines: orders, one of twelve tables, and one whose two tables have steps of their own."""
     folder = tmp_path_factory.mktemp("many")
     environment = many_pipelines(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
+        return synthesized("dev", folder / "cdk.out", environment=environment)
+
+
+@pytest.fixture(scope="session")
+def queried(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """dev with the outbox, a queried pipeline of its own cluster, and one of another server."""
+    folder = tmp_path_factory.mktemp("queried")
+    environment = mixed(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
         return synthesized("dev", folder / "cdk.out", environment=environment)

@@ -30,17 +30,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 @pytest.fixture(scope="module")
-def both(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev with the outbox, a queried pipeline of its own cluster, and one of another server."""
-    folder = tmp_path_factory.mktemp("both")
-    with pytest.MonkeyPatch.context() as patch:
-        # Its schemas: replica's are copies of pagilaquery's.
-        mixed(folder)
-        patch.setattr("stacks.processing.job_assets.PIPELINES", folder / "pipelines")
-        return synthesized("dev", folder / "cdk.out", environment=environment)
-
-
-@pytest.fixture(scope="module")
 def alone_settings(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     environments = copied(tmp_path_factory.mktemp("alone"))
     only_queried(environments)
@@ -61,8 +50,8 @@ def errors(environment: Environment, found: Synthesized) -> list[str]:
     return [str(finding) for finding in find(environment, found.synthesis) if finding.level == "error"]
 
 
-def test_the_gate_passes_beside_the_outbox(both: Synthesized, environment: Environment) -> None:
-    assert errors(environment, both) == []
+def test_the_gate_passes_beside_the_outbox(queried: Synthesized, environment: Environment) -> None:
+    assert errors(environment, queried) == []
 
 
 def test_the_gate_passes_without_any_connector(alone: Synthesized, alone_settings: Environment) -> None:
@@ -70,25 +59,27 @@ def test_the_gate_passes_without_any_connector(alone: Synthesized, alone_setting
 
 
 def test_nothing_is_made_for_connectors_of_what_is_queried(
-    both: Synthesized, alone: Synthesized, dev: Synthesized
+    queried: Synthesized, alone: Synthesized, dev: Synthesized
 ) -> None:
     for type_ in ("Custom::Connector", "Custom::Plugin", "Custom::Topics", "AWS::KafkaConnect::WorkerConfiguration"):
-        assert both.resources("connectors", type_).keys() == dev.resources("connectors", type_).keys()
+        assert queried.resources("connectors", type_).keys() == dev.resources("connectors", type_).keys()
         assert alone.resources("connectors", type_) == {}
     for type_ in ("Custom::PreparedSource", "Custom::PreparedPipeline", "Custom::OutsideSource"):
-        assert both.resources("database", type_).keys() == dev.resources("database", type_).keys()
+        assert queried.resources("database", type_).keys() == dev.resources("database", type_).keys()
         assert alone.resources("database", type_) == {}
     assert alone.resources("connectors", "AWS::EC2::SecurityGroupIngress") == {}
     [landing] = [
         bucket["Properties"]
-        for bucket in both.resources("lake", "AWS::S3::Bucket").values()
+        for bucket in queried.resources("lake", "AWS::S3::Bucket").values()
         if "MetricsConfigurations" in bucket["Properties"]
     ]
     assert [entry["Prefix"] for entry in landing["MetricsConfigurations"]] == ["cdc-events/"]
 
 
-def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(both: Synthesized) -> None:
-    asked = {request["pipeline"]: request for request in requests(both, "database", "Custom::QueriedSource").values()}
+def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queried: Synthesized) -> None:
+    asked = {
+        request["pipeline"]: request for request in requests(queried, "database", "Custom::QueriedSource").values()
+    }
     assert asked.keys() == {"pagilaquery", "replica"}
     own, replica = asked["pagilaquery"], asked["replica"]
     assert (own["role"], own["database"], own["sslmode"]) == ("cdc_pagilaquery", "pagila", "verify-full")
@@ -101,17 +92,17 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(both:
         assert [table["name"] for table in request["tables"]] == ["address", "city", "country"]
         assert list(request["queries"]) == ["query.address_place"]
         assert request["sqlHash"] == sql_hash("reading_preparation")
-    allowed = statements(both, "database", "ReplicaReadingPreparationIsCompleteRole")
+    allowed = statements(queried, "database", "ReplicaReadingPreparationIsCompleteRole")
     read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
     assert read == [{f"{SECRETS}replica/reader-AbCdEf"}]
 
 
-def test_the_jobs_read_exactly_their_secrets(both: Synthesized, dev: Synthesized) -> None:
+def test_the_jobs_read_exactly_their_secrets(queried: Synthesized, dev: Synthesized) -> None:
     def secrets(found: Synthesized) -> list[set[str]]:
         allowed = statements(found, "processing", "RolesNodes")
         return [resources for actions, resources in allowed if any("secretsmanager" in action for action in actions)]
 
-    assert secrets(both) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
+    assert secrets(queried) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
     assert secrets(dev) == []
 
 
@@ -126,23 +117,23 @@ def doors(found: Synthesized) -> dict[str, dict[str, Any]]:
 
 
 def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wider(
-    both: Synthesized, alone: Synthesized, dev: Synthesized
+    queried: Synthesized, alone: Synthesized, dev: Synthesized
 ) -> None:
-    assert doors(both).keys() == {"DatabaseFromPrimary", "DatabaseFromCore"}
+    assert doors(queried).keys() == {"DatabaseFromPrimary", "DatabaseFromCore"}
     # A cluster of its primary node alone.
     assert doors(alone).keys() == {"DatabaseFromPrimary"}
     assert doors(dev) == {}
-    for rule in (*doors(both).values(), *doors(alone).values()):
+    for rule in (*doors(queried).values(), *doors(alone).values()):
         assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) == ("tcp", 5432, 5432)
         assert set(rule) & {"CidrIp", "CidrIpv6", "SourcePrefixListId"} == set()
         assert "SourceSecurityGroupId" in rule
-    outputs = both["processing"].to_json()["Outputs"]
+    outputs = queried["processing"].to_json()["Outputs"]
     assert "JobSecurityGroups" in outputs
     assert "JobSecurityGroups" not in alone["processing"].to_json()["Outputs"]
 
 
-def test_a_step_knows_host_and_secret_only_when_deployed(both: Synthesized) -> None:
-    [request] = requests(both, "processing", "Custom::EmrStep").values()
+def test_a_step_knows_host_and_secret_only_when_deployed(queried: Synthesized) -> None:
+    [request] = requests(queried, "processing", "Custom::EmrStep").values()
     own, *replica = request["further"]
     assert own["name"] == "dev-cdc-lake-pagilaquery-tables"
     assert f"hoodie.streamer.jdbc.url=jdbc:postgresql://{LATER}:5432/pagila" in own["arguments"]
@@ -153,19 +144,19 @@ def test_a_step_knows_host_and_secret_only_when_deployed(both: Synthesized) -> N
         assert f"hoodie.streamer.jdbc.url={url}" in step["arguments"]
         assert f"hoodie.streamer.jdbc.password.secret={SECRETS}replica/reader-AbCdEf" in step["arguments"]
     certificate = next(argument for argument in replica[0]["arguments"] if "jdbc.ca.file=" in argument)
-    path = both.synthesis.folder / f"asset.{certificate.rpartition('/')[2]}"
+    path = queried.synthesis.folder / f"asset.{certificate.rpartition('/')[2]}"
     assert path.read_text() == rds_ca.root("eu-west-1")
     jar = own["arguments"][own["arguments"].index("--jars") + 1].split(",")[-1]
-    assert (both.synthesis.folder / f"asset.{jar.rpartition('/')[2]}").stat().st_size > 1_000_000
+    assert (queried.synthesis.folder / f"asset.{jar.rpartition('/')[2]}").stat().st_size > 1_000_000
 
 
-def test_what_is_queried_has_the_alarms_that_make_sense_for_it(both: Synthesized, alone: Synthesized) -> None:
+def test_what_is_queried_has_the_alarms_that_make_sense_for_it(queried: Synthesized, alone: Synthesized) -> None:
     def names(found: Synthesized) -> set[str]:
         alarms = found.resources("monitoring", "AWS::CloudWatch::Alarm").values()
         return {alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-") for alarm in alarms}
 
-    assert {"horizon-age-pagilaquery", "horizon-age-replica", "replication-slot-lag"} <= names(both)
-    assert {name for name in names(both) if name.startswith(OF_CONNECTORS)} == {
+    assert {"horizon-age-pagilaquery", "horizon-age-replica", "replication-slot-lag"} <= names(queried)
+    assert {name for name in names(queried) if name.startswith(OF_CONNECTORS)} == {
         "replication-slot-lag",
         "wal-disk",
         *(f"connector-{what}-{role}" for what in ("not-running", "task-failed") for role in ("source", "sink")),
@@ -177,7 +168,7 @@ def test_what_is_queried_has_the_alarms_that_make_sense_for_it(both: Synthesized
         "horizon-age-pagilaquery",
         *(f"{what}-{table}" for what in ("commit-age", "quarantined-events", "table-failing") for table in tables),
     }
-    alarms = both.resources("monitoring", "AWS::CloudWatch::Alarm").values()
+    alarms = queried.resources("monitoring", "AWS::CloudWatch::Alarm").values()
     [horizon] = [a["Properties"] for a in alarms if a["Properties"]["AlarmName"].endswith("horizon-age-replica")]
     assert (horizon["MetricName"], horizon["Threshold"]) == ("HorizonAgeSeconds", 3600)
     assert horizon["Dimensions"] == [{"Name": "table", "Value": "dev_datalake.replica_address"}]

@@ -48,12 +48,14 @@ def test_everything_that_can_stop_the_flow_has_an_alarm(dev: Synthesized, prod: 
     assert len(events(dev)) == len(EVENTS)
 
 
-def test_each_alarm_names_its_runbook_and_each_runbook_has_an_alarm(dev: Synthesized, many: Synthesized) -> None:
+def test_each_alarm_names_its_runbook_and_each_runbook_has_an_alarm(
+    dev: Synthesized, many: Synthesized, queried: Synthesized
+) -> None:
     descriptions = [alarm["AlarmDescription"] for alarm in alarms(dev).values()]
     descriptions += [rule["Description"] for rule in events(dev)]
     assert len(descriptions) == len(NAMES) + len(EVENTS)
-    # Pipelines of ordinary tables have further ones.
-    descriptions += [alarm["AlarmDescription"] for alarm in alarms(many).values()]
+    # Pipelines of ordinary tables have further ones, and so has what is queried.
+    descriptions += [alarm["AlarmDescription"] for found in (many, queried) for alarm in alarms(found).values()]
     named = {found[1] for text in descriptions if (found := re.search(r"Runbook: docs/runbooks/([\w-]+)\.md$", text))}
     assert all("Runbook: " in text for text in descriptions)
     assert named == {path.stem for path in RUNBOOKS.glob("*.md")}
