@@ -119,7 +119,8 @@ def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, 
     keys = ("driver_memory", "executor_memory")
     settings = environment.processing
     others = [pipeline for pipeline in environment.pipelines if not pipeline.has_own_application]
-    if any(pipeline.job.one_step or pipeline.captured.derived for pipeline in others):
+    # What is made of other tables shares it in any case.
+    if any(one.job.one_step or len(one.captured.lake_tables) > len(one.captured.tables) for one in others):
         yield "processing", {key: getattr(settings, key) for key in keys}, settings.executors
     for number, pipeline in enumerate(environment.pipelines):
         job = pipeline.job

@@ -31,6 +31,12 @@ def restore(environment: Environment) -> Iterator[Problem]:
         yield f"{WHERE}.name", f"{wanted.cluster} can't be restored from itself: choose another name"
     if wanted.time is not None and not _is_time(wanted.time):
         yield f"{WHERE}.time", "must be a moment in UTC such as 2026-11-21T10:30:00Z"
+    if not any(pipeline.captured.outbox for pipeline in environment.pipelines):
+        yield (
+            WHERE,
+            "the outbox's preparation gives a restored cluster's master its new password, and no pipeline here has the "
+            "outbox: add `orders`, or restore by hand and name it by [pipelines.database]",
+        )
     if environment.database.sample_data:
         yield "database.sample_data", "a restored database has its own data: set false"
 

@@ -110,3 +110,22 @@ def test_without_connectors_there_is_no_platform_of_theirs(tmp_path: Path) -> No
     only_queried(environments)
     with pytest.raises(EnvironmentFileError, match=r"connectors\.platform: is where connectors run, and all pipelines"):
         load("dev", environments)
+
+
+def test_a_cluster_is_not_restored_where_nobody_sets_its_password(tmp_path: Path) -> None:
+    environments = copied(tmp_path)
+    only_queried(environments)
+    change(environments, "dev", "database", 'restore = { name = "r1", snapshot = "before-the-accident" }')
+    change(environments, "dev", "database", "sample_data = false")
+    with pytest.raises(EnvironmentFileError, match=r"database\.restore: the outbox's preparation gives"):
+        load("dev", environments)
+
+
+def test_derived_tables_keep_the_application_that_all_share(environments: Path, pipelines: Path) -> None:
+    """Where each captured table has an application of its own: four, and the one of what is made of them."""
+    only_queried(environments)
+    (environments / "dev.toml").write_text(
+        (environments / "dev.toml").read_text() + "[pipelines.job]\none_step = false\n"
+    )
+    with pytest.raises(EnvironmentFileError, match="the executors of 5 applications ask for"):
+        load("dev", environments, pipelines)
