@@ -7,6 +7,7 @@ import pytest
 from contract import rds_ca
 from settings.environment import Environment
 from settings.load import load
+from settings.load_pipeline import load_pipeline
 from stacks.gate.template import LATER
 from stacks.handler_code import sql_hash
 from tests.stacks.conftest import Synthesized, synthesized
@@ -162,7 +163,7 @@ def test_what_is_queried_has_the_alarms_that_make_sense_for_it(queried: Synthesi
         *(f"connector-{what}-{role}" for what in ("not-running", "task-failed") for role in ("source", "sink")),
         "nothing-landed",
     }
-    tables = [f"pagilaquery_{table}" for table in ("address", "city", "country", "address_place", "country_addresses")]
+    tables = load_pipeline("pagilaquery").lake_tables
     assert names(alone) == {
         "broker-disk",
         "horizon-age-pagilaquery",
