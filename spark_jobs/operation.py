@@ -15,8 +15,9 @@ def operation_for(settings: TableSettings, settled: Settled, *, is_new: bool, lo
     wanted, summary = settings.operation, settled.summary
     bucketed = settings.write_options.get(keys.INDEX_TYPE) == "BUCKET"
     if wanted == "upsert" and settled.fresh and not summary.deletes:
-        # What an upsert would look for isn't there: it would only take longer.
-        return wanted if bucketed and not is_new else "bulk_insert"
+        # What an upsert would look for isn't there: it would only take longer. But each task would have a file open in
+        # each folder, and the buckets of a bucket index can be filled in bulk once.
+        return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
     if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
         log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
         return "upsert"

@@ -17,6 +17,10 @@ BUCKETED = {
     "hoodie.storage.layout.partitioner.class": "org.apache.hudi.table.action.commit.SparkBucketIndexPartitioner",
     "hoodie.bucket.index.num.buckets": "3",
 }
+FOLDERS = {
+    "hoodie.datasource.write.partitionpath.field": "district",
+    "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
+}
 PARTS = ("--source-limit", "1500")
 
 
@@ -42,9 +46,11 @@ def operations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         # Its buckets can be filled in bulk once.
         (BUCKETED, "COPY_ON_WRITE", ["bulk_insert", "upsert", "upsert"]),
         (BUCKETED, "MERGE_ON_READ", ["bulk_insert", "upsert", "upsert"]),
+        # Each task would have a file open in each folder.
+        (FOLDERS, "COPY_ON_WRITE", ["upsert", "upsert", "upsert"]),
     ],
 )
-def test_parts_of_a_first_load_are_inserted_in_bulk_and_found_by_later_changes(
+def test_parts_of_a_first_load_are_inserted_in_bulk_where_that_does_and_found_by_later_changes(
     queried: Queried, operations: list[str], extra: Mapping[str, str], table_type: str, expected: Sequence[str]
 ) -> None:
     queried.extra, queried.arguments = extra, (*PARTS, "--table-type", table_type)
@@ -53,7 +59,8 @@ def test_parts_of_a_first_load_are_inserted_in_bulk_and_found_by_later_changes(
     assert operations == expected
     assert queried.lake() == queried.source()
     queried.execute(
-        "UPDATE address SET address = 'new' WHERE address_id % 2 = 0", "DELETE FROM address WHERE address_id % 50 = 3"
+        "UPDATE address SET address = 'new', district = 'District 8' WHERE address_id % 2 = 0",
+        "DELETE FROM address WHERE address_id % 50 = 3",
     )
     queried.run()
     assert {*operations[len(expected) :]} == {"upsert"}
