@@ -64,16 +64,19 @@ class PlacesWatch(Watch):
         self._loaded = loaded
 
     def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
-        """Wait until each table is in the lake as it is in the source; the seconds are those since it was loaded."""
+        """Wait until each table is in the lake as it is in the source; the seconds are those since it was loaded.
+
+        Those that the job makes of them have to be there, too: what it does for them is no part of the first change.
+        """
         deadline = time.monotonic() + timeout_s
-        tables = self._platform.services.tables
-        of = sum(self._count(table) for table in tables)
-        while (rows := sum(_lake_count(table) for table in tables)) != of:
+        services = self._platform.services
+        of = sum(self._count(table) for table in services.tables)
+        while (rows := sum(_lake_count(table) for table in services.tables)) != of:
             on_count(f"{rows:,} of {of:,} rows in the lake")
-            if time.monotonic() > deadline:
-                raise NotArrivedError(f"initial load: {rows} of {of} rows after {timeout_s:.0f} s")
-            time.sleep(POLL_S)
+            _pause(f"initial load: {rows} of {of} rows", deadline, timeout_s)
         seconds = time.monotonic() - self._loaded
+        while absent := [table.lake_name for table in services.derived if not table.lake.exists()]:
+            _pause(f"initial load: no {', '.join(absent)}", deadline, timeout_s)
         different = [one.table for one in _compare(self._platform) if not one.equal]
         if different:
             raise NotArrivedError(f"initial load: {', '.join(different)} isn't in the lake as it is in the source")
@@ -110,6 +113,13 @@ class PlacesWatch(Watch):
             cursor.execute(f"SELECT count(*) FROM {_rows_of(table)}")
             (rows,) = cursor.fetchone() or (0,)
             return int(rows)
+
+
+def _pause(what: str, deadline: float, timeout_s: float) -> None:
+    """Wait for another look. Raises NotArrivedError when the time is over."""
+    if time.monotonic() > deadline:
+        raise NotArrivedError(f"{what} after {timeout_s:.0f} s")
+    time.sleep(POLL_S)
 
 
 def _rows_of(table: LocalTable) -> str:

@@ -5,18 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from local.comparison.compare import Difference, TableComparison
-from local.demo import walk
+from local.demo import places, walk
 from local.demo.arrival import Arrival, NotArrivedError, Seen, Watch
 from local.demo.change import Change, Reached, only
 from local.demo.display import Display, print_tables
 from local.demo.place_changes import CHANGES
-from local.demo.places import PIPELINE, PLACES_DEMO, PlacesProof, _figures, _same
+from local.demo.places import PIPELINE, PLACES_DEMO, PlacesProof, PlacesWatch, _figures, _same
 from local.demo.summary import Proof
 from local.errors import PlatformError
 from local.platform.startup import Progress
@@ -107,6 +108,21 @@ def test_a_change_is_shown_as_source_and_lake_have_it() -> None:
         "source address 104 and 1 more no row",
         "lake commit - no row",
     ]
+
+
+def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = SimpleNamespace(lake=SimpleNamespace(exists=lambda: True), lake_name="a")
+    absent = SimpleNamespace(lake=SimpleNamespace(exists=lambda: False), lake_name="country_addresses")
+    services = SimpleNamespace(tables=(there,), derived=(there, absent))
+    platform: Any = SimpleNamespace(services=services, endpoints=SimpleNamespace(source={}))
+    monkeypatch.setattr(PlacesWatch, "_count", lambda *_: 603)
+    monkeypatch.setattr(places, "_lake_count", lambda _table: 603)
+    monkeypatch.setattr(places, "_compare", lambda _platform: [EQUAL])
+    with pytest.raises(NotArrivedError, match=r"^initial load: no country_addresses after 0 s$"):
+        PlacesWatch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+    services.derived = (there,)
+    rows, _ = PlacesWatch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+    assert rows == 603
 
 
 EQUAL = TableComparison(table="public.city", source_rows=600, lake_rows=600)
