@@ -2,6 +2,7 @@
 
 # What a history table is called: its table's name, and this behind it.
 SUFFIX = "_history"
-# From when the version holds, a timestamp; whether the row is gone from then on; the table's commit that had it first.
-VALID_FROM, ENDED, COMMIT = "valid_from", "ended", "__commit"
-COLUMNS = (VALID_FROM, ENDED, COMMIT)
+# From when the version holds, a timestamp; whether the row is gone from then on; the table's commit that had it first;
+# and of several versions of a row in that commit which one it is, from 0, the last one being what the commit left.
+VALID_FROM, ENDED, COMMIT, VERSION = "valid_from", "ended", "__commit", "__version"
+COLUMNS = (VALID_FROM, ENDED, COMMIT, VERSION)

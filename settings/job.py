@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from contract.events import READ_MS
-from contract.history import COMMIT
+from contract.history import COMMIT, VERSION
 from contract.table_names import lake_name
 from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipeline
 from spark_jobs import keys
@@ -149,7 +149,7 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
     """Return what the job of one table reads and writes."""
-    source = {**queried(table), **places.source} if table.is_queried else {}
+    source = {**queried(table), **places.source} if table.is_queried else _kept(table)
     return TableJob(
         landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",
@@ -162,6 +162,11 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
         sync_interval_seconds=pace.sync_interval_seconds,
         configuration={**layout(table), **source, **pace.configuration},
     )
+
+
+def _kept(table: CapturedTableSettings) -> dict[str, str]:
+    """Only a log tells of changes between two commits."""
+    return {keys.HISTORY_KEPT: "true"} if table.history else {}
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
@@ -202,7 +207,7 @@ def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPla
         ordering_field=COMMIT,
         sync_interval_seconds=0,
         configuration={
-            keys.RECORD_KEY: _lake_names((*table.key, COMMIT)),
+            keys.RECORD_KEY: _lake_names((*table.key, COMMIT, VERSION)),
             keys.PARTITION_PATH: "",
             **_buckets(table.buckets),
             keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",

@@ -40,9 +40,14 @@ class Difference:
     gone: int
 
     @property
+    def count(self) -> int:
+        """How many rows differ."""
+        return self.new + self.changed + self.gone
+
+    @property
     def is_none(self) -> bool:
         """Whether the table has just what the query gives."""
-        return not (self.new or self.changed or self.gone)
+        return not self.count
 
     def to_write(self, read_ms: int) -> DataFrame:
         """Return the table's rows to upsert, those to delete with Hudi's flag."""

@@ -131,7 +131,7 @@ class DerivedTable:
         finally:
             difference.release()
         self._of = wanted
-        return None if commit is None else report(commit, difference, len(self._inputs), started)
+        return None if commit is None else report(commit, difference.count, len(self._inputs), started)
 
     def _result(self, wanted: DerivedFrom) -> DataFrame:
         """Return the query's rows of the tables as they were at the instants that the commit will name."""
@@ -156,12 +156,12 @@ def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
     return rows.drop(*(column for column in rows.columns if column.startswith(HUDIS)))
 
 
-def report(commit: Commit, difference: Difference, inputs: int, started: float) -> CommitReport:
+def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
     """Return what is told of a commit that is made of other tables."""
     return CommitReport(
         commit=commit.instant,
         files=inputs,
-        events=difference.new + difference.changed + difference.gone,
+        events=events,
         upserts=commit.inserts + commit.updates,
         deletes=commit.deletes,
         quarantined=0,

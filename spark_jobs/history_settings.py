@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contract.history import COMMIT
+from contract.history import COMMIT, VERSION
 from spark_jobs import keys
+from spark_jobs.beside import SUPERSEDED_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
 from spark_jobs.property_values import fields
@@ -12,21 +13,26 @@ from spark_jobs.property_values import fields
 
 @dataclass(frozen=True, kw_only=True)
 class HistorySettings:
-    """The base path of the table whose versions are kept, and the columns that identify one of its rows."""
+    """The base path of the table whose versions are kept, and the columns that identify one of its rows.
+
+    `superseded_path`: where its job puts the versions that a commit passes over.
+    """
 
     path: str
+    superseded_path: str
     key_fields: tuple[str, ...]
 
 
 def history_settings(options: Options, properties: Mapping[str, str]) -> HistorySettings:
     """Return the settings of a history table. Raises SettingsError, naming the key."""
     key = fields(properties.get(keys.RECORD_KEY, ""))
-    if len(key) < 2 or key[-1] != COMMIT:
-        raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT}")
+    if len(key) < 3 or key[-2:] != (COMMIT, VERSION):
+        raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT},{VERSION}")
     if options.ordering_field != COMMIT:
         raise SettingsError(f"--source-ordering-field {options.ordering_field}: a history's is {COMMIT}")
     if options.operation != "upsert":
         raise SettingsError(f"--op {options.operation.upper()}: a history's rows are upserted, to be there once")
     if properties.get(keys.PARTITION_PATH):
         raise SettingsError(f"{keys.PARTITION_PATH}: a history has no partitions")
-    return HistorySettings(path=properties[keys.HISTORY_OF].rstrip("/"), key_fields=key[:-1])
+    path = properties[keys.HISTORY_OF].rstrip("/")
+    return HistorySettings(path=path, superseded_path=beside(path, SUPERSEDED_FOLDER), key_fields=key[:-2])

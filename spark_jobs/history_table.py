@@ -1,8 +1,9 @@
-"""Keeps a history table: each version of a table's rows that one of its commits has had (docs/decisions/0094).
+"""Keeps a history table: each version of a table's rows (docs/decisions/0094).
 
 The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
-one; a key that is gone ends its newest version by a row of its own. What is appended is never changed: until when a
-version held is the beginning of the next one, and found by whoever asks.
+one; a key that is gone ends its newest version by a row of its own. Of a table by its log a commit has passed versions
+over, which lie beside it (superseded.py) and come first. What is appended is never changed: until when a version held
+is the beginning of the next one, and found by whoever asks.
 """
 
 import json
@@ -10,13 +11,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
-from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM
-from spark_jobs import derived_rows
+from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION
+from spark_jobs import derived_rows, superseded
+from spark_jobs.changes import KEY, key_of
 from spark_jobs.claim import Claim
 from spark_jobs.derived_rows import HUDIS
 from spark_jobs.derived_table import as_of, report
@@ -26,8 +27,10 @@ from spark_jobs.history_settings import HistorySettings
 from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
+from spark_jobs.superseded import Superseded
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
+from spark_jobs.version_chains import chained
 
 Log = Callable[[str], None]
 # Fewer than Hudi's cleaner leaves whole (hoodie.cleaner.commits.retained, 10 by default).
@@ -62,6 +65,7 @@ class HistoryTable:
         self._log = log
         self._slot = slot or nullcontext()
         self._of = Timeline(Hadoop(spark), self._path)
+        self._superseded = Superseded(spark, settings.source.superseded_path)
         self._read_to = ""
 
     @property
@@ -104,31 +108,63 @@ class HistoryTable:
         schema = None if stored is None else stored.schema
         rows = derived_rows.writable(as_of(self._spark, self._path, instant), self._keys, schema, reserved=COLUMNS)
         newest = None if stored is None else self._newest(stored)
+        put_away = self._superseded.names()
+        between = self._between(instant, put_away, rows, newest)
         difference = derived_rows.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
         try:
-            if difference.is_none:
-                return None
-            versions = self._dated(difference.to_append(self._keys, ENDED), instant)
-            commit = self._kept.write(versions, json.dumps({"history_to": instant}))
+            found = difference.to_append(self._keys, ENDED).withColumn(VERSION, F.lit(0))
+            commit = None
+            if between is not None and not between.isEmpty():
+                found = self._without(found, between).unionByName(between)
+                commit = self._append(found, instant)
+            elif not difference.is_none:
+                commit = self._append(found, instant)
         finally:
             difference.release()
-        return report(commit, difference, 1, started)
+            if between is not None:
+                between.unpersist()
+        self._superseded.forget_before(instant, put_away)
+        return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
+
+    def _between(
+        self, instant: str, put_away: list[str], rows: DataFrame, newest: DataFrame | None
+    ) -> DataFrame | None:
+        """Return, cached, all versions of the rows of which the commit passed some over; None where it passed none."""
+        progress, since = self._of.progress_at(instant) if put_away else (None, "")
+        name = None if progress is None else superseded.named_by(put_away, instant, progress, since)
+        if name is None:
+            return None
+        older, ordering = self._superseded.read(name), self._of.ordering_field()
+        return chained(older, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
+
+    def _without(self, versions: DataFrame, others: DataFrame) -> DataFrame:
+        """Return the versions of keys that `others` have none of."""
+        keyed = versions.withColumn(KEY, key_of(self._keys))
+        return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
+
+    def _append(self, versions: DataFrame, instant: str) -> Commit:
+        return self._kept.write(self._dated(versions, instant), json.dumps({"history_to": instant}))
 
     def _newest(self, stored: DataFrame) -> DataFrame:
         """Return the newest version of each key, without those that have ended."""
-        newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT))
+        newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT), F.desc(VERSION))
         numbered = stored.withColumn(_AGE, F.row_number().over(newest_first))
         newest = numbered.filter((F.col(_AGE) == 1) & ~F.col(ENDED))
         others = [name for name in newest.columns if name in (_AGE, *COLUMNS) or name.startswith(HUDIS)]
         return newest.drop(*others)
 
     def _dated(self, versions: DataFrame, instant: str) -> DataFrame:
-        """Add from when each version holds: when the row was read or changed, and of one that is gone the commit's."""
+        """Add from when each version holds: when the row was read or changed, else the commit's; a row ends empty.
+
+        A delete is known by its own event where another one followed within the commit.
+        """
         ms = self._committed_ms(instant)
         came = [F.col(name) for name in (READ_MS, SOURCE_TIME_MS) if name in versions.columns]
-        begun: Expression = F.when(~F.col(ENDED), F.coalesce(*came, F.lit(ms))).otherwise(F.lit(ms))
-        dated = {VALID_FROM: F.timestamp_millis(begun.cast("long")), COMMIT: F.lit(int(instant)).cast("long")}
-        return versions.withColumns(dated)
+        begun = F.timestamp_millis(F.coalesce(*came, F.lit(ms)).cast("long"))
+        kept = (*self._keys, ENDED, VERSION)
+        values = [F.col(name) if name in kept else F.when(~F.col(ENDED), F.col(name)) for name in versions.columns]
+        named = [value.alias(name) for name, value in zip(versions.columns, values, strict=True)]
+        return versions.select(*named, begun.alias(VALID_FROM), F.lit(int(instant)).cast("long").alias(COMMIT))
 
     def _committed_ms(self, instant: str) -> int:
         jvm = Hadoop(self._spark).jvm

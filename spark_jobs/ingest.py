@@ -31,6 +31,7 @@ from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary
+from spark_jobs.superseded import Superseded
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.transform import SqlTransformer
 
@@ -55,6 +56,7 @@ class Ingest:
         claim: Claim | None = None,
         slot: AbstractContextManager[object] | None = None,
         transformer: SqlTransformer | None = None,
+        superseded: Superseded | None = None,
         settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
     ) -> None:
         """`settling` makes what decides about the events of batches.
@@ -62,6 +64,8 @@ class Ingest:
         `claim` makes this job the table's only writer; without one whoever calls sees to that.
 
         `slot` is held while a batch is decoded and committed: a semaphore where many tables share the executors.
+
+        `superseded` takes what commits pass over, for the table's history.
         """
         self._spark = spark
         self._settings = settings
@@ -74,6 +78,7 @@ class Ingest:
         self._claim = claim
         self._slot = slot or nullcontext()
         self._transformer = transformer
+        self._superseded = superseded
         self._compiling = Compiling(spark)
         self._lake_rows = LakeRows(table, settings.table, self._compiling)
         self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
@@ -232,6 +237,9 @@ class Ingest:
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._writer.check()
+        if self._superseded and summary.events > 1:
+            follows = self._writer.last_instant
+            self._superseded.put(settled.events, ordering=ordering, after=follows, progress=batch.checkpoint)
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)

@@ -63,6 +63,7 @@ JDBC_CONNECTIONS = f"{JDBC_PREFIX}connections"
 JDBC_TIMEOUT = f"{JDBC_PREFIX}statement.timeout.seconds"
 SQL_QUERY = "hoodie.streamer.source.sql.sql.query"
 HISTORY_OF = "hoodie.streamer.history.of"
+HISTORY_KEPT = "hoodie.streamer.history.kept"
 SQL_TABLES = "hoodie.streamer.source.sql.tables"
 SCHEMA_FILE = "hoodie.streamer.schemaprovider.source.schema.file"
 TARGET_SCHEMA_FILE = "hoodie.streamer.schemaprovider.target.schema.file"
@@ -168,6 +169,11 @@ STREAMER_PROPERTIES = {
     SQL_TABLES: Property(default=None, own=True, meaning="the tables that the query names, `name=base path`, by comma"),
     HISTORY_OF: Property(
         default=None, own=True, meaning="a history table: the base path of the table whose versions are appended to it"
+    ),
+    HISTORY_KEPT: Property(
+        default="false",
+        own=True,
+        meaning="a history of this table is kept: what a commit passes over is put beside the table for it",
     ),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),

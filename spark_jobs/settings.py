@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from contract.lake import QUARANTINE_FOLDER
 from spark_jobs import hudi_keys, keys
+from spark_jobs.beside import CLAIMS_FOLDER, SUPERSEDED_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.history_settings import HistorySettings
 from spark_jobs.options import Options
 from spark_jobs.property_checks import refuse_contradictions, refuse_unknown
-from spark_jobs.property_values import number, required
-from spark_jobs.source_settings import SourceSettings, source_settings
+from spark_jobs.property_values import flag, number, required
+from spark_jobs.source_settings import FileSettings, KafkaSettings, SourceSettings, source_settings
 from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.table_settings import SyncSettings, TableSettings, sync_settings, table_settings
 
@@ -36,6 +37,8 @@ class Settings:
     transformer: TransformerSettings | None
     quarantine_path: str
     claim_path: str
+    # Where the versions go that a commit passes over; None where no history takes them.
+    superseded_path: str | None
     quarantine_limit: int
     deletes_limit: int
     new_columns_limit: int
@@ -73,8 +76,9 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         schema_file=schema_file,
         target_schema_file=_target_schema_file(properties, schema_file, transformer),
         transformer=transformer,
-        quarantine_path=properties.get(keys.QUARANTINE_PATH, _beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
-        claim_path=_beside(table.base_path, "_claims"),
+        quarantine_path=properties.get(keys.QUARANTINE_PATH, beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
+        claim_path=beside(table.base_path, CLAIMS_FOLDER),
+        superseded_path=_superseded_path(properties, table, source, transformer, warn),
         quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
         deletes_limit=int(number(properties, keys.DELETES_LIMIT)),
         new_columns_limit=int(number(properties, keys.NEW_COLUMNS_LIMIT)),
@@ -99,6 +103,24 @@ def _transformer(options: Options, properties: Mapping[str, str]) -> Transformer
     return None
 
 
+def _superseded_path(
+    properties: Mapping[str, str],
+    table: TableSettings,
+    source: SourceSettings,
+    transformer: TransformerSettings | None,
+    warn: Callable[[str], None],
+) -> str | None:
+    if not flag(properties, keys.HISTORY_KEPT):
+        return None
+    if not isinstance(source, FileSettings | KafkaSettings):
+        warn(f"{keys.HISTORY_KEPT} is not used: only events say what was between two commits")
+        return None
+    for contradicting, found in ((keys.APPEND_ONLY, table.append_only), ("--transformer-class", transformer)):
+        if found:
+            raise SettingsError(f"{keys.HISTORY_KEPT}=true isn't supported with {contradicting}")
+    return beside(table.base_path, SUPERSEDED_FOLDER)
+
+
 def _target_schema_file(properties: Mapping[str, str], source: str, transformer: TransformerSettings | None) -> str:
     path = properties.get(keys.TARGET_SCHEMA_FILE, source)
     if path != source and transformer is None:
@@ -106,10 +128,3 @@ def _target_schema_file(properties: Mapping[str, str], source: str, transformer:
             f"{keys.TARGET_SCHEMA_FILE} isn't supported without --transformer-class: the table has the events' schema"
         )
     return path
-
-
-def _beside(base_path: str, folder: str) -> str:
-    parent, _, name = base_path.rpartition("/")
-    if not parent or parent.endswith("/"):  # a bucket of its own
-        return f"{base_path}/{folder}"
-    return f"{parent}/{folder}/{name}"

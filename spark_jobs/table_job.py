@@ -38,6 +38,7 @@ from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.stop_file import StopFile
+from spark_jobs.superseded import Superseded
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer
@@ -71,6 +72,7 @@ def build_ingest(
         claim=claim,
         slot=slot,
         transformer=_transformer(spark, decided, columns),
+        superseded=Superseded(spark, decided.superseded_path) if decided.superseded_path else None,
         settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
     )
 

@@ -66,6 +66,26 @@ class Timeline:
             if checkpoint.SOURCE_KEY in entries:
                 yield entries
 
+    def progress_at(self, instant: str) -> tuple[str | None, str]:
+        """Return the progress that a completed write carries, and the time of the one before it that carries some.
+
+        None and an empty text where there is none, in the active timeline.
+        """
+        found = None
+        for time, details in self.instants(self.meta_client().getActiveTimeline()):
+            if time > instant:
+                continue
+            progress = (json.loads(details).get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
+            if time == instant:
+                found = progress
+            elif progress is not None:
+                return found, time
+        return found, ""
+
+    def ordering_field(self) -> str:
+        """Return the column that says which of two rows of a key is the newer one."""
+        return str(self.meta_client().getTableConfig().getProps().getProperty("hoodie.table.precombine.field"))
+
     def schema(self) -> T.StructType | None:
         """Return the table's columns without Hudi's own; None before the first commit."""
         if self.last_instant() is None:

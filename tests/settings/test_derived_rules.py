@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from contract.events import READ_MS
-from contract.history import COMMIT
+from contract.history import COMMIT, VERSION
 from settings.files import SettingsFileError
-from settings.job import JobPace, JobPlaces, derived_job, made_of_others
+from settings.job import JobPace, JobPlaces, derived_job, made_of_others, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs import keys
@@ -69,8 +69,21 @@ def test_a_tables_history_is_a_table_beside_it(tmp_path: Path) -> None:
     [job] = made_of_others(shop, PLACES, JobPace(configuration={keys.POLL_INTERVAL: "0.2"}))
     assert (job.table_path, job.ordering_field) == ("s3a://lake/shop_items_history", COMMIT)
     assert job.configuration[keys.HISTORY_OF] == "s3a://lake/shop_items"
-    assert job.configuration[keys.RECORD_KEY] == f"id,{COMMIT}"
+    assert job.configuration[keys.RECORD_KEY] == f"id,{COMMIT},{VERSION}"
     assert job.configuration[keys.POLL_INTERVAL] == "10"
+
+
+def test_only_the_job_of_a_logged_table_with_a_history_puts_away_what_commits_pass_over(tmp_path: Path) -> None:
+    write_pipeline(tmp_path, "shop", ["items"], table="history = true")
+    write_pipeline(tmp_path, "plain", ["items"])
+    given = [(load_pipeline(name, tmp_path), name) for name in ("shop", "plain")] + [(load_pipeline("pagilaquery"), "")]
+    kept = {
+        (name or table.name): table_job(pipeline, table, PLACES, JobPace()).configuration.get(keys.HISTORY_KEPT)
+        for pipeline, name in given
+        for table in pipeline.tables
+        if table.history or name
+    }
+    assert kept == {"shop": "true", "plain": None, "public.city": None}
 
 
 def test_what_has_no_versions_or_no_name_for_them_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract.events import READ_MS
-from contract.history import COMMIT, ENDED, SUFFIX
+from contract.history import COMMIT, ENDED, SUFFIX, VERSION
 from local.look.lake import Lake as TableReader
 from spark_jobs import keys, submit
 from tests.spark_jobs.conftest import CONF, event
@@ -39,7 +39,7 @@ class Derived(Tables):
     def history(self, name: str) -> submit.TableJob:
         configuration = {
             keys.HISTORY_OF: str(self.folder / "lake" / name),
-            keys.RECORD_KEY: f"order_id,{COMMIT}",
+            keys.RECORD_KEY: f"order_id,{COMMIT},{VERSION}",
         }
         return self.table(
             f"{name}{SUFFIX}",
@@ -53,8 +53,8 @@ class Derived(Tables):
     def versions(self, name: str) -> list[tuple[int, str | None, bool]]:
         """Key and customer of each version, those of a key in their order, and whether it is the end of the row."""
         reader = TableReader(base_uri=str(self.folder / "lake" / f"{name}{SUFFIX}"))
-        found = reader.rows(["order_id", "customer_id", ENDED, COMMIT]).to_pylist() if reader.exists() else []
-        in_order = sorted(found, key=lambda row: (row["order_id"], row[COMMIT]))
+        found = reader.rows(["order_id", "customer_id", ENDED, COMMIT, VERSION]).to_pylist() if reader.exists() else []
+        in_order = sorted(found, key=lambda row: (row["order_id"], row[COMMIT], row[VERSION]))
         return [(row["order_id"], row["customer_id"], row[ENDED]) for row in in_order]
 
     def customers(self, name: str) -> dict[int, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from contract.history import COMMIT, ENDED, VALID_FROM
+from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
 from spark_jobs import keys, options, settings
 from spark_jobs.derived_table import as_of
 from spark_jobs.errors import JobError, SettingsError
@@ -57,7 +57,7 @@ class Street(Shop):
         )
         pairs = {
             keys.HISTORY_OF: self.path("address"),
-            keys.RECORD_KEY: f"address_id,{COMMIT}",
+            keys.RECORD_KEY: f"address_id,{COMMIT},{VERSION}",
             "hoodie.metadata.enable": "false",
             "hoodie.upsert.shuffle.parallelism": "2",
             **more,
@@ -212,7 +212,7 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({keys.RECORD_KEY: "address_id"}, "a history's is its table's key and, behind it, __commit"),
+        ({keys.RECORD_KEY: "address_id"}, "a history's is its table's key and, behind it, __commit,__version"),
         ({keys.PARTITION_PATH: "street"}, "a history has no partitions"),
     ],
 )

@@ -218,9 +218,9 @@ def test_a_historys_versions_end_where_the_next_one_begins_in_trino_too(copy_on_
     """DuckDB's answer is tested where no Trino is needed (tests/local/query/test_versions.py)."""
     [query] = [query for query in QUERIES if query.name == "versions"]
     day = "timestamp '2026-11-2{} 00:00:00'"
-    rows = [(1, 1, "false", 1), (1, 2, "false", 2), (1, 3, "true", 3), (2, 1, "false", 1)]
-    values = ", ".join(f"({key}, {day.format(at)}, {ended}, {commit})" for key, at, ended, commit in rows)
-    history = f"(VALUES {values}) AS h (order_id, valid_from, ended, __commit)"
+    rows = [(1, 1, "false", 1, 0), (1, 3, "true", 2, 1), (1, 2, "false", 2, 0), (2, 1, "false", 1, 0)]
+    values = ", ".join(f"({key}, {day.format(at)}, {', '.join(map(str, more))})" for key, at, *more in rows)
+    history = f"(VALUES {values}) AS h (order_id, valid_from, ended, __commit, __version)"
     found = copy_on_write.trino.ask(query.text.replace(f"{DATABASE}.{TABLE}_history AS h", history))
     assert sorted(
         (row["order_id"], row["valid_from"].day, row["valid_to"] and row["valid_to"].day) for row in found

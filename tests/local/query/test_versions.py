@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 
 from analytics.queries import QUERIES, Queried, named_queries
-from contract.history import COMMIT, ENDED, VALID_FROM
+from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from tests.local.query.test_query import KnownLake, nothing_landed, set_aside
@@ -17,19 +17,20 @@ def at(hour: int) -> datetime:
     return datetime(2026, 11, 22, hour, tzinfo=UTC)
 
 
-# Key, name, from when, whether it ended, the commit.
+# Key, name, from when, whether it ended, the commit, and which of the commit's versions.
 VERSIONS = [
-    (1, "one", at(10), False, 1),
-    (1, "uno", at(11), False, 2),
-    (2, "two", at(10), False, 1),
-    (2, None, at(12), True, 3),
-    (2, "back", at(13), False, 4),
+    (1, "one", at(10), False, 1, 0),
+    (1, "uno", at(11), False, 2, 1),
+    (1, "un", at(11), False, 2, 0),
+    (2, "two", at(10), False, 1, 0),
+    (2, None, at(12), True, 3, 0),
+    (2, "back", at(13), False, 3, 1),
 ]
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> QueriedLake:
-    names = ["city_id", "city", VALID_FROM, ENDED, COMMIT]
+    names = ["city_id", "city", VALID_FROM, ENDED, COMMIT, VERSION]
     rows = [dict(zip(names, version, strict=True)) for version in VERSIONS]
     kept = pyarrow.Table.from_pylist([{"_hoodie_record_key": "x", **row} for row in rows])
     city = Queried(table="pagila_city", outbox=False, key=("city_id",), history="pagila_city_history")
@@ -51,11 +52,12 @@ def lake(tmp_path: Path) -> QueriedLake:
 def test_a_version_holds_until_the_next_one_or_the_rows_end(lake: QueriedLake) -> None:
     found = ask(
         lake,
-        "SELECT city_id, city, valid_from, valid_to FROM versions_pagila_city ORDER BY city_id, valid_from",
+        "SELECT city_id, city, valid_from, valid_to FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to",
         Period(),
     )
     assert [tuple(row.values()) for row in found.to_pylist()] == [
         (1, "one", at(10), at(11)),
+        (1, "un", at(11), at(11)),
         (1, "uno", at(11), None),
         (2, "two", at(10), at(12)),
         (2, "back", at(13), None),
@@ -76,4 +78,4 @@ def test_a_key_of_several_columns_is_in_the_lakes_names() -> None:
 
 def test_the_file_names_the_contracts_columns() -> None:
     [file] = [query for query in QUERIES if query.name == "versions"]
-    assert all(f".{name}" in file.text for name in (VALID_FROM, ENDED, COMMIT))
+    assert all(f".{name}" in file.text for name in (VALID_FROM, ENDED, COMMIT, VERSION))
