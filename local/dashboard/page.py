@@ -44,8 +44,10 @@ class Section:
     empty: str
 
 
+NO_LOOK = "the first look isn't done yet"
 SECTIONS = (
-    Section(title="Stages", columns=texts.STAGES, rows=texts.stage_rows, empty="the first look isn't done yet"),
+    Section(title="Stages", columns=texts.STAGES, rows=texts.stage_rows, empty=NO_LOOK),
+    Section(title="Tables of the lake", columns=texts.KEPT, rows=texts.kept_rows, empty=NO_LOOK),
     Section(title="Rows by table", columns=texts.TABLES, rows=texts.table_rows, empty="no commit in the lake yet"),
     Section(title="Commits and errors", columns=texts.TIMELINE, rows=texts.timeline_rows, empty="none yet"),
     Section(

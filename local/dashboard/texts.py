@@ -6,7 +6,7 @@ from typing import Any
 
 from contract.states import SLOT, SOURCE, Word
 from local.dashboard.charts import AXIS, INK, Chart
-from local.dashboard.history import Commit, Failure, rows
+from local.dashboard.history import Commit, Failure, instant_time, rows
 from local.dashboard.stages import BYTES_PER_MB
 from local.dashboard.watcher import Picture
 
@@ -19,6 +19,7 @@ NOTHING = "-"
 LOWEST = {"min": 0.5, "startValue": 0.5}
 
 STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
+KEPT = ("table", "kind", "rows", "last commit", "age", "state")
 TABLES = ("table", "inserted", "updated", "deleted", "commits", "since")
 TIMELINE = ("time", "what", "table", "details")
 CHANGES = ("time", "table", "what", "row", "column", "before", "after")
@@ -51,6 +52,30 @@ def _rate(stage: str, rate: float | None) -> str:
     if rate is None:
         return NOTHING
     return f"{rate / 1000:,.1f} kB/s" if stage in (SOURCE, SLOT) else f"{rate:,.1f} events/s"
+
+
+def kept_rows(picture: Picture) -> Rows:
+    """Return a row for each table that the job keeps."""
+    found = ((one, instant_time(one.last_commit) if one.last_commit else None) for one in picture.tables)
+    return [
+        (
+            one.table,
+            one.kind,
+            NOTHING if one.rows is None else f"{one.rows:,}",
+            clock(at),
+            NOTHING if at is None else age(picture.at - at),
+            one.state or NOTHING,
+        )
+        for one, at in found
+    ]
+
+
+def age(seconds: float) -> str:
+    """Write how old something is, in the largest unit of which it is one or more."""
+    for unit, long in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= long:
+            return f"{int(seconds // long)} {unit}"
+    return f"{max(seconds, 0):.0f} s"
 
 
 def table_rows(picture: Picture) -> Rows:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.states import CATALOGUE, LAKE, Word
+from contract.table_names import lake_name
 from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
 from local.dashboard.at_work import command_at_work
@@ -14,15 +15,17 @@ from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
 from local.dashboard.files import Reconciled, last_lines, read_reconciled
 from local.dashboard.history import Commit, Commits, Failure, Failures, restarted
+from local.dashboard.kept import Kept, RowCounts, kept_tables
 from local.dashboard.looks import Asked
 from local.dashboard.quarantine import PutAside, Quarantine, newest
+from local.dashboard.queried_changes import QueriedChanges
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, State, judge
 from local.look.lake import LakeError
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts
-from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalTable
+from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25
@@ -42,6 +45,7 @@ class Picture:
     stages: tuple[Stage, ...] = ()
     services: tuple[ServiceStatus, ...] = ()
     problems: tuple[str, ...] = ()
+    tables: tuple[Kept, ...] = ()
     commits: tuple[Commit, ...] = ()
     failures: tuple[Failure, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -72,10 +76,12 @@ class Watcher:
         self._failures = Failures()
         self._commits: dict[str, Commits] = {}
         self._changes: dict[str, Changes] = {}
+        self._queried: dict[str, QueriedChanges] = {}
+        self._counts = RowCounts()
         self._quarantines: dict[str, Quarantine] = {}
         self._status = Asked("status", self._read_status)
         self._lake = Asked(LAKE, self._read_lake, LAKE_S)
-        self._topics = Asked("topics", self._read_topics)
+        self._newest = Asked("last changes", self._read_changes)
         self._catalogue = Asked(CATALOGUE, self._read_catalogue)
         self._orders = Asked("orders", self._read_orders)
         self._orders_of = ""
@@ -86,7 +92,7 @@ class Watcher:
 
     def start(self) -> None:
         """Begin to look."""
-        for asked in (self._status, self._lake, self._topics, self._catalogue, self._orders):
+        for asked in (self._status, self._lake, self._newest, self._catalogue, self._orders):
             self._threads.append(asked.start(self._stop))
         threading.Thread(target=self._run, name="picture", daemon=True).start()
 
@@ -116,7 +122,7 @@ class Watcher:
         found = self._lake.value or Found()
         stages = self._read_stages(now, wal, status.data, found) if status else []
         problems = None if status is None else [*status.problems, *self._status_error()]
-        others: list[Asked[Any]] = [self._lake, self._topics, self._catalogue, self._orders]
+        others: list[Asked[Any]] = [self._lake, self._newest, self._catalogue, self._orders]
         asked = [self._status, *([] if down else others)]
         silent_s = max(one.silent_s for one in asked)
         state = judge(alive, problems, stages, unanswered_s=silent_s, command=command_at_work(self._platform.lock.path))
@@ -128,9 +134,10 @@ class Watcher:
             stages=tuple(stages),
             services=tuple(status.services) if status else (),
             problems=tuple(problems or ()),
+            tables=kept_tables(status.data) if status else (),
             commits=found.commits,
             failures=(*self._failures.all(), *restarted(read_restarts(self._platform.restarts_file))),
-            changes=tuple(self._topics.value or ()),
+            changes=tuple(self._newest.value or ()),
             put_aside=found.put_aside,
             quarantined=sum(table.quarantined or 0 for table in status.data.tables) if status else 0,
             reconciled=read_reconciled(self._platform.state_dir / REPORT),
@@ -148,9 +155,9 @@ class Watcher:
     def _forget(self) -> None:
         """Begin anew: after a stop there may be another platform in the folder."""
         self._stages = Stages()
-        for kept in (self._commits, self._changes, self._quarantines):
-            kept.clear()
-        for asked in (self._status, self._lake, self._topics, self._catalogue, self._orders):
+        for known in (self._commits, self._changes, self._queried, self._quarantines, self._counts):
+            known.clear()
+        for asked in (self._status, self._lake, self._newest, self._catalogue, self._orders):
             asked.value = None
         self._orders_of = ""
 
@@ -174,12 +181,12 @@ class Watcher:
 
     def _lakes(self, found: Found) -> Lakes:
         newest = max((commit.instant for commit in found.commits), default=None)
-        tables = len(self._platform.services.tables)
+        tables = len(self._platform.services.tables) + len(self._platform.services.derived)
         synced, catalogued = self._catalogue.value or (None, None)
         return Lakes(read_to=found.read_to, newest=newest, synced=synced, catalogued=catalogued, tables=tables)
 
     def _read_status(self) -> tuple[Status, str | None]:
-        status = read_status(self._platform)
+        status = read_status(self._platform, count=self._counts)
         answers = status.data.slot is not None
         return status, self._platform.services.database.wal_position() if answers else None
 
@@ -196,13 +203,15 @@ class Watcher:
             commits += of_table
             if of_table:
                 read_to[table.name] = self._read_to(table, of_table[-1].progress)
+        for derived in services.derived:
+            commits += self._commits_of(derived)
         return Found(
             commits=tuple(sorted(commits, key=lambda commit: commit.instant)),
             read_to=read_to,
             put_aside=tuple(newest(put_aside)),
         )
 
-    def _commits_of(self, table: LocalTable) -> list[Commit]:
+    def _commits_of(self, table: LocalTable | LocalDerived) -> list[Commit]:
         """Return a table's commits; those of before where a look is disturbed, none of a table without any event."""
         known = self._commits.setdefault(table.name, Commits(table.name))
         try:
@@ -227,17 +236,28 @@ class Watcher:
         status = self._status.value[0] if self._status.value else None
         return next((one.sink_offset for one in status.data.tables if one.name == table.name), None) if status else None
 
-    def _read_topics(self) -> list[Change]:
+    def _read_changes(self) -> list[Change]:
         services = self._platform.services
         found: list[Change] = []
-        if services.pipeline.is_queried:
-            return found  # no topic says what a row was before
         for table in services.tables:
-            if table.name not in self._changes:
-                dates = date_columns(PIPELINES / services.pipeline.schema_file(table.entry))
-                self._changes[table.name] = Changes(table.name, dates)
-            found += self._changes[table.name].read(table.topic)
+            found += self._queried_changes(table) if table.entry.is_queried else self._logged_changes(table)
         return sorted(found, key=lambda change: (change.at or 0, change.offset), reverse=True)[:SHOWN]
+
+    def _logged_changes(self, table: LocalTable) -> list[Change]:
+        if table.name not in self._changes:
+            dates = date_columns(PIPELINES / self._platform.services.pipeline.schema_file(table.entry))
+            self._changes[table.name] = Changes(table.name, dates)
+        return self._changes[table.name].read(table.topic)
+
+    def _queried_changes(self, table: LocalTable) -> list[Change]:
+        """Return what commits have changed: no topic says it. Those of before where a look is disturbed."""
+        key = [lake_name(column) for column in table.entry.key]
+        commits = (self._lake.value or Found()).commits
+        known = self._queried.setdefault(table.name, QueriedChanges(table.name, table.lake, key))
+        try:
+            return known.read([commit for commit in commits if commit.table == table.name])
+        except LakeError:
+            return known.newest
 
     def _read_orders(self) -> Orders | None:
         """Read the order items again when there is another commit; there are none without an outbox."""
@@ -251,7 +271,7 @@ class Watcher:
 
     def _read_catalogue(self) -> tuple[str | None, int]:
         services = self._platform.services
-        wanted = {table.lake_name for table in services.tables}
+        wanted = {table.lake_name for table in services.tables} | {table.lake_name for table in services.derived}
         pages = services.aws.glue().get_paginator("get_tables").paginate(DatabaseName=GLUE_DATABASE)
         found = [table for page in pages for table in page["TableList"] if table["Name"] in wanted]
         told = [str(table.get("Parameters", {}).get("last_commit_time_sync") or "") for table in found]

@@ -1,12 +1,12 @@
 """Reads the lake's Hudi table without Spark, through hudi-rs: for reconcile, the demo and status."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow
-from hudi import HudiReadOptions, HudiTable, HudiTableBuilder
+from hudi import HudiFileSlice, HudiQueryType, HudiReadOptions, HudiTable, HudiTableBuilder
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from contract.errors import UserError
@@ -128,6 +128,33 @@ class Lake:
                 for instant in done
                 if str(instant.timestamp) not in known
             }
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+
+    def changed_files(self, since: str, until: str) -> tuple[list[HudiFileSlice], list[HudiFileSlice]]:
+        """Return the files that commits after `since` have written, up to `until`: as they are then, and were before.
+
+        A file that the cleaner has removed is missing without a word, as `stream_as_of` says. Raises LakeError.
+        """
+        changed = HudiReadOptions().with_query_type(HudiQueryType.Incremental)
+        try:
+            table = self._table()
+            after = table.get_file_slices(changed.with_start_timestamp(since).with_end_timestamp(until))
+            before = table.get_file_slices(HudiReadOptions().with_as_of_timestamp(since))
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+        files = {file.file_id for file in after}
+        return after, [file for file in before if file.file_id in files]
+
+    def file_batches(
+        self, files: Iterable[HudiFileSlice], instant: str, batch_rows: int
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of files as of an instant, Hudi's own columns included. Raises LakeError."""
+        options = HudiReadOptions().with_as_of_timestamp(instant)
+        try:
+            reader = self._table().create_file_group_reader_with_options(options)
+            for file in files:
+                yield from reader.read_file_slice_stream(file, options.with_batch_size(batch_rows))
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 

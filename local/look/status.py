@@ -19,7 +19,7 @@ from contract.source import SCHEMA
 from contract.table_names import lake_name
 from db.errors import LoadError
 from local.errors import PlatformError
-from local.look.lake import LakeError
+from local.look.lake import Lake, LakeError
 from local.look.quarantine import count_quarantined
 from local.look.source_changes import source_changes
 from local.look.table_states import TableState
@@ -41,6 +41,7 @@ UNAVAILABLE = (
     PlatformError,
 )
 Value = TypeVar("Value")
+CountRows = Callable[[Lake, str], int | None]
 ANSWER_S = 5.0
 PAUSE_S = 0.1
 # Tables that are looked at side by side.
@@ -84,9 +85,10 @@ class TableStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivedStatus:
-    """What a derived table has, and how the job says that it is doing."""
+    """What a derived table, or a history, has, and how the job says that it is doing."""
 
     name: str
+    is_history: bool = False
     lake_rows: int | None = None
     last_commit: str | None = None
     state: TableState | None = None
@@ -117,8 +119,15 @@ class Status:
     problems: list[str]
 
 
-def read_status(platform: Platform, table: str | None = None) -> Status:
+def count_rows(lake: Lake, column: str) -> int | None:
+    """Count a table's rows by one of its columns; None before its first commit. Raises LakeError."""
+    return lake.rows([column]).num_rows if lake.exists() else None
+
+
+def read_status(platform: Platform, table: str | None = None, *, count: CountRows = count_rows) -> Status:
     """Look at everything, of the data at one `table` or at all; takes ANSWER_S when a service hangs.
+
+    `count` tells how many rows a table has by a column, as count_rows does.
 
     Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
     """
@@ -147,7 +156,7 @@ def read_status(platform: Platform, table: str | None = None) -> Status:
     answering = {service.name for service in services if service.running and not service.silent}
     if platform.options.outside is not None:
         answering.add("postgres")  # whether it does, each question finds out
-    data = _data(platform, answering, chosen)
+    data = _data(platform, answering, chosen, count)
     problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
     if {"postgres", "s3"} <= answering:
         problems += _value(lambda: source_changes(platform.services, chosen)) or []
@@ -215,7 +224,7 @@ def is_stopped(pid: int | None) -> bool:
     return False
 
 
-def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
+def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable], count: CountRows) -> DataStatus:
     services, pipeline = platform.services, platform.pipeline
 
     def ask(service: str, read: Callable[[], Value]) -> Value | None:
@@ -231,7 +240,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
             name=table.name,
             topic_end=ends.get(table.topic.name),
             sink_offset=offsets.get(table.topic.name),
-            lake_rows=ask("s3", lambda: table.lake.rows([key]).num_rows if table.lake.exists() else None),
+            lake_rows=ask("s3", lambda: count(table.lake, key)),
             last_commit=ask("s3", table.lake.last_commit),
             quarantined=ask("s3", lambda: count_quarantined(services.s3.client(), table.lake_name)),
             ignored_truncate=table.entry.ignores_truncate and bool(ask("s3", table.lake.has_ignored_truncate)),
@@ -240,8 +249,9 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable])
 
     def look_at_derived(table: LocalDerived) -> DerivedStatus:
         return DerivedStatus(
-            name=table.lake_name,
-            lake_rows=ask("s3", lambda: table.lake.rows([table.key]).num_rows if table.lake.exists() else None),
+            name=table.name,
+            is_history=table.is_history,
+            lake_rows=ask("s3", lambda: count(table.lake, table.key)),
             last_commit=ask("s3", table.lake.last_commit),
             state=states.get(table.job_name),
         )

@@ -52,11 +52,20 @@ class LocalTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalDerived:
-    """A table that is made of the pipeline's others: a column of its key, its name in Glue and in the lake."""
+    """A table that is made of the pipeline's others: a column of its key, its name in Glue and in the lake.
+
+    `is_history`: of versions of one of them, else by a query.
+    """
 
     key: str
     lake: Lake
     lake_name: str
+    is_history: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called among the pipeline's tables; the source has no name for it."""
+        return self.lake_name
 
     @property
     def job_name(self) -> str:
@@ -66,9 +75,17 @@ class LocalDerived:
 
 def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
     """Return the pipeline's tables that are made of others, in their order, histories last."""
-    keys = {pipeline.lake_table(entry): entry.key[0] for entry in pipeline.derived}
-    keys |= {pipeline.history_table(entry): lake_name(entry.key[0]) for entry in pipeline.with_history}
-    return tuple(LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name) for name, key in keys.items())
+
+    def table(name: str, key: str, *, is_history: bool) -> LocalDerived:
+        return LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name, is_history=is_history)
+
+    return (
+        *(table(pipeline.lake_table(entry), entry.key[0], is_history=False) for entry in pipeline.derived),
+        *(
+            table(pipeline.history_table(entry), lake_name(entry.key[0]), is_history=True)
+            for entry in pipeline.with_history
+        ),
+    )
 
 
 def _lake(name: str, s3_endpoint: str) -> Lake:

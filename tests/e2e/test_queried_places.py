@@ -17,6 +17,7 @@ from local.comparison.compare import Limits
 from local.comparison.platform_arrivals import arrivals_of
 from local.comparison.platform_tables import compared_tables, reconcile_platform
 from local.comparison.run import compare_tables
+from local.dashboard.watcher import Watcher
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
@@ -145,6 +146,33 @@ def test_a_renamed_city_reaches_the_join(places: Platform) -> None:
     )
     assert is_equal(places)
     assert rows(places, "address_place", "address_id")[5]["city"] == "Elsewhere"
+
+
+@pytest.fixture
+def watcher(places: Platform) -> Iterator[Watcher]:
+    watching = Watcher(places)
+    watching.start()
+    try:
+        yield watching
+    finally:
+        watching.close()
+
+
+def test_the_live_page_has_every_table_and_what_the_looks_have_found(places: Platform, watcher: Watcher) -> None:
+    change(places, "UPDATE country SET country = 'Renamed' WHERE country_id = 3")
+
+    def newest() -> list[tuple[str, str, str]]:
+        return [(one.table, one.what, one.key) for one in watcher.picture.changes]
+
+    eventually(lambda: ("public.country", "updated", "country_id = 3") in newest())
+    [renamed] = [one for one in watcher.picture.changes if one.key == "country_id = 3"]
+    [(before, after)] = [values for name, *values in renamed.columns if name == "country"]
+    assert after == "Renamed"
+    assert before not in ("", after)
+    assert ("query.address_place", "updated", "address_id = 5") in newest()
+    kinds = {table.table: table.kind for table in watcher.picture.tables}
+    assert [*kinds.values()] == ["queried"] * 4 + ["derived", "history"]
+    eventually(lambda: kinds.keys() == {commit.table for commit in watcher.picture.commits})
 
 
 def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:

@@ -6,6 +6,7 @@ from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.files import Reconciled
 from local.dashboard.history import Commit, Failure
+from local.dashboard.kept import CAPTURED, HISTORY, Kept
 from local.dashboard.quarantine import PutAside
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
@@ -24,6 +25,10 @@ def picture(**changed: Any) -> Picture:
         "state": State(word=Word.MOVING, reason="2 events on their way"),
         "stages": (Stage(name="landing", position="next offset 7", lag_s=1.25, lag_events=2, rate=0.5, last=AT),),
         "services": (ServiceStatus(name="job", running=True, pid=1, rss_bytes=5_000_000, restarts=2),),
+        "tables": (
+            Kept(table="datalake.cdc_events", kind=CAPTURED, rows=826, last_commit="20261122112512000"),
+            Kept(table="items_history", kind=HISTORY, state="starting"),
+        ),
         "commits": (commit("20261122112531744", inserted=829), commit("20261122112945201", updated=1, deleted=3)),
         "failures": (Failure(text="job is dead", at=AT, ended=AT + 5),),
         "changes": (

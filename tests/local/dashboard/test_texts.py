@@ -1,9 +1,12 @@
 """What the page says of a picture, in words."""
 
+import pytest
+
 from contract.states import Word
 from local.dashboard import texts
 from local.dashboard.changes import Change
 from local.dashboard.history import Failure
+from local.dashboard.kept import Kept
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.look.status import ServiceStatus
@@ -15,6 +18,25 @@ def test_zero_is_a_number_and_unknown_a_dash() -> None:
     zero, unknown = texts.stage_rows(picture(stages=stages))
     assert zero == ("lake", "-", "0.0 s", "0", "0.0 events/s", "-", "0.0 MB")
     assert unknown == ("job", *("-",) * 6)
+
+
+def test_a_table_without_a_commit_is_there_with_dashes() -> None:
+    tables = (
+        Kept(table="t", kind="queried", rows=0, last_commit="20261122112505000", state="running"),
+        Kept(table="t_history", kind="history"),
+    )
+    assert texts.kept_rows(picture(tables=tables)) == [
+        ("t", "queried", "0", "11:25:05", "20 s", "running"),
+        ("t_history", "history", "-", "-", "-", "-"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-1, "0 s"), (59.4, "59 s"), (60, "1 min"), (3_599, "59 min"), (86_399, "23 h"), (1e6, "11 d")],
+)
+def test_an_age_is_in_its_largest_unit(seconds: float, text: str) -> None:
+    assert texts.age(seconds) == text
 
 
 def test_an_error_that_lasts_comes_before_everything_newer() -> None:

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from contract.states import LAKE, TOPIC, Word
+from local.dashboard.changes import Change, Changes
+from local.dashboard.queried_changes import QueriedChanges
 from local.dashboard.watcher import Found, Picture, Watcher
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.look.status import DataStatus, Status, TableStatus
 from tests.local.dashboard.pictures import commit
+from tests.local.dashboard.test_history import metadata
 
 ALL = frozenset({"job", "s3"})
 WITHIN_S = 30
@@ -29,6 +33,7 @@ class Stub:
     state_dir: Path
     services_there: frozenset[str] = ALL
     wrong: str | None = None
+    more: dict[str, Any] = field(default_factory=dict)
     options: Any = field(default_factory=lambda: SimpleNamespace(pipeline="orders"))
 
     @property
@@ -43,7 +48,7 @@ class Stub:
     def services(self) -> Any:
         if self.wrong:
             raise PlatformError(self.wrong)
-        return SimpleNamespace(tables=[1])
+        return SimpleNamespace(**{"tables": [1], "derived": [], **self.more})
 
     def expected(self) -> frozenset[str]:
         return self.services_there
@@ -135,3 +140,36 @@ def test_a_look_at_a_table_that_is_disturbed_keeps_what_was_seen(watcher: Watche
     assert watcher._commits_of(table) == []
     watcher._commits["t"]._commits = [commit(INSTANT)]
     assert watcher._commits_of(table) == [commit(INSTANT)]
+
+
+def test_commits_and_the_catalogue_are_those_of_derived_tables_too(platform: Stub, watcher: Watcher) -> None:
+    class Made:
+        def commit_metadata(self, _: object) -> dict[str, Any]:
+            return {INSTANT: metadata((5, 0, 0))}
+
+    glue = Mock()
+    glue.get_paginator().paginate.return_value = [{"TableList": [{"Name": "places"}, {"Name": "another's"}]}]
+    derived = SimpleNamespace(name="places", lake_name="places", lake=Made())
+    aws = SimpleNamespace(glue=lambda: glue)
+    platform.more = {"tables": [], "derived": [derived], "s3": Mock(), "aws": aws}
+    found = watcher._read_lake()
+    assert [(one.table, one.inserted) for one in found.commits] == [("places", 5)]
+    assert watcher._read_catalogue() == (None, 1)
+    assert watcher._lakes(found).tables == 1
+
+
+@pytest.mark.parametrize("queried", [True, False])
+def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
+    platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool
+) -> None:
+    monkeypatch.setattr(QueriedChanges, "read", lambda _self, commits: [change(f"{len(commits)} commit")])
+    monkeypatch.setattr(Changes, "read", lambda _self, _topic: [change("topic")])
+    entry = SimpleNamespace(is_queried=queried, key=["Id"])
+    table = SimpleNamespace(name=commit(INSTANT).table, entry=entry, lake=None, topic=None)
+    schema_file = lambda _entry: "none.avsc"  # noqa: E731
+    platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
+    assert [one.key for one in watcher._read_changes()] == ["1 commit" if queried else "topic"]
+
+
+def change(key: str) -> Change:
+    return Change(table="t", offset=0, what="updated", key=key, at=None, columns=(), seen=True)

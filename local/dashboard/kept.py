@@ -1,0 +1,58 @@
+"""The tables of the lake that the job keeps: what each is, its rows, its last commit and its state."""
+
+from dataclasses import dataclass
+
+from local.look.lake import Lake
+from local.look.status import DataStatus, DerivedStatus, TableStatus, count_rows
+
+CAPTURED, QUERIED, DERIVED, HISTORY = "captured", "queried", "derived", "history"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A table; None where nobody says it. `kind`: a word for where its rows come from.
+
+    `last_commit`: its instant. `state`: how the job of many tables says that it is doing.
+    """
+
+    table: str
+    kind: str
+    rows: int | None = None
+    last_commit: str | None = None
+    state: str | None = None
+
+
+def kept_tables(data: DataStatus) -> tuple[Kept, ...]:
+    """Return the pipeline's tables in their order, then those that are made of them."""
+    kind = QUERIED if data.queried else CAPTURED
+    return (
+        *(_kept(table, kind) for table in data.tables),
+        *(_kept(table, HISTORY if table.is_history else DERIVED) for table in data.derived),
+    )
+
+
+def _kept(table: TableStatus | DerivedStatus, kind: str) -> Kept:
+    state = table.state.state if table.state else None
+    return Kept(table=table.name, kind=kind, rows=table.lake_rows, last_commit=table.last_commit, state=state)
+
+
+class RowCounts:
+    """Counts a table's rows when it has another commit than the last time, and only then."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, tuple[str, int | None]] = {}
+
+    def __call__(self, lake: Lake, column: str) -> int | None:
+        """Return how many it has, by one of its columns; None before its first commit. Raises LakeError."""
+        commit = lake.last_commit()
+        if commit is None:
+            return None
+        known = self._counted.get(lake.base_uri)
+        if known is None or known[0] != commit:
+            # One that comes meanwhile is counted, too, and again the next time.
+            known = self._counted[lake.base_uri] = commit, count_rows(lake, column)
+        return known[1]
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._counted.clear()

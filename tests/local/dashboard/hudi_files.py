@@ -1,0 +1,62 @@
+"""Hudi tables of a few rows, written file by file: each commit writes one file anew, as Hudi does (copy on write)."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet as pq
+
+from local.look.lake import Lake
+from local.query.changes import COMMIT, KEY
+
+PROPERTIES = """\
+hoodie.table.name=t
+hoodie.table.type=COPY_ON_WRITE
+hoodie.table.version=6
+hoodie.timeline.layout.version=1
+hoodie.table.base.file.format=PARQUET
+hoodie.datasource.write.hive_style_partitioning=false
+"""
+HUDIS = (COMMIT, "_hoodie_commit_seqno", KEY, "_hoodie_partition_path", "_hoodie_file_name")
+FILE = "00000000-e87f-4df5-a849-f574bab636e7-0"
+
+
+class HudiFiles:
+    """A table in a folder, of one file; `rows` are those of the newest commit, by key."""
+
+    def __init__(self, folder: Path, schema: pyarrow.Schema) -> None:
+        """`schema`: the columns that aren't Hudi's, `id` the key."""
+        self.folder = folder
+        self.rows: dict[str, dict[str, Any]] = {}
+        self._schema = schema
+        self._timeline = folder / ".hoodie"
+        self._timeline.mkdir(parents=True)
+        (self._timeline / "hoodie.properties").write_text(PROPERTIES)
+        self._last = "null"
+
+    @property
+    def lake(self) -> Lake:
+        """The table, to read."""
+        return Lake(base_uri=self.folder.as_uri())
+
+    def path(self, instant: str) -> Path:
+        """Return the file that a commit has written."""
+        return self.folder / f"{FILE}_0-1-1_{instant}.parquet"
+
+    def commit(self, instant: str, *written: Mapping[str, Any], deleted: tuple[int, ...] = ()) -> None:
+        """Insert and update rows, and delete those of keys."""
+        for row in written:
+            self.rows[str(row["id"])] = {COMMIT: instant, **row}
+        for key in deleted:
+            del self.rows[str(key)]
+        rows = [{**dict.fromkeys(HUDIS, ""), KEY: key, **row} for key, row in self.rows.items()]
+        hudis = [pyarrow.field(name, pyarrow.string()) for name in HUDIS]
+        pq.write_table(pyarrow.Table.from_pylist(rows, pyarrow.schema([*hudis, *self._schema])), self.path(instant))
+        stat = {"fileId": FILE, "path": self.path(instant).name, "prevCommit": self._last}
+        metadata = {"partitionToWriteStats": {"": [stat]}, "extraMetadata": {}, "operationType": "UPSERT"}
+        for state in (".commit.requested", ".inflight"):
+            (self._timeline / f"{instant}{state}").touch()
+        (self._timeline / f"{instant}.commit").write_text(json.dumps(metadata))
+        self._last = instant

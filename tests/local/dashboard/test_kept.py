@@ -1,0 +1,51 @@
+"""The tables that the job keeps."""
+
+import pyarrow
+
+from local.dashboard.kept import Kept, RowCounts, kept_tables
+from local.look.lake import Lake
+from local.look.status import DataStatus, DerivedStatus, TableStatus
+from local.look.table_states import TableState
+
+
+def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
+    tables = (TableStatus(name="public.city", lake_rows=600, last_commit="1", state=TableState(state="running")),)
+    derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", is_history=True, lake_rows=0))
+    queried = kept_tables(DataStatus(tables=tables, derived=derived, queried=True))
+    assert queried == (
+        Kept(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),
+        Kept(table="places", kind="derived"),
+        Kept(table="city_history", kind="history", rows=0),
+    )
+    assert [table.kind for table in kept_tables(DataStatus(tables=tables))] == ["captured"]
+
+
+class Growing(Lake):
+    """A table that has one row more with each commit, and notes when they are counted."""
+
+    def __init__(self) -> None:
+        super().__init__(base_uri="s3://lake/t")
+        object.__setattr__(self, "commits", [])
+        object.__setattr__(self, "counted", [])
+
+    commits: list[str]
+    counted: list[list[str] | None]
+
+    def last_commit(self) -> str | None:
+        return self.commits[-1] if self.commits else None
+
+    def rows(self, columns: list[str] | None = None) -> pyarrow.Table:  # type: ignore[override]
+        self.counted.append(columns)
+        return pyarrow.table({"id": self.commits})
+
+
+def test_rows_are_counted_again_only_after_another_commit() -> None:
+    lake, count = Growing(), RowCounts()
+    assert count(lake, "id") is None
+    for number in range(1, 3):
+        lake.commits.append(f"{number}")
+        assert [count(lake, "id") for _ in range(3)] == [number] * 3
+    assert lake.counted == [["id"]] * 2
+    count.clear()
+    assert count(lake, "id") == 2
+    assert len(lake.counted) == 3
