@@ -1,8 +1,8 @@
 """Where what belongs to a table lies: beside it, in folders that no reader of the lake takes for a table's."""
 
 CLAIMS_FOLDER = "_claims"
-# The versions of rows that a commit has passed over, until the table's history has them (docs/decisions/0094).
-SUPERSEDED_FOLDER = "_superseded"
+# The events of commits, until the table's history has the versions that these make (docs/decisions/0094).
+EVENTS_FOLDER = "_events"
 
 
 def beside(base_path: str, folder: str) -> str:

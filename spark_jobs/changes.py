@@ -45,9 +45,9 @@ def keep_newest(events: DataFrame, *, ordering: str) -> DataFrame:
     return events.withColumn("_rank", _newest_first(ordering)).filter("_rank = 1")
 
 
-def superseded(events: DataFrame, *, ordering: str, newer: str) -> DataFrame:
-    """Keep, per KEY, the events that `keep_newest` drops; the column `newer` says how many newer ones each has."""
-    return events.withColumn(newer, _newest_first(ordering) - 1).filter(F.col(newer) > 0)
+def numbered(events: DataFrame, *, ordering: str, newer: str) -> DataFrame:
+    """Say in the column `newer` how many newer events of its KEY each has: 0 for those that `keep_newest` keeps."""
+    return events.withColumn(newer, _newest_first(ordering) - 1)
 
 
 def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str) -> DataFrame:

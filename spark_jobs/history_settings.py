@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from contract.history import COMMIT, VERSION
 from spark_jobs import keys
-from spark_jobs.beside import SUPERSEDED_FOLDER, beside
+from spark_jobs.beside import EVENTS_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
 from spark_jobs.property_values import fields
@@ -15,11 +15,11 @@ from spark_jobs.property_values import fields
 class HistorySettings:
     """The base path of the table whose versions are kept, and the columns that identify one of its rows.
 
-    `superseded_path`: where its job puts the versions that a commit passes over.
+    `events_path`: where its job puts the events of its commits.
     """
 
     path: str
-    superseded_path: str
+    events_path: str
     key_fields: tuple[str, ...]
 
 
@@ -35,4 +35,4 @@ def history_settings(options: Options, properties: Mapping[str, str]) -> History
     if properties.get(keys.PARTITION_PATH):
         raise SettingsError(f"{keys.PARTITION_PATH}: a history has no partitions")
     path = properties[keys.HISTORY_OF].rstrip("/")
-    return HistorySettings(path=path, superseded_path=beside(path, SUPERSEDED_FOLDER), key_fields=key[:-2])
+    return HistorySettings(path=path, events_path=beside(path, EVENTS_FOLDER), key_fields=key[:-2])

@@ -1,14 +1,15 @@
 """Keeps a history table: each version of a table's rows (docs/decisions/0094).
 
 The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
-one; a key that is gone ends its newest version by a row of its own. Of a table by its log a commit has passed versions
-over, which lie beside it (superseded.py) and come first. What is appended is never changed: until when a version held
-is the beginning of the next one, and found by whoever asks.
+one; a key that is gone ends its newest version by a row of its own. Of a table by its log the events of each commit lie
+beside it (commit_events.py): the versions that a commit has passed over come from there, and those of commits that have
+waited for too long. What is appended is never changed: until when a version held is the beginning of the next one, and
+found by whoever asks.
 """
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -16,9 +17,10 @@ from pyspark.sql import functions as F
 
 from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
 from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION
-from spark_jobs import derived_rows, superseded
+from spark_jobs import commit_events, derived_rows
 from spark_jobs.changes import KEY, key_of
 from spark_jobs.claim import Claim
+from spark_jobs.commit_events import CommitEvents
 from spark_jobs.derived_rows import HUDIS
 from spark_jobs.derived_table import as_of, report
 from spark_jobs.errors import JobError
@@ -27,10 +29,9 @@ from spark_jobs.history_settings import HistorySettings
 from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
-from spark_jobs.superseded import Superseded
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
-from spark_jobs.version_chains import chained
+from spark_jobs.version_chains import chained, events_between
 
 Log = Callable[[str], None]
 # Fewer than Hudi's cleaner leaves whole (hoodie.cleaner.commits.retained, 10 by default).
@@ -65,7 +66,7 @@ class HistoryTable:
         self._log = log
         self._slot = slot or nullcontext()
         self._of = Timeline(Hadoop(spark), self._path)
-        self._superseded = Superseded(spark, settings.source.superseded_path)
+        self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
 
     @property
@@ -85,57 +86,65 @@ class HistoryTable:
         """Append the versions of the next commit that has some; None when there is none."""
         while True:
             started = time.monotonic()
-            instant = self._next()
-            if instant is None:
+            instants = self._next()
+            if not instants:
                 return None
             with self._slot:
-                found = self._brought(instant, started)
-            self._read_to = instant
+                found = self._brought(instants, started)
+            self._read_to = instants[-1]
             if found is not None:
                 return found
 
     def close(self) -> None:
         """End what is open: nothing is."""
 
-    def _next(self) -> str | None:
+    def _next(self) -> tuple[str, ...]:
+        """Return the commits that come next, together: the last one's files are whole for sure."""
         waiting = self._of.instants_after(self._read_to)
-        if self._read_to and len(waiting) > _READABLE_COMMITS:
-            self._log(f"{len(waiting) - _READABLE_COMMITS} commits are passed over, which may not be whole any more")
-        return next(iter(waiting[-_READABLE_COMMITS:] if self._read_to else waiting[-1:]), None)
+        if not self._read_to:
+            return tuple(waiting[-1:])
+        return tuple(waiting[: max(len(waiting) - _READABLE_COMMITS, 0) + 1])
 
-    def _brought(self, instant: str, started: float) -> CommitReport | None:
-        stored = self._kept.rows()
+    def _brought(self, instants: Sequence[str], started: float) -> CommitReport | None:
+        instant, stored = instants[-1], self._kept.rows()
         schema = None if stored is None else stored.schema
         rows = derived_rows.writable(as_of(self._spark, self._path, instant), self._keys, schema, reserved=COLUMNS)
         newest = None if stored is None else self._newest(stored)
-        put_away = self._superseded.names()
-        between = self._between(instant, put_away, rows, newest)
+        put_away = self._events.names()
+        chains = self._chains(self._named(instants, put_away), rows, newest)
         difference = derived_rows.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
         try:
             found = difference.to_append(self._keys, ENDED).withColumn(VERSION, F.lit(0))
-            commit = None
-            if between is not None and not between.isEmpty():
-                found = self._without(found, between).unionByName(between)
-                commit = self._append(found, instant)
-            elif not difference.is_none:
-                commit = self._append(found, instant)
+            is_new = not difference.is_none
+            if chains is not None and not chains.isEmpty():
+                found, is_new = self._without(found, chains).unionByName(chains), True
+            commit = self._append(found, instant) if is_new else None
         finally:
             difference.release()
-            if between is not None:
-                between.unpersist()
-        self._superseded.forget_before(instant, put_away)
+            if chains is not None:
+                chains.unpersist()
+        self._events.forget_before(instant, put_away)
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
-    def _between(
-        self, instant: str, put_away: list[str], rows: DataFrame, newest: DataFrame | None
-    ) -> DataFrame | None:
-        """Return, cached, all versions of the rows of which the commit passed some over; None where it passed none."""
-        progress, since = self._of.progress_at(instant) if put_away else (None, "")
-        name = None if progress is None else superseded.named_by(put_away, instant, progress, since)
-        if name is None:
+    def _named(self, instants: Sequence[str], put_away: Sequence[str]) -> list[str]:
+        """Return what is put away of commits, that of the last one as the last, or nothing."""
+        if not put_away and len(instants) == 1:
+            return []
+        carried = self._of.carried(self._read_to or instants[-1], instants[-1])
+        named = commit_events.named_by(put_away, carried)
+        if lacking := sum(commit.instant not in named for commit in carried if commit.instant != instants[-1]):
+            self._log(f"{lacking} commits are passed over, which may not be whole any more")
+        return list(named.values())
+
+    def _chains(self, named: Sequence[str], rows: DataFrame, newest: DataFrame | None) -> DataFrame | None:
+        """Return, cached, the versions of rows that have several since the newest ones; None when there are none."""
+        if not named:
             return None
-        older, ordering = self._superseded.read(name), self._of.ordering_field()
-        return chained(older, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
+        between = events_between([self._events.read(name) for name in named], rows.schema)
+        if between.isEmpty():
+            return None
+        ordering = self._of.ordering_field()
+        return chained(between, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
 
     def _without(self, versions: DataFrame, others: DataFrame) -> DataFrame:
         """Return the versions of keys that `others` have none of."""

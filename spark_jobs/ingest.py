@@ -17,6 +17,7 @@ from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates, removals
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.claim import Claim
+from spark_jobs.commit_events import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.logged_events import LoggedEvents
 from spark_jobs.one_writer import OneWriter
@@ -31,7 +32,6 @@ from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary
-from spark_jobs.superseded import Superseded
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.transform import SqlTransformer
 
@@ -56,7 +56,7 @@ class Ingest:
         claim: Claim | None = None,
         slot: AbstractContextManager[object] | None = None,
         transformer: SqlTransformer | None = None,
-        superseded: Superseded | None = None,
+        commit_events: CommitEvents | None = None,
         settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
     ) -> None:
         """`settling` makes what decides about the events of batches.
@@ -65,7 +65,7 @@ class Ingest:
 
         `slot` is held while a batch is decoded and committed: a semaphore where many tables share the executors.
 
-        `superseded` takes what commits pass over, for the table's history.
+        `commit_events` takes the events of each commit, for the table's history.
         """
         self._spark = spark
         self._settings = settings
@@ -78,7 +78,7 @@ class Ingest:
         self._claim = claim
         self._slot = slot or nullcontext()
         self._transformer = transformer
-        self._superseded = superseded
+        self._commit_events = commit_events
         self._compiling = Compiling(spark)
         self._lake_rows = LakeRows(table, settings.table, self._compiling)
         self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
@@ -237,9 +237,9 @@ class Ingest:
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._writer.check()
-        if self._superseded and summary.events > 1:
+        if self._commit_events and summary.events:
             follows = self._writer.last_instant
-            self._superseded.put(settled.events, ordering=ordering, after=follows, progress=batch.checkpoint)
+            self._commit_events.put(settled.events, ordering=ordering, after=follows, progress=batch.checkpoint)
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)

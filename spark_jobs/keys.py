@@ -173,7 +173,7 @@ STREAMER_PROPERTIES = {
     HISTORY_KEPT: Property(
         default="false",
         own=True,
-        meaning="a history of this table is kept: what a commit passes over is put beside the table for it",
+        meaning="a history of this table is kept: the events of each commit are put beside the table for it",
     ),
     SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of the events"),
     TARGET_SCHEMA_FILE: Property(default=None, meaning="the Avro schema (.avsc) of what a transformer's query gives"),

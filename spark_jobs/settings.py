@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from contract.lake import QUARANTINE_FOLDER
 from spark_jobs import hudi_keys, keys
-from spark_jobs.beside import CLAIMS_FOLDER, SUPERSEDED_FOLDER, beside
+from spark_jobs.beside import CLAIMS_FOLDER, EVENTS_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.history_settings import HistorySettings
 from spark_jobs.options import Options
@@ -37,8 +37,8 @@ class Settings:
     transformer: TransformerSettings | None
     quarantine_path: str
     claim_path: str
-    # Where the versions go that a commit passes over; None where no history takes them.
-    superseded_path: str | None
+    # Where the events of commits go; None where no history takes them.
+    events_path: str | None
     quarantine_limit: int
     deletes_limit: int
     new_columns_limit: int
@@ -78,7 +78,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         transformer=transformer,
         quarantine_path=properties.get(keys.QUARANTINE_PATH, beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
         claim_path=beside(table.base_path, CLAIMS_FOLDER),
-        superseded_path=_superseded_path(properties, table, source, transformer, warn),
+        events_path=_events_path(properties, table, source, transformer, warn),
         quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
         deletes_limit=int(number(properties, keys.DELETES_LIMIT)),
         new_columns_limit=int(number(properties, keys.NEW_COLUMNS_LIMIT)),
@@ -103,7 +103,7 @@ def _transformer(options: Options, properties: Mapping[str, str]) -> Transformer
     return None
 
 
-def _superseded_path(
+def _events_path(
     properties: Mapping[str, str],
     table: TableSettings,
     source: SourceSettings,
@@ -118,7 +118,7 @@ def _superseded_path(
     for contradicting, found in ((keys.APPEND_ONLY, table.append_only), ("--transformer-class", transformer)):
         if found:
             raise SettingsError(f"{keys.HISTORY_KEPT}=true isn't supported with {contradicting}")
-    return beside(table.base_path, SUPERSEDED_FOLDER)
+    return beside(table.base_path, EVENTS_FOLDER)
 
 
 def _target_schema_file(properties: Mapping[str, str], source: str, transformer: TransformerSettings | None) -> str:

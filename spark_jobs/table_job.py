@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from spark_jobs import schema
 from spark_jobs.claim import Claim
 from spark_jobs.claim_store import claim_store
+from spark_jobs.commit_events import CommitEvents
 from spark_jobs.derived_table import DerivedTable
 from spark_jobs.file_memory import remembering
 from spark_jobs.glue_sync import GlueSync
@@ -38,7 +39,6 @@ from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.stop_file import StopFile
-from spark_jobs.superseded import Superseded
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer
@@ -72,7 +72,7 @@ def build_ingest(
         claim=claim,
         slot=slot,
         transformer=_transformer(spark, decided, columns),
-        superseded=Superseded(spark, decided.superseded_path) if decided.superseded_path else None,
+        commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
         settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
     )
 

@@ -1,7 +1,9 @@
 """What a Hudi table's timeline says. Works with Hudi 0.15 and 1.0 on table version 6."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import types as T
@@ -12,6 +14,15 @@ from spark_jobs.hadoop import Hadoop
 
 # Athena reads up to this table version; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A completed write that carries progress, by its time, and the time of the one before it that does."""
+
+    instant: str
+    progress: str
+    since: str
 
 
 class Timeline:
@@ -61,26 +72,25 @@ class Timeline:
         """
         if not self.exists():
             return
-        for metadata in self._newest_first(self.meta_client()):
+        for _, metadata in self._newest_first(self.meta_client()):
             entries: dict[str, str] = metadata.get("extraMetadata") or {}
             if checkpoint.SOURCE_KEY in entries:
                 yield entries
 
-    def progress_at(self, instant: str) -> tuple[str | None, str]:
-        """Return the progress that a completed write carries, and the time of the one before it that carries some.
-
-        None and an empty text where there is none, in the active timeline.
-        """
-        found = None
-        for time, details in self.instants(self.meta_client().getActiveTimeline()):
-            if time > instant:
+    def carried(self, after: str, to: str) -> list[Carried]:
+        """Return the completed writes behind `after` up to `to` that carry progress, oldest first; `to` in any case."""
+        found: list[tuple[str, str]] = []
+        for time, metadata in self._newest_first(self.meta_client()):
+            progress = (metadata.get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
+            if progress is None or time > to:
                 continue
-            progress = (json.loads(details).get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
-            if time == instant:
-                found = progress
-            elif progress is not None:
-                return found, time
-        return found, ""
+            found.append((time, progress))
+            if time <= after and time < to:
+                break
+        else:
+            found.append(("", ""))
+        found.reverse()
+        return [Carried(*write, since) for (since, _), write in itertools.pairwise(found)]
 
     def ordering_field(self) -> str:
         """Return the column that says which of two rows of a key is the newer one."""
@@ -117,13 +127,13 @@ class Timeline:
         except TypeError as error:  # py4j's answer for a class that isn't there
             raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
 
-    def _newest_first(self, client: Any) -> Iterator[dict[str, Any]]:
-        for _, details in self.instants(client.getActiveTimeline()):
-            yield json.loads(details)
+    def _newest_first(self, client: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        for time, details in self.instants(client.getActiveTimeline()):
+            yield time, json.loads(details)
         archived = client.getArchivedTimeline()
         archived.loadCompletedInstantDetailsInMemory()
-        for _, details in self.instants(archived):
-            yield json.loads(details)
+        for time, details in self.instants(archived):
+            yield time, json.loads(details)
 
     def _time_of(self, instant: Any) -> str:
         return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())

@@ -1,16 +1,18 @@
-"""The versions of rows that a commit passes over, since it has the last of several changes of a row alone.
+"""The events that commits are of, since a commit has the last of several changes of a row alone.
 
-Where a table's history is kept they are put beside the table before the commit, and its history takes them from there.
-What is put away is named by what the commit will follow and by the progress that it will carry. So a batch that comes
-again writes the same again, whole, and what a crash has left is named by no commit and taken by nobody.
+Where a table's history is kept they are put beside the table before each commit, and its history takes them from there.
+They are named by what the commit will follow and by the progress that it will carry. So a batch that comes again writes
+the same again, whole, and what a crash has left is named by no commit and taken by nobody.
 """
 
 import hashlib
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs import changes
 from spark_jobs.hadoop import Hadoop
+from spark_jobs.timeline import Carried
 
 # The columns of what is put away: the row, whether it is a delete, and how many newer ones of its key the batch has.
 ROW, DELETED, NEWER = "row", "deleted", "newer"
@@ -21,7 +23,7 @@ _NONE = "0"
 _WRITTEN_ONCE = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
-class Superseded:
+class CommitEvents:
     """The folder of one table: `path` is beside.py's."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -30,15 +32,13 @@ class Superseded:
         self._path = path
 
     def put(self, events: DataFrame, *, ordering: str, after: str | None, progress: str) -> None:
-        """Put the superseded ones of a batch's settled events away, if there are any.
+        """Put a batch's settled events away.
 
         `after` is the instant that the batch's commit follows, None for the table's first one; `progress` its own.
         """
-        if events.groupBy(changes.KEY).count().filter("count > 1").isEmpty():
-            return
-        older = changes.superseded(events, ordering=ordering, newer=NEWER).select(ROW, DELETED, NEWER)
+        numbered = changes.numbered(events, ordering=ordering, newer=NEWER).select(ROW, DELETED, NEWER)
         folder = f"{self._path}/{after or _NONE}-{_digest(progress)}"
-        older.write.mode("overwrite").options(**_WRITTEN_ONCE).parquet(folder)
+        numbered.write.mode("overwrite").options(**_WRITTEN_ONCE).parquet(folder)
 
     def names(self) -> list[str]:
         """Return the names of all that is put away."""
@@ -48,21 +48,27 @@ class Superseded:
         """Return what was put away by a name."""
         return self._spark.read.parquet(f"{self._path}/{name}")
 
-    def forget_before(self, instant: str, names: list[str]) -> None:
+    def forget_before(self, instant: str, names: Iterable[str]) -> None:
         """Remove those of `names` that no commit after an instant can name."""
         for name in names:
             if _follows(name) < instant:
                 self._hadoop.delete(f"{self._path}/{name}")
 
 
-def named_by(names: list[str], instant: str, progress: str, since: str) -> str | None:
-    """Return the name that a commit names, None when none is there.
+def named_by(names: Sequence[str], commits: Iterable[Carried]) -> dict[str, str]:
+    """Return the names that commits name, by the commit's instant, in the commits' order.
 
-    `progress` is the commit's, and `since` the instant of the one before it: what was put away before that one, and
-    has the same progress, is of a batch that began earlier and was never committed.
+    What was put away before the commit that one follows, and has the same progress, is of a batch that began earlier
+    and was never committed.
     """
-    end = f"-{_digest(progress)}"
-    return max((name for name in names if name.endswith(end) and since <= _follows(name) < instant), default=None)
+    found = {commit.instant: _named(names, commit) for commit in commits}
+    return {instant: name for instant, name in found.items() if name is not None}
+
+
+def _named(names: Iterable[str], commit: Carried) -> str | None:
+    end = f"-{_digest(commit.progress)}"
+    its = (name for name in names if name.endswith(end) and commit.since <= _follows(name) < commit.instant)
+    return max(its, default=None)
 
 
 def _follows(name: str) -> str:

@@ -13,11 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
-from spark_jobs import keys, options, settings, superseded
+from spark_jobs import commit_events, history_table, keys, options, settings
 from spark_jobs.errors import SettingsError
+from spark_jobs.hadoop import Hadoop
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_kept
+from spark_jobs.timeline import Carried, Timeline
 from tests.spark_jobs.conftest import Event, Lake, event
 
 pytestmark = pytest.mark.integration
@@ -39,7 +41,7 @@ class Kept:
         return self.lake.folder / "lake" / "cdc_events_history"
 
     def put_away(self) -> list[str]:
-        folder = self.lake.folder / "lake" / "_superseded" / "cdc_events"
+        folder = self.lake.folder / "lake" / "_events" / "cdc_events"
         return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
     def follow(self) -> int:
@@ -154,11 +156,37 @@ def test_values_left_out_are_restored_in_between_too(kept: Kept) -> None:
     ]
 
 
-def test_nothing_is_put_away_for_one_change_of_a_key_or_without_a_history(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "a"), change(2, 10, "b"))
+def test_nothing_is_put_away_without_a_history(kept: Kept) -> None:
+    kept.lake.run(change(1, 10, "a"))
+    kept.follow()
     kept.lake.extra = {}
     kept.lake.run(change(1, 11, "c"), change(1, 12, "d"))
     assert kept.put_away() == []
+
+
+def test_a_history_that_was_away_for_long_has_the_versions_of_commits_whose_files_are_gone(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = {"hoodie.cleaner.commits.retained": "1", "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+    kept.lake.extra = KEPT | short
+    log = [("a", "b"), ("c",), (None,), (None, "d"), ("e", "e"), ("f", "g")]
+    for number, names in enumerate(log):
+        kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
+    assert len(Timeline(Hadoop(kept.lake.spark), str(kept.lake.table_path)).instants_after("")) < len(log)
+    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    assert kept.follow() == 2
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d", "e", "f", "g")]
+    assert not kept.log
+
+
+def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.lake.extra = {}
+    for lsn in (10, 11, 12, 13):
+        kept.lake.run(change(1, lsn, f"at {lsn}"))
+    monkeypatch.setattr(history_table, "_READABLE_COMMITS", 2)
+    assert kept.follow() == 2
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "at 12", "at 13")]
+    assert kept.log == ["2 commits are passed over, which may not be whole any more"]
 
 
 class Failing:
@@ -216,11 +244,14 @@ def test_each_version_is_there_once_after_crashes_behind_either_commit(kept: Kep
 
 
 def test_a_batch_that_was_never_committed_names_nothing() -> None:
-    [name] = [f"20260101-{superseded._digest('to here')}"]
-    assert superseded.named_by([name], "20260102", "to here", "20260101") == name
-    assert superseded.named_by([name], "20260103", "to here", "20260102") is None
-    assert superseded.named_by([name], "20260102", "elsewhere", "") is None
-    assert superseded.named_by([name], "20260101", "to here", "") is None
+    [name] = [f"20260101-{commit_events._digest('to here')}"]
+    for commit, named in [
+        (Carried("20260102", "to here", "20260101"), {"20260102": name}),
+        (Carried("20260103", "to here", "20260102"), {}),
+        (Carried("20260102", "elsewhere", ""), {}),
+        (Carried("20260101", "to here", ""), {}),
+    ]:
+        assert commit_events.named_by([name], [commit]) == named
 
 
 def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing) -> None:
