@@ -84,12 +84,12 @@ class QueriedRows:
         if not batch.relation.is_unique:
             self._refuse_doubles(events, batch)
         compared = self._compared(events, batch, fitting)
-        gone = self._gone(batch, compared) if batch.complete else None
+        gone = self._gone(batch, compared, all_fit=not summary.bad) if batch.complete else None
         result = compared.events
         if gone is not None and gone.count:
             self._refuse_too_many(gone, batch)
             result = result.unionByName(_deletes(gone.gone, result, self._settings, batch))
-        self._tell(batch, compared, gone)
+        self._tell(batch, compared, gone, all_fit=not summary.bad)
         batch.close()
         deletes = gone.count if gone else 0
         idle = not (compared.new or compared.changed or deletes)
@@ -147,13 +147,14 @@ class QueriedRows:
             if column.name == SPECIALS_COLUMN or (column.source in sent and column.name not in QUERIED_TYPES)
         ]
 
-    def _gone(self, batch: JdbcBatch, compared: _Compared) -> _Keys | None:
+    def _gone(self, batch: JdbcBatch, compared: _Compared, *, all_fit: bool) -> _Keys | None:
         """Return the table's rows that the source hasn't; None when counting them tells that there are none.
 
         What didn't change was there at the look before: when the table then had just the source's keys and has, with
-        the new ones, as many rows as the source, it has the same.
+        the new ones, as many rows as the source, it has the same. A row that doesn't fit may be counted in the place of
+        one that is gone.
         """
-        if batch.lake_rows is not None and batch.lake_rows + compared.new == batch.rows:
+        if all_fit and batch.lake_rows is not None and batch.lake_rows + compared.new == batch.rows:
             return None
         kinds = {column.name: column.stored for column in self._decoder.columns}
         key, names = self._settings.key_fields, (*self._settings.key_fields, *self._settings.partition_fields)
@@ -197,7 +198,7 @@ class QueriedRows:
                 f"start once with {keys.JDBC_DELETES_PERCENT}=100"
             )
 
-    def _tell(self, batch: JdbcBatch, compared: _Compared, gone: _Keys | None) -> None:
+    def _tell(self, batch: JdbcBatch, compared: _Compared, gone: _Keys | None, *, all_fit: bool) -> None:
         """Tell the source how many rows the table has after the commit, and how many of the source's it lacks."""
         known = batch.lake_rows if gone is None else gone.of - gone.count
         if known is None and self._lake_rows({}) is None:
@@ -207,7 +208,7 @@ class QueriedRows:
             return
         after = known + compared.new
         if batch.rows is None:
-            batch.settled(after if batch.lake_rows is not None else None, 0)
+            batch.settled(after if batch.lake_rows is not None and all_fit else None, 0)
         else:
             batch.settled(after if after == batch.rows else None, batch.rows - after)
 

@@ -86,6 +86,11 @@ class HudiTable(Timeline):
         """Return the table's current rows."""
         return self._spark.read.format("hudi").load(self._path)
 
+    def newest(self) -> int | None:
+        """Return the highest ordering value, a whole number, of the table's rows; None where there are none."""
+        found = None if self.schema() is None else self.rows().agg({self._settings.ordering_field: "max"}).first()
+        return None if found is None or found[0] is None else int(found[0])
+
     def write(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
         """Write rows, deletes flagged by `_hoodie_is_deleted`, and `metadata` (progress) as one commit.
 

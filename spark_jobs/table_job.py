@@ -61,12 +61,13 @@ def build_ingest(
     """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
     hadoop = Hadoop(spark)
     stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
+    table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
     return Ingest(
         spark,
         decided,
         columns,
-        table=HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log)),
-        source=open_source(spark, decided, columns, log, listing=listing, databases=databases),
+        table=table,
+        source=open_source(spark, decided, columns, log, table, listing=listing, databases=databases),
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
@@ -164,11 +165,12 @@ def open_source(
     decided: Settings,
     columns: Sequence[Column],
     log: Log,
+    table: HudiTable,
     *,
     listing: SharedListing | None = None,
     databases: Databases | None = None,
 ) -> Source:
-    """Return the source that the settings name.
+    """Return the source that the settings name, of what is brought into `table`.
 
     Its folder on S3 is looked at with those of `listing`'s others, its database by the connections of `databases`.
     """
@@ -176,7 +178,7 @@ def open_source(
         database = (databases or Databases(spark, log=log)).of(decided.source.server)
         named = {column.name: column.source for column in columns}
         key = [named.get(name, name) for name in decided.table.key_fields]
-        return Jdbc(spark, decided.source, database, key, log=log)
+        return Jdbc(spark, decided.source, database, key, log=log, newest_ms=table.newest)
     if isinstance(decided.source, KafkaSettings):
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):

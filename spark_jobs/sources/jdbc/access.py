@@ -20,6 +20,12 @@ _LOCK_TIMEOUT = "10s"
 # SQLSTATEs of what no waiting cures: what a statement names isn't there or not allowed, and a wrong database. Not that
 # of a wrong password (28), which may just be changing.
 _MISTAKES = ("42", "3D", "0A", "22")
+# Whatever a look has read it holds a lock on, so that it stays as it is; pg_class is as the snapshot has it, a function
+# as it is now. The files are others after TRUNCATE, VACUUM FULL and most that ALTER TABLE does.
+_OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oid = l.relation
+    WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid()
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+    AND (c.oid IS NULL OR c.relfilenode <> 0 AND pg_relation_filenode(c.oid) IS DISTINCT FROM c.relfilenode)))::text"""
 
 
 class Look:
@@ -81,6 +87,10 @@ class Look:
                 raise JobError(first_line(error).partition(": ")[2]) from error
             raise
         return columns
+
+    def is_outrun(self) -> bool:
+        """Tell whether what it has read is by now another table, or written anew, than its snapshot knows."""
+        return self.text(_OUTRUN) == "true"
 
     def export(self) -> str:
         """Return a name by which other connections get the same snapshot, as long as this look lasts."""

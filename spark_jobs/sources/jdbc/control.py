@@ -40,14 +40,29 @@ _TREE = """WITH RECURSIVE tree (oid, relkind, reltuples) AS (
     SELECT c.oid, c.relkind, c.reltuples FROM tree t
     JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
 )"""
-_FACTS = """(SELECT json_build_object(
+# A value of an enum, or of a type with fields, is read by what the type is like now, whoever wrote it: no transaction's
+# number is another when an enum's value is renamed. Of a column's type, its element's or its base.
+_TYPE_PARTS = """(SELECT concat_ws(' ',
+    (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
+    (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_attribute f
+        WHERE f.attrelid = p.typrelid AND f.attnum > 0 AND NOT f.attisdropped))
+    FROM pg_type y JOIN pg_type p ON p.oid = coalesce(nullif(y.typelem, 0), nullif(y.typbasetype, 0), y.oid)
+    WHERE y.oid = a.atttypid)"""
+_FIRST_OWN = 16384  # PostgreSQL's own types have lower numbers
+_FACTS = f"""(SELECT json_build_object(
     'kind', (SELECT relkind FROM tree LIMIT 1),
     'foreign', (SELECT bool_or(relkind = 'f') FROM tree),
     'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
-    'shape', (SELECT md5(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY attnum))
+    'indexes', (SELECT json_agg(indexrelid::bigint ORDER BY indexrelid) FROM pg_index
+        WHERE indrelid = (SELECT oid FROM tree LIMIT 1) AND indisvalid),
+    'shape', (SELECT md5(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod,
+            CASE WHEN a.atttypid >= {_FIRST_OWN} THEN {_TYPE_PARTS} END), ',' ORDER BY attnum))
         FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
         AND NOT a.attisdropped)))"""
-_FACTS_OF_QUERY = "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'shape', md5({query}))"
+_FACTS_OF_QUERY = (
+    "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'indexes', '[]'::json,"
+    " 'shape', md5({query}))"
+)
 _UNIQUE = """SELECT (NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid
     AND i.indpred IS NULL AND i.indexprs IS NULL AND (
         SELECT array_agg(a.attname::text ORDER BY a.attname::text) FROM pg_attribute a
@@ -66,8 +81,8 @@ TABLES = ("r", "p")
 class Control:
     """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
 
-    `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, by oid; `shape` is another
-    text once columns are others.
+    `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, `indexes` the table's, by
+    oid; `shape` is another text once columns are others.
     """
 
     horizon: int
@@ -78,6 +93,7 @@ class Control:
     kind: str
     foreign: bool
     members: tuple[int, ...]
+    indexes: tuple[int, ...]
     shape: str
 
     @property
@@ -117,6 +133,7 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
         kind=facts_found["kind"],
         foreign=facts_found["foreign"],
         members=tuple(facts_found["members"] or ()),
+        indexes=tuple(facts_found["indexes"] or ()),
         shape=facts_found["shape"],
     )
 

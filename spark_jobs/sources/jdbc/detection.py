@@ -11,8 +11,8 @@ from spark_jobs.sources.jdbc.control import Control, is_indexed
 from spark_jobs.sources.jdbc.progress import Mark, Progress
 from spark_jobs.sources.jdbc.relation import ALL, Relation, Seen, other_shares, written_since
 
-# By 32 bits, which is what rows have, a transaction can't be told from one so many later.
-_WRAPPED = 2**31
+# By 32 bits, which is what rows have, a transaction can't be told from one 2^31 later; others begin while a look lasts.
+_WRAPPED = 2**31 - 2**20
 _INSTANTS = ("timestamptz", "timestamp")
 
 

@@ -95,17 +95,18 @@ class Relation:
         """Divide the next `most` rows behind a key among readers.
 
         Returns how many rows these are, and the last key of each part but the last; of that, too, when there are
-        `most`, since more may follow.
+        `most`, since more may follow. A row of a view whose key is null comes after no key, and is in no part.
         """
         step = max(-(-most // readers), 1)
         order = ", ".join(map(_of, self.key))
+        there = " AND ".join(f"{_of(column)} IS NOT NULL" for column in self.key)
         names = [f"k{place}" for place in range(len(self.key))]
         given = ", ".join(f"{_of(column)} AS {name}" for column, name in zip(self.key, names, strict=True))
         text = look.text(
             f"SELECT json_build_array(count(*), json_agg(json_build_array({', '.join(f'concat({n})' for n in names)})"
             f" ORDER BY n) FILTER (WHERE n % {step} = 0 OR n = {most}))::text"
             f" FROM (SELECT row_number() OVER (ORDER BY {order}) AS n, {given} FROM {self.source}"
-            f" WHERE {condition} AND {self.between(after, None)} ORDER BY {order} LIMIT {most}) AS q"
+            f" WHERE {condition} AND {self.between(after, None)} AND {there} ORDER BY {order} LIMIT {most}) AS q"
         )
         count, bounds = json.loads(str(text))
         return int(count), [tuple(bound) for bound in bounds or ()]

@@ -38,15 +38,17 @@ class Jdbc:
         key: Sequence[str],
         *,
         log: Log,
+        newest_ms: Callable[[], int | None] = lambda: None,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`key` are the key's columns by the source's names."""
+        """`key` are the key's columns by the source's names, `newest_ms` says the highest __read_ms in the lake."""
         self._spark = spark
         self._settings = settings
         self._database = database
         self._key = tuple(key)
         self._log = log
+        self._newest_ms = newest_ms
         self._clock = clock
         self._elapsed = elapsed
         self._identity: str | None = None
@@ -75,14 +77,7 @@ class Jdbc:
             return None
         if self._identity is None:
             self._identity = self._identified()
-        self._open = self._database.look(OLDEST if self._settings.column else None)
-        # What it waited for one of the connections was no work of the database's.
-        began, began_ms = self._elapsed(), self._now_ms()
-        try:
-            batch = self._looked(self._open, checkpoint, progress, sweeps=sweeps)
-        except BaseException as error:
-            self._close(broken=isinstance(error, Py4JJavaError))
-            raise
+        began, began_ms, batch = self._look(checkpoint, progress, sweeps=sweeps)
         if sweeps:
             took = self._elapsed() - began
             self._next_sweep = began + max(self._settings.sweep_seconds, took / _SHARE)
@@ -93,6 +88,29 @@ class Jdbc:
             # Where it is the last of several parts, what changed in the others since they were read is still to come.
             self._brought = (batch.checkpoint, began_ms)
         return batch
+
+    def _look(
+        self, checkpoint: str | None, progress: Progress, *, sweeps: bool, again: bool = False
+    ) -> tuple[float, int, JdbcBatch | None]:
+        """Return when a look began and what it found; `again` says that the one before came upon a table's change.
+
+        What it reads may wait for a lock and be another table then: one that ALTER TABLE wrote anew has no rows for
+        older snapshots, and a column that the catalogue had is gone.
+        """
+        self._open = look = self._database.look(OLDEST if self._settings.column else None)
+        # What it waited for one of the connections was no work of the database's.
+        began, began_ms = self._elapsed(), self._now_ms()
+        try:
+            batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
+            if batch is None or not look.is_outrun():
+                return began, began_ms, batch
+        except BaseException as error:
+            self._close(broken=isinstance(error, Py4JJavaError))
+            if again or not isinstance(error, JobError):
+                raise
+        self._close()
+        self._relation = None
+        return self._look(checkpoint, progress, sweeps=sweeps, again=True)
 
     def _take_in(self, checkpoint: str | None) -> None:
         """Note that the lake has all of the look before, when its progress is the lake's."""
@@ -127,7 +145,9 @@ class Jdbc:
     def _known(self, checkpoint: str | None) -> Progress:
         if self._ahead is not None and self._ahead[0] == checkpoint:
             return self._ahead[1]
-        return read_progress(checkpoint, self._settings.name)
+        progress = read_progress(checkpoint, self._settings.name)
+        # Without progress, as when it is ignored, the clock may be behind that by which the lake's rows were read.
+        return progress if checkpoint is not None else replace(progress, read_ms=self._newest_ms() or 0)
 
     def _identified(self) -> str:
         """Return the SQL by which the database says which cluster it is."""
@@ -266,7 +286,9 @@ class Jdbc:
             return
         self._swept = found
         # What all rows were just read of can't be missing for any other reason than that it didn't fit.
-        if missing and missing != self._missing and not whole:
+        if missing and missing != self._missing and whole:
+            self._log(f"{self._settings.name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
+        elif missing and missing != self._missing:
             self._anew = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
             self._next_sweep = 0.0
         self._missing = missing
@@ -285,7 +307,7 @@ class Jdbc:
 
     def _described(self, look: Look, control: Control) -> Relation:
         """Return what is looked at, asking the catalogue anew when it is another than at the last look."""
-        known = (control.shape, control.kind, control.foreign, control.standby)
+        known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation
         settings = self._settings

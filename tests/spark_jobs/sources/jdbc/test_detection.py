@@ -151,6 +151,20 @@ def test_a_key_that_does_not_tell_rows_apart_is_refused(located: Queried) -> Non
         located.run()
 
 
+@pytest.mark.parametrize("limit", ["200", "601", "1000"])
+def test_rows_of_a_view_that_have_no_key_are_told_and_hold_up_no_other(located: Queried, limit: str) -> None:
+    located.execute(
+        "CREATE OR REPLACE VIEW located AS SELECT CASE WHEN address_id % 10 > 0 THEN address_id END AS address_id,"
+        " a.address, c.city FROM address a JOIN city c USING (city_id)"
+    )
+    located.arguments = ("--source-limit", limit)
+    located.run()
+    there = located.source()
+    assert None in there
+    assert located.lake() == {key: row for key, row in there.items() if key is not None}
+    assert "public.located: 60 of its rows don't fit, or have no key, and aren't in the lake" in located.log
+
+
 def test_xmin_of_a_view_is_refused(located: Queried) -> None:
     located.extra = {keys.JDBC_DETECTION: "xmin"}
     with pytest.raises(JobError, match=r"detection=xmin: the rows of public\.located don't say which transaction"):

@@ -27,6 +27,9 @@ class Database:
         self.now += self._works
         return ""
 
+    def is_outrun(self) -> bool:
+        return False
+
     def close(self, *, broken: bool = False) -> None:
         assert not broken
 

@@ -1,10 +1,14 @@
 """What a commit carries of a look is read again as it was, and another source's is refused."""
 
 import json
+import re
 
 import pytest
 
 from spark_jobs.errors import SettingsError
+from spark_jobs.jdbc_settings import Detection
+from spark_jobs.sources.jdbc.control import Control
+from spark_jobs.sources.jdbc.detection import why_anew
 from spark_jobs.sources.jdbc.progress import Mark, Progress, read_progress
 
 MARK = Mark(system="77/1", shape="abc", horizon=2**40, members=(16384, 16390), low=5)
@@ -29,3 +33,33 @@ def test_another_text_is_refused(text: str) -> None:
 def test_another_tables_progress_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"progress of public\.address, the settings say public\.city"):
         read_progress(PROGRESS.to_text(), "public.city")
+
+
+@pytest.mark.parametrize(
+    ("begun", "reason"),
+    [
+        (999, "the database knows fewer transactions than before"),
+        (1_000, None),
+        (2**31 - 2**20, None),
+        # Some more begin before the rows are read.
+        (1_000 + 2**31 - 1, r"2\^31 transactions were begun"),
+        (1_000 + 2**31, r"2\^31 transactions were begun"),
+        (1_000 + 2**32, r"2\^31 transactions were begun"),
+    ],
+)
+def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, reason: str | None) -> None:
+    mark = Mark(system="7/1", shape="s", horizon=1_000, members=(1,))
+    control = Control(
+        horizon=begun,
+        next_transaction=begun,
+        standby=False,
+        system="7/1",
+        oldest_micros=None,
+        kind="r",
+        foreign=False,
+        members=(1,),
+        indexes=(2,),
+        shape="s",
+    )
+    found = why_anew(mark, control, Detection.XMIN)
+    assert found is None if reason is None else re.match(reason, str(found))

@@ -12,6 +12,7 @@ from contract.events import QUERIED_TYPES
 from spark_jobs import keys
 from spark_jobs.errors import JobError
 from spark_jobs.report import CommitReport
+from spark_jobs.sources.jdbc import source
 from spark_jobs.table import HudiTable
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
 from tests.spark_jobs.test_cached import stored
@@ -238,6 +239,40 @@ def test_a_row_that_does_not_fit_is_set_aside_and_the_job_goes_on(queried: Queri
         assert sum(report.deletes for report in found) == 1
     job.close()
     assert set(queried.source()) - set(queried.lake()) == {2}
+
+
+@pytest.mark.parametrize("limit", [(), ("--source-limit", "15")], ids=["at once", "in parts"])
+def test_a_delete_beside_a_new_row_that_does_not_fit_arrives(queried: Queried, limit: tuple[str, ...]) -> None:
+    queried.execute("ALTER TABLE address ADD COLUMN big bigint", "DELETE FROM address WHERE address_id > 20")
+    queried.fields = {**queried.fields, "big": "int"}
+    queried.arguments = limit
+    job = queried.job()
+    queried.run(job)
+    # From here on the job counts.
+    queried.execute("UPDATE address SET address = 'new' WHERE address_id = 3")
+    queried.run(job)
+    queried.execute(
+        "BEGIN; DELETE FROM address WHERE address_id = 4; UPDATE address SET address = address || '!';"
+        " INSERT INTO address VALUES (0, 'too big', NULL, now(), 5000000000); COMMIT"
+    )
+    queried.run(job)
+    job.close()
+    assert set(queried.source()) ^ set(queried.lake()) == {0}
+
+
+def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: Queried) -> None:
+    job = queried.job()
+    assert isinstance(job._source, source.Jdbc)
+    job._source._clock = lambda: time.time() + 3600
+    queried.run(job)
+    job.close()
+    for number, arguments in enumerate([(), ("--ignore-checkpoint", "once")]):
+        queried.arguments = arguments
+        equal_after(
+            queried,
+            f"UPDATE address SET address = 'new' WHERE address_id = {3 + number}",
+            f"DELETE FROM address WHERE address_id = {10 + number}",
+        )
 
 
 def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queried: Queried) -> None:
