@@ -80,6 +80,7 @@ def find() -> Chromium:
     folder = CACHE / version
     if not folder.is_dir():
         _unpack(folder)
+    _name_fonts(folder)
     # No library or font of the machine's own: both would make the browser another one.
     environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
     return Chromium(program=folder / "chromium", environment=environment)
@@ -117,9 +118,15 @@ def _unpack(folder: Path) -> None:
                 _inflate(packed, archive)
                 archive.seek(0)
                 _extract(archive, made)
-        (made / "fonts.conf").write_text(FONTS.format(folder=folder), encoding="utf-8")
         with contextlib.suppress(OSError):  # somebody else's is there already
             made.rename(folder)
+
+
+def _name_fonts(folder: Path) -> None:
+    """Say where the fonts are, anew where the clone was moved: without a font a text has no height."""
+    named, file = FONTS.format(folder=folder.resolve()), folder / "fonts.conf"
+    if not file.is_file() or file.read_text(encoding="utf-8") != named:
+        file.write_text(named, encoding="utf-8")
 
 
 def _inflate(packed: str, target: IO[bytes]) -> None:

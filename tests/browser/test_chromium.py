@@ -69,6 +69,15 @@ def test_it_is_unpacked_with_its_libraries_once_for_each_version(package: Path, 
     assert find().program.read_bytes() == b"another"
 
 
+def test_it_finds_its_fonts_after_the_clone_was_moved(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find()
+    moved = (tmp_path / "cache").rename(package / "cache")
+    monkeypatch.setattr(chromium, "CACHE", moved)
+    assert f"<dir>{moved}/1.2.3/fonts</dir>" in Path(find().environment["FONTCONFIG_FILE"]).read_text()
+
+
 def test_nothing_is_written_beside_its_folder(package: Path, tmp_path: Path) -> None:
     find()
     assert {path.name for path in tmp_path.iterdir()} == {package.name, "cache"}
