@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from local.look.lake import Lake
 from local.look.status import DataStatus, DerivedStatus, TableStatus, count_rows
 
-CAPTURED, QUERIED, DERIVED, HISTORY = "captured", "queried", "derived", "history"
+CAPTURED, QUERIED = "captured", "queried"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ def kept_tables(data: DataStatus) -> tuple[Kept, ...]:
     kind = QUERIED if data.queried else CAPTURED
     return (
         *(_kept(table, kind) for table in data.tables),
-        *(_kept(table, HISTORY if table.is_history else DERIVED) for table in data.derived),
+        *(_kept(table, table.kind) for table in data.derived),
     )
 
 

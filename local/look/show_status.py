@@ -47,11 +47,11 @@ def _tables(found: tuple[TableStatus, ...], *, queried: bool) -> Table:
 
 
 def _derived(found: tuple[DerivedStatus, ...]) -> Table:
-    tables = Table("made of these", "job", box=None)
+    tables = Table("made of these", "kind", "job", box=None)
     for name in ("lake rows", "last commit"):
         tables.add_column(name, justify="right")
     for table in found:
-        tables.add_row(table.name, _state(table.state), _cell(table.lake_rows), _cell(table.last_commit))
+        tables.add_row(table.name, table.kind, _state(table.state), _cell(table.lake_rows), _cell(table.last_commit))
     return tables
 
 

@@ -26,7 +26,7 @@ from local.look.table_states import TableState
 from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
-from local.platform.tables import LANDING_BUCKET, LocalDerived, LocalTable
+from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
 from local.services.source_database import OutboxQueue, Slot
 
 # What a service that is away, or has no data yet, makes its client raise.
@@ -88,7 +88,7 @@ class DerivedStatus:
     """What a derived table, or a history, has, and how the job says that it is doing."""
 
     name: str
-    is_history: bool = False
+    kind: str = DERIVED
     lake_rows: int | None = None
     last_commit: str | None = None
     state: TableState | None = None
@@ -250,7 +250,7 @@ def _data(platform: Platform, answering: set[str], chosen: Sequence[LocalTable],
     def look_at_derived(table: LocalDerived) -> DerivedStatus:
         return DerivedStatus(
             name=table.name,
-            is_history=table.is_history,
+            kind=table.kind,
             lake_rows=ask("s3", lambda: count(table.lake, table.key)),
             last_commit=ask("s3", table.lake.last_commit),
             state=states.get(table.job_name),

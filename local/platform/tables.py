@@ -15,6 +15,8 @@ from spark_jobs.archive import ROOT
 
 LANDING_BUCKET = "landing"
 LAKE_BUCKET = "lake"
+# What a table is made of others by: a query, or the versions of one of them.
+DERIVED, HISTORY = "derived", "history"
 GLUE_DATABASE = lake.DATABASE
 # The same for the job, which reads and writes by Hadoop's S3A.
 PLACES = JobPlaces(
@@ -54,13 +56,13 @@ class LocalTable:
 class LocalDerived:
     """A table that is made of the pipeline's others: a column of its key, its name in Glue and in the lake.
 
-    `is_history`: of versions of one of them, else by a query.
+    `kind`: DERIVED by a query, or HISTORY, of the versions of one of them.
     """
 
     key: str
     lake: Lake
     lake_name: str
-    is_history: bool = False
+    kind: str = DERIVED
 
     @property
     def name(self) -> str:
@@ -76,15 +78,12 @@ class LocalDerived:
 def local_derived(pipeline: Pipeline, *, s3_endpoint: str) -> tuple[LocalDerived, ...]:
     """Return the pipeline's tables that are made of others, in their order, histories last."""
 
-    def table(name: str, key: str, *, is_history: bool) -> LocalDerived:
-        return LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name, is_history=is_history)
+    def table(name: str, key: str, kind: str) -> LocalDerived:
+        return LocalDerived(key=key, lake=_lake(name, s3_endpoint), lake_name=name, kind=kind)
 
     return (
-        *(table(pipeline.lake_table(entry), entry.key[0], is_history=False) for entry in pipeline.derived),
-        *(
-            table(pipeline.history_table(entry), lake_name(entry.key[0]), is_history=True)
-            for entry in pipeline.with_history
-        ),
+        *(table(pipeline.lake_table(entry), entry.key[0], DERIVED) for entry in pipeline.derived),
+        *(table(pipeline.history_table(entry), lake_name(entry.key[0]), HISTORY) for entry in pipeline.with_history),
     )
 
 

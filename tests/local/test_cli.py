@@ -22,6 +22,7 @@ from local.look.status import (
     table_problems,
 )
 from local.look.table_states import TableState
+from local.platform.tables import HISTORY
 from local.services.source_database import OutboxQueue, Slot
 
 
@@ -96,7 +97,10 @@ def test_a_status_shows_the_tables_that_are_made_of_others() -> None:
     console = Console(record=True, width=100)
     failing = TableState(state=FAILING, reason="the query gives 2 rows of key")
     made = DerivedStatus(name="shop_names", lake_rows=7, last_commit="2026", state=failing)
-    print_status(console, Status(services=[], data=DataStatus(derived=(made,)), problems=[]))
-    assert "shop_names" in console.export_text()
+    history = DerivedStatus(name="shop_items_history", kind=HISTORY)
+    print_status(console, Status(services=[], data=DataStatus(derived=(made, history)), problems=[]))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["shop_names", "derived", FAILING, "7", "2026"] in lines
+    assert ["shop_items_history", "history", "-", "-", "-"] in lines
     [problem] = table_problems([made], Path("job.log"))
     assert "the job fails at table shop_names and tries again: the query gives 2 rows of key" in problem

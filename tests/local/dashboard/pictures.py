@@ -6,12 +6,13 @@ from contract.states import Word
 from local.dashboard.changes import Change
 from local.dashboard.files import Reconciled
 from local.dashboard.history import Commit, Failure
-from local.dashboard.kept import CAPTURED, HISTORY, Kept
+from local.dashboard.kept import CAPTURED, Kept
 from local.dashboard.quarantine import PutAside
 from local.dashboard.stages import Stage
 from local.dashboard.state import State
 from local.dashboard.watcher import Picture
 from local.look.status import ServiceStatus
+from local.platform.tables import HISTORY
 
 AT = 1_795_346_725.0  # 11:25:25 UTC
 SCRIPT = "<script>alert(1)</script>"

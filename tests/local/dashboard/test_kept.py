@@ -6,11 +6,12 @@ from local.dashboard.kept import Kept, RowCounts, kept_tables
 from local.look.lake import Lake
 from local.look.status import DataStatus, DerivedStatus, TableStatus
 from local.look.table_states import TableState
+from local.platform.tables import HISTORY
 
 
 def test_tables_are_told_apart_by_where_their_rows_come_from() -> None:
     tables = (TableStatus(name="public.city", lake_rows=600, last_commit="1", state=TableState(state="running")),)
-    derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", is_history=True, lake_rows=0))
+    derived = (DerivedStatus(name="places"), DerivedStatus(name="city_history", kind=HISTORY, lake_rows=0))
     queried = kept_tables(DataStatus(tables=tables, derived=derived, queried=True))
     assert queried == (
         Kept(table="public.city", kind="queried", rows=600, last_commit="1", state="running"),

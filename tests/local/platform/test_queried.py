@@ -15,6 +15,7 @@ from local.platform.platform import CONNECTORS, Platform
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.start_options import left_behind
 from local.platform.state import passwords
+from local.platform.tables import DERIVED, HISTORY
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline
@@ -38,6 +39,13 @@ def test_nothing_of_kafka_is_started(tmp_path: Path) -> None:
     wanted = platform._wanted_services(load_pipeline(NAME))
     assert wanted == {"supervisor", "job", "s3", "moto", "postgres"}
     assert {*CONNECTORS} <= platform._wanted_services(load_pipeline("pagila"))
+
+
+def test_a_table_that_is_made_of_others_says_how(services: Services) -> None:
+    assert [(table.name, table.kind) for table in services.derived] == [
+        ("pagilaquery_country_addresses", DERIVED),
+        ("pagilaquery_city_history", HISTORY),
+    ]
 
 
 def test_what_listens_is_the_database_and_the_storage(services: Services) -> None:
