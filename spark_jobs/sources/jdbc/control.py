@@ -27,6 +27,9 @@ _IDENTITY = """concat_ws('/', (SELECT system_identifier FROM pg_control_system()
 # Where a service keeps that to itself.
 _DATABASE_ONLY = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
 IDENTITIES = (_IDENTITY, _DATABASE_ONLY)
+# Since when a primary has statistics: it forgets them when it crashes. The end of its log, which it loses then, may
+# have been seen, and the numbers of those transactions are given to others; no function tells that it has crashed.
+_SINCE = "(SELECT CASE WHEN NOT pg_is_in_recovery() THEN stats_reset::text END FROM pg_stat_archiver)"
 # Before the snapshot of a look: what began later can't have been running then. Without the right to see others'
 # transactions it is null.
 OLDEST = """SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') THEN (
@@ -81,6 +84,7 @@ TABLES = ("r", "p")
 class Control:
     """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
 
+    `since` is another text once the server has crashed, None where that can't be told or makes no difference.
     `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, `indexes` the table's, by
     oid; `shape` is another text once columns are others.
     """
@@ -89,6 +93,7 @@ class Control:
     next_transaction: int
     standby: bool
     system: str
+    since: str | None
     oldest_micros: int | None
     kind: str
     foreign: bool
@@ -117,7 +122,7 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
         tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
     text = look.text(
         f"{tree} SELECT json_build_object('horizon', pg_snapshot_xmin(s)::text, 'next', pg_snapshot_xmax(s)::text,"
-        f" 'standby', pg_is_in_recovery(), 'system', {identity}, 'facts', {facts})::text"
+        f" 'standby', pg_is_in_recovery(), 'system', {identity}, 'since', {_SINCE}, 'facts', {facts})::text"
         " FROM pg_current_snapshot() AS s"
     )
     found = json.loads(str(text))
@@ -129,6 +134,7 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
         next_transaction=int(found["next"]),
         standby=found["standby"],
         system=str(found["system"]),
+        since=found["since"],
         oldest_micros=None if look.before is None else int(look.before),
         kind=facts_found["kind"],
         foreign=facts_found["foreign"],

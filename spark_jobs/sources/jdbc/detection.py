@@ -82,6 +82,8 @@ def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str |
         return "its columns are others than before"
     if (mark.digests is None) != (detection is Detection.XMIN):
         return "changes were found in another way before"
+    if mark.since is not None and control.since is not None and mark.since != control.since:
+        return "the server has crashed since, or its statistics were reset"
     if detection is Detection.XMIN and control.next_transaction < mark.horizon:
         return "the database knows fewer transactions than before: restored, or a standby that lags"
     if detection is Detection.XMIN and control.next_transaction - mark.horizon >= _WRAPPED:
@@ -133,5 +135,6 @@ def _mark(control: Control, digests: str | None) -> Mark:
         horizon=control.horizon,
         members=control.members if digests is None else (),
         digests=digests,
+        since=control.since if digests is None else None,
         low=control.oldest_micros,
     )

@@ -16,8 +16,8 @@ class Mark:
     """What a look saw: what is above it, or differs from it, has changed since.
 
     `horizon`: transactions below this number were finished. `members`: the table and its partitions, by oid. `digests`:
-    of a view, a text for each share of its keys. `low`: microseconds since 1970 from which on the column's values may
-    not have been seen.
+    of a view, a text for each share of its keys. `since`: another text once the server has crashed. `low`: microseconds
+    since 1970 from which on the column's values may not have been seen.
     """
 
     system: str
@@ -25,6 +25,7 @@ class Mark:
     horizon: int
     members: tuple[int, ...] = ()
     digests: str | None = None
+    since: str | None = None
     low: int | None = None
 
 

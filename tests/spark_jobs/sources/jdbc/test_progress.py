@@ -54,6 +54,7 @@ def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, r
         next_transaction=begun,
         standby=False,
         system="7/1",
+        since=None,
         oldest_micros=None,
         kind="r",
         foreign=False,
