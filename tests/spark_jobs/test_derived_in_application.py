@@ -74,7 +74,7 @@ def tables(tmp_path: Path, glue_endpoint: str, java_options: Sequence[str]) -> I
 @pytest.mark.integration
 def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_holds_up_nobody(tables: Derived) -> None:
     jobs = [
-        tables.table("first"),
+        tables.table("first", configuration={keys.HISTORY_KEPT: "true"}),
         tables.derived("good", "SELECT order_id, lower(customer_id) AS customer_id FROM first"),
         tables.derived("bad", "SELECT 1 AS order_id, customer_id FROM first"),
         tables.history("first"),
@@ -84,14 +84,17 @@ def test_what_is_made_of_others_goes_on_after_kill_9_and_one_that_can_not_be_hol
     job.wait_for(lambda: commits_of(job, "good") and commits_of(job, "first_history"), "commits of both")
     job.wait_for(lambda: "failing" in states(job, "bad"), "word of the one that can't be")
     assert '3 rows of key ["1"], so order_id doesn\'t tell its rows apart' in job.output.read_text()
-    tables.land("first", event(1, 20, "u", customer_id="NEWER"), event(2, 21, "d"))
+    tables.land(
+        "first", event(1, 20, "u", customer_id="NEW"), event(2, 21, "d"), event(1, 22, "u", customer_id="NEWER")
+    )
     job.wait_for(lambda: commits_of(job, "first") == 2, "second commit of the captured table")
     job.process.send_signal(signal.SIGKILL)
     job.process.wait(30)
     job = tables.start(jobs)
     job.wait_for(lambda: tables.customers("good") == {1: "newer", 3: "other"}, "the derived table's changes")
     assert tables.customers("bad") == {}
-    versions = [(1, "VINET", False), (1, "NEWER", False), (2, "VINET", False), (2, None, True), (3, "OTHER", False)]
+    versions: list[tuple[int, str | None, bool]] = [(1, name, False) for name in ("VINET", "NEW", "NEWER")]
+    versions += [(2, "VINET", False), (2, None, True), (3, "OTHER", False)]
     job.wait_for(lambda: tables.versions("first") == versions, "each version once")
     assert job.terminate(signal.SIGTERM) == 0
     assert states(job, "good")[-1] == "stopped"
