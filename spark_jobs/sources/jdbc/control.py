@@ -20,13 +20,14 @@ from spark_jobs.sources.jdbc.event_sql import (
 )
 
 # Which cluster it is, and how often it was restored or taken over: transaction numbers begin anew then, somewhere in
-# the past. A standby knows its timeline from its last restartpoint only.
-_IDENTITY = """concat_ws('/', (SELECT system_identifier FROM pg_control_system()), CASE
+# the past. A standby knows its timeline from its last restartpoint only. Which database, since one that is made of
+# another (CREATE DATABASE … TEMPLATE) has its tables' numbers, and its rows those of the same transactions.
+_DATABASE = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
+_IDENTITY = f"""concat_ws('/', (SELECT system_identifier FROM pg_control_system()), CASE
     WHEN pg_is_in_recovery() THEN (SELECT timeline_id::text FROM pg_control_checkpoint())
-    ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END)"""
-# Where a service keeps that to itself.
-_DATABASE_ONLY = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
-IDENTITIES = (_IDENTITY, _DATABASE_ONLY)
+    ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END, {_DATABASE})"""
+# The last where a service keeps the others to itself.
+IDENTITIES = (_IDENTITY, _DATABASE)
 # Since when a primary has statistics: it forgets them when it crashes. The end of its log, which it loses then, may
 # have been seen, and the numbers of those transactions are given to others; no function tells that it has crashed.
 _SINCE = "(SELECT CASE WHEN NOT pg_is_in_recovery() THEN stats_reset::text END FROM pg_stat_archiver)"

@@ -77,7 +77,8 @@ def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str |
     if mark is None:
         return "the table has no progress"
     if mark.system != control.system:
-        return f"this is another cluster than before, or it was restored ({mark.system}, now {control.system})"
+        changed = f"({mark.system}, now {control.system})"
+        return f"this is another cluster or database than before, or it was restored {changed}"
     if mark.shape != control.shape:
         return "its columns are others than before"
     if (mark.digests is None) != (detection is Detection.XMIN):

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
-from tests.conftest import ask
+from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
 pytestmark = pytest.mark.integration
@@ -140,3 +141,21 @@ def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queri
     )
     with pytest.raises(JobError, match=r"has 2 rows of key .* doesn't tell its rows apart"):
         queried.run(job)
+
+
+def test_a_database_that_was_made_of_the_one_before_is_read_whole(queried: Queried, job: Ingest) -> None:
+    job.close()
+    first = queried.parameters
+    made: ConnectionParameters = {**first, "dbname": "made_of_it"}
+    template = {**first, "dbname": "template1"}
+    end_sessions = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{first['dbname']}'"
+    for statement in (end_sessions, f"CREATE DATABASE made_of_it TEMPLATE {first['dbname']}"):
+        execute(template, statement)
+    try:
+        execute(first, "UPDATE address SET address = 'not there' WHERE address_id = 1")
+        queried.run()
+        queried.parameters = made
+        queried.run()
+        assert queried.lake() == queried.source()
+    finally:
+        execute(template, "DROP DATABASE made_of_it WITH (FORCE)")

@@ -116,6 +116,15 @@ def test_a_renamed_city_reaches_the_join(located: Queried) -> None:
     job.close()
 
 
+def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
+    located.execute("ALTER VIEW located RENAME TO joined", "CREATE MATERIALIZED VIEW located AS SELECT * FROM joined")
+    located.run()
+    located.execute("UPDATE city SET city = 'Birnin Zana' WHERE city_id = 3", "REFRESH MATERIALIZED VIEW located")
+    [report] = located.run()
+    assert report.upserts == 86
+    assert located.lake() == located.source()
+
+
 def test_a_view_is_read_in_parts_too(located: Queried) -> None:
     located.arguments = ("--source-limit", "200")
     assert [report.upserts for report in located.run()] == [200, 200, 200, 3]

@@ -189,7 +189,7 @@ def test_another_cluster_is_read_whole_and_writes_only_what_differs(queried: Que
     text = json.dumps(queried.progress() | {"mark": queried.progress()["mark"] | {"system": "other/1"}})
     job._checkpoint = replace(job._checkpoint, source=text)
     assert queried.run(job) == []
-    assert "this is another cluster than before, or it was restored (other/1, now " in queried.log[-1]
+    assert "this is another cluster or database than before, or it was restored (other/1, now " in queried.log[-1]
     job.close()
 
 

@@ -112,4 +112,4 @@ def test_what_commits_late_on_the_primary_is_found_on_the_standby(
     [report] = queried.run()
     assert report.upserts == 1
     assert queried.lake() == queried.source()
-    assert any("this is another cluster than before, or it was restored" in line for line in queried.log)
+    assert any("this is another cluster or database than before" in line for line in queried.log)
