@@ -41,6 +41,27 @@ def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -
     assert queried.lake() == queried.source()
 
 
+@pytest.mark.parametrize(("margin", "found"), [("2", True), ("0", False)])
+def test_a_look_by_the_column_goes_back_by_the_margin(queried: Queried, margin: str, found: bool) -> None:
+    """A backend fixes now() before others see since when its transaction is open."""
+    queried.execute(INDEX)
+    queried.extra = COLUMN | {keys.JDBC_MARGIN: margin}
+    job = queried.job()
+    queried.run(job)
+    assert isinstance(job._source, source.Jdbc)
+    assert job._source._ahead is not None
+    mark = job._source._ahead[1].mark
+    assert mark is not None
+    assert mark.low is not None
+    stamp = f"to_timestamp({mark.low / 1e6 - 1})"
+    queried.execute(f"INSERT INTO address (address_id, address, last_update) VALUES (701, 'unseen', {stamp})")
+    queried.run(job)
+    assert (701 in queried.lake()) == found
+    job.close()
+    queried.run()
+    assert queried.lake() == queried.source()
+
+
 def test_a_row_that_only_a_look_by_the_column_saw_goes_again(queried: Queried) -> None:
     queried.execute(INDEX)
     queried.extra = COLUMN
