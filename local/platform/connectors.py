@@ -155,6 +155,8 @@ class Connectors:
             if path.exists() and path.read_text(encoding="utf-8") == configuration:
                 return
             self._processes.stop("sink", grace_s=SINK_GRACE_S)
+            # It may have asked for a table's topic that nobody may read any more.
+            self._services.kafka.rights_mark.touch()
         write_private(path, configuration)
         argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
         kafka = self._services.kafka

@@ -58,7 +58,7 @@ class Kafka:
 
     @property
     def rights_mark(self) -> Path:
-        """A file that is as old as the rights: what was denied before them says nothing of today."""
+        """A file that is as old as the rights and who acts by them: what was denied before says nothing of today."""
         return self._folder / "rights"
 
     @property

@@ -10,7 +10,7 @@ TAIL_BYTES = 65_536
 SHOWN_S = 60
 # Kafka 3.9's StandardAuthorizer, in front of it the local time as local/services/jvm.py's layout has it.
 _LINE = re.compile(
-    r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ .*Principal = User:(?P<role>\S+) is Denied"
+    r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) .*Principal = User:(?P<role>\S+) is Denied"
     r" operation = (?P<operation>\w+) from host = \S+ on resource = (?P<kind>\w+):LITERAL:(?P<name>.*)"
     r" for request = (?P<request>\w+) "
 )
@@ -35,8 +35,8 @@ class Denial:
 
 
 def denials(log: Path, *, since: datetime) -> list[Denial]:
-    """Return what was denied since a time, to the second, each once; nothing without a log."""
-    start = since.replace(microsecond=0)
+    """Return what was denied since a time, to the millisecond, each once; nothing without a log."""
+    start = since.replace(microsecond=since.microsecond // 1000 * 1000)
     return sorted(
         {
             Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})

@@ -13,7 +13,7 @@ TEXT = (
 
 
 def line(at: datetime, **parts: str) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S},123 {TEXT.format(**parts)}\n"
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} {TEXT.format(**parts)}\n"
 
 
 def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path) -> None:
@@ -38,6 +38,9 @@ def test_what_was_denied_before_is_not_shown(tmp_path: Path) -> None:
     log.write_text(line(now - timedelta(minutes=5), **parts))
     assert denials(log, since=now - timedelta(minutes=4)) == []
     assert len(denials(log, since=now - timedelta(minutes=6))) == 1
+    log.write_text(line(now, **parts))
+    assert len(denials(log, since=now)) == 1
+    assert denials(log, since=now + timedelta(milliseconds=1)) == []
 
 
 def test_what_was_denied_in_the_last_minute_counts(tmp_path: Path) -> None:
