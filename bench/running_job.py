@@ -3,7 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -50,11 +50,19 @@ class RunningJob:
 
     def megabytes(self) -> float:
         """Return the resident memory of all its processes."""
-        return sum(process.memory_info().rss for process in self._processes()) / 2**20
+        return self._sum(lambda process: process.memory_info().rss) / 2**20
 
     def cpu_seconds(self) -> float:
         """Return what all its processes have used."""
-        return sum(sum(process.cpu_times()[:2]) for process in self._processes())
+        return self._sum(lambda process: sum(process.cpu_times()[:2]))
+
+    def _sum(self, value: Callable[[psutil.Process], float]) -> float:
+        total = 0.0
+        for process in self._processes():
+            # Python's workers end while one counts.
+            with suppress(psutil.NoSuchProcess):
+                total += value(process)
+        return total
 
     def _processes(self) -> list[psutil.Process]:
         try:

@@ -28,6 +28,8 @@ from spark_jobs.sources.jdbc.progress import Mark
 from spark_jobs.sources.jdbc.relation import ALL, Relation, stamped_since, written_since
 
 _TIMES = 25
+# And so many before, uncounted: a job that has looked for minutes has its code compiled and its statements prepared.
+_WARMING = 25
 # As a JVM compiles by default, on EMR too; those on this machine are told to start quickly instead.
 _COMPILING = ["-XX:TieredStopAtLevel=4"]
 # Until the job has nothing more to do after its first load.
@@ -77,7 +79,7 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     now = int(time.time() * 1e6)
 
     def timed(name: str, ask: Callable[[Look], Any], first: str | None = None) -> str:
-        seconds = [_once(database, settings, ask, first) for _ in range(_TIMES + 2)][2:]
+        seconds = [_once(database, settings, ask, first) for _ in range(_WARMING + _TIMES)][_WARMING:]
         return f"{name}: {statistics.median(seconds) * 1000:.1f} ms, at best {min(seconds) * 1000:.1f} ms"
 
     stamped, written = stamped_since("last_update", now), written_since(control.horizon)

@@ -37,6 +37,16 @@ def test_only_lines_of_commits_count(tmp_path: Path) -> None:
     ended(job)
 
 
+def test_a_worker_that_ends_while_one_counts_uses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, worker = started(tmp_path, "import time; time.sleep(60)"), subprocess.Popen([sys.executable, "-c", ""])
+    gone, there = psutil.Process(worker.pid), psutil.Process(job._process.pid)
+    worker.wait()
+    monkeypatch.setattr(job, "_processes", lambda: [gone, there])
+    assert job.megabytes() > 1
+    assert job.cpu_seconds() >= 0
+    ended(job)
+
+
 def test_a_job_that_breaks_or_hangs_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = started(tmp_path, "print('Traceback:\\n  line 1\\nValueError: so much'); raise SystemExit(1)")
     with pytest.raises(PlatformError, match=r"^the job has ended before 1 commits: .*ValueError: so much$"):
