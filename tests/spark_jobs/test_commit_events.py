@@ -93,14 +93,15 @@ def change(key: int, lsn: int, name: str | None) -> Event:
 
 
 @pytest.fixture
-def kept(lake: Lake) -> Kept:
-    lake.extra = KEPT
+def kept(lake: Lake, request: pytest.FixtureRequest) -> Kept:
+    lake.extra, lake.arguments = KEPT, ("--table-type", getattr(request, "param", "COPY_ON_WRITE"))
     lake.run(change(1, 1, "one"), change(2, 1, "two"))
     kept = Kept(lake)
     kept.follow()
     return kept
 
 
+@pytest.mark.parametrize("kept", ["COPY_ON_WRITE", "MERGE_ON_READ"], indirect=True)
 def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
     kept.lake.run(
         *(change(1, 10 + number, name) for number, name in enumerate(("a", "b", "b", None, None, "c", "one"))),
