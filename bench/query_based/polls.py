@@ -24,7 +24,7 @@ class Way:
 
 
 WAYS = (
-    Way("mode=timestamp (the text)", "last_update > %(last)s AND last_update < now()"),
+    Way("mode=timestamp", "last_update > %(last)s AND last_update < now()"),
     Way("… delay of 5 s", "last_update > %(last)s AND last_update < now() - interval '5 s'"),
     Way("HoodieStreamer's JdbcSource", "last_update > %(last)s"),
     Way("overlap of 5 s", "last_update >= %(last)s::timestamptz - interval '5 s'"),
