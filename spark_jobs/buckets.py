@@ -27,16 +27,3 @@ def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
     finally:
         view.close()
     return sorted(bucket for bucket, count in found.items() if count > 1)
-
-
-def roll_back(spark: Any, base_path: str, name: str, options: dict[str, str], instant: str) -> None:
-    """Take a completed commit back, its files and its progress."""
-    jvm = spark._jvm
-    given = jvm.java.util.HashMap()
-    for key, value in {**options, "hoodie.rollback.using.markers": "false"}.items():
-        given.put(key, value)
-    client = jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(spark._jsc, None, base_path, name, given)
-    try:
-        client.rollback(instant)
-    finally:
-        client.close()

@@ -167,6 +167,14 @@ class Hadoop:
             etag = status.getEtag() if etag_source.isInstance(status) else None
             yield str(status.getPath().toString()), status.getLen(), status.getModificationTime(), etag
 
+    def files_in(self, path: str) -> list[str]:
+        """Return the paths of all files below a folder, by one call to the JVM; none when it isn't there."""
+        if not self.exists(path):
+            return []
+        files = self.system(path).listFiles(self._path(path), True)
+        listed = self.jvm.org.apache.hadoop.util.functional.RemoteIterators.toList(files)
+        return re.findall(r"path=(.*?); isDirectory=", str(listed.toString()))
+
     def s3_client_arguments(self) -> dict[str, Any]:
         """Return boto3 client arguments for the endpoint that s3a uses; empty for AWS itself."""
         endpoint = self.configuration.get("fs.s3a.endpoint")

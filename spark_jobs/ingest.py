@@ -93,14 +93,8 @@ class Ingest:
         self._source.reset()
         if self._claim:
             self._claim.acquire()
-        schema = None
-        for path in self._table.repair():
-            self._log(f"removed {path}, which a crash had left half written")
-        stored = Checkpoint()
-        if self._table.exists():
-            self._table.check_layout()
-            for line in self._table.repair_buckets():
-                self._log(line)
+        schema, stored = None, Checkpoint()
+        if self._table.recover(self._log):
             stored = checkpoint.from_commits(self._table.commits_with_progress())
             schema = self._table.schema()
         if not stored.complete:

@@ -27,13 +27,8 @@ class KeptTable:
         """Return the progress of the newest commit, None for a table without: at the start, and after a failure."""
         if self._claim:
             self._claim.acquire()
-        for path in self._table.repair():
-            self._log(f"removed {path}, which a crash had left half written")
         stored = None
-        if self._table.exists():
-            self._table.check_layout()
-            for line in self._table.repair_buckets():
-                self._log(line)
+        if self._table.recover(self._log):
             stored = self._table.progress().get(checkpoint.SOURCE_KEY)
         self._writer.note(self._table.last_instant(), stored)
         return stored

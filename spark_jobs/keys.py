@@ -24,6 +24,8 @@ PROGRESS_PREFIX = "deltastreamer.checkpoint"
 PROGRESS = f"{PROGRESS_PREFIX}.key"
 # Beside it: the columns that came with events or after the first commit (contract/added_columns.py).
 ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
+# How the table's index spreads keys over files (index_layout.py).
+INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
 # The position of a TRUNCATE whose rows have stayed, while they have (docs/decisions/0075).
 IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"
 FILES_ROOT = "hoodie.streamer.source.dfs.root"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from spark_jobs import keys
+from spark_jobs.index_layout import is_bucketed
 from spark_jobs.settled import Settled
 from spark_jobs.table_settings import TableSettings
 
@@ -13,7 +13,7 @@ def operation_for(settings: TableSettings, settled: Settled, *, is_new: bool, lo
     `log` gets a line when it isn't the settings'.
     """
     wanted, summary = settings.operation, settled.summary
-    bucketed = settings.write_options.get(keys.INDEX_TYPE) == "BUCKET"
+    bucketed = is_bucketed(settings)
     if wanted == "upsert" and settled.fresh and not summary.deletes:
         # What an upsert would look for isn't there: it would only take longer. But each task would have a file open in
         # each folder, and the buckets of a bucket index can be filled in bulk once.

@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs import buckets, checkpoint, keys, table_repair
+from spark_jobs import checkpoint, damage, index_layout, keys, table_repair
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.table_settings import TableSettings
 from spark_jobs.timeline import TABLE_VERSION, Timeline
+
+# Rows that tell whether keys are in the buckets where the settings look for them.
+_SAMPLE = 1_000
 
 
 @dataclass(frozen=True)
@@ -42,24 +46,27 @@ class HudiTable(Timeline):
         # Whether partition values are encoded; `check_layout` learns it from the table.
         self.url_encodes = settings.url_encode is not False
 
-    def repair(self) -> list[str]:
-        """Remove what a crash has left half written and Hudi can't get over; returns what that was."""
-        return table_repair.remove_torn_files(self._hadoop, self._path)
+    def recover(self, log: Callable[[str], None]) -> bool:
+        """Bring the table into a state that Hudi can write to, and tell whether it exists: at a start, after a failure.
 
-    def repair_buckets(self) -> list[str]:
-        """Take back the newest commits until no bucket has two file groups; returns what was done, a line each.
-
-        Their events are read again: each commit's progress is that of its own data. Raises JobError when taking back
-        the newest commits doesn't help.
+        `log` gets a line for each repair. Events of commits that were taken back are read again, as each commit has the
+        progress of its own data. Raises SettingsError for other settings than the table's, JobError for a table that is
+        damaged.
         """
-        if self._settings.write_options.get(keys.INDEX_TYPE, "").upper() != "BUCKET":
-            return []
-
-        def roll_back(instant: str) -> None:
-            options = self.write_options(self._settings.operation)
-            buckets.roll_back(self._spark, self._path, self._settings.name, options, instant)
-
-        return table_repair.take_back_doubled_buckets(self, self._hadoop.jvm, self._path, roll_back)
+        for path in table_repair.remove_torn_files(self._hadoop, self._path):
+            log(f"removed {path}, which a crash had left half written")
+        if not self.exists():
+            damage.refuse_data_without_timeline(self._hadoop, self._path)
+            return False
+        self.check_layout()
+        for line in table_repair.roll_back_failed(self, self._hadoop, self._path, self._client):
+            log(line)
+        damage.refuse_damage(self, self._hadoop, self._path)
+        self._check_index()
+        if index_layout.is_bucketed(self._settings):
+            for line in table_repair.take_back_doubled_buckets(self, self._hadoop.jvm, self._path, self._client):
+                log(line)
+        return True
 
     def check_layout(self) -> None:
         """Raise SettingsError when the existing table has another type, key, partitioning or ordering field."""
@@ -96,7 +103,8 @@ class HudiTable(Timeline):
 
         Raises JobError when Hudi reports success but no commit with this progress is there.
         """
-        options = {**self.write_options(operation), **metadata}
+        layout = {keys.INDEX_LAYOUT: index_layout.layout_of(self._settings)}
+        options = {**self.write_options(operation), **metadata, **layout}
         self._hadoop.forget_sources()
         rows.write.format("hudi").options(**options).mode("append").save(self._path)
         newest = None
@@ -138,6 +146,34 @@ class HudiTable(Timeline):
             fixed["hoodie.write.auto.upgrade"] = "false"
             fixed["hoodie.write.record.merge.mode"] = "EVENT_TIME_ORDERING"
         return {**defaults, **settings.write_options, **fixed}
+
+    def _client(self, **options: str) -> AbstractContextManager[Any]:
+        given = self.write_options(self._settings.operation) | options
+        return table_repair.write_client(self._spark, self._path, self._settings.name, given)
+
+    def _check_index(self) -> None:
+        """Refuse an index that wouldn't find the table's rows where they are."""
+        newest = next((json.loads(details) for _, details in self.active()), None)
+        if newest is None:
+            return
+        wanted = index_layout.layout_of(self._settings)
+        found = (newest.get("extraMetadata") or {}).get(keys.INDEX_LAYOUT)
+        if found is None:
+            stats = [stat for each in (newest.get("partitionToWriteStats") or {}).values() for stat in each]
+            found = index_layout.layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
+            if found == wanted and index_layout.is_bucketed(self._settings) and self._misplaced_key() is not None:
+                found = "another number of buckets, or by other fields"
+        if found != wanted:
+            raise SettingsError(
+                f"{self._path} was written with the index {found}, the settings say {wanted}: its rows wouldn't be "
+                f"found and come twice; keep {keys.INDEX_TYPE} and what belongs to it, or give another "
+                "--target-base-path and load the table again"
+            )
+
+    def _misplaced_key(self) -> str | None:
+        """Return the key of a row, of some, that isn't in the bucket where the settings look for it."""
+        rows = self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE).collect()
+        return index_layout.misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
 
     def _check_folders(self, stored: Any) -> None:
         """Refuse another style of folders than the table's; what the settings leave open is as the table has it."""

@@ -2,17 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import Any
 
 from spark_jobs import buckets, checkpoint
+from spark_jobs.damage import damaged
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.timeline import Timeline
 
+# Makes a write client with these options.
+Client = Callable[..., AbstractContextManager[Any]]
 # Two jobs that cross leave one commit too many, or a few.
 _MOST_TAKEN_BACK = 5
+# Finds the files of a write by their names, without its markers.
+_LISTED = {"hoodie.rollback.using.markers": "false"}
 _COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
 
 
@@ -41,8 +47,42 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
     return [f"{timeline}/{name}" for name in torn]
 
 
-def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, roll_back: Callable[[str], None]) -> list[str]:
-    """Take back the newest commits, by `roll_back`, until no bucket of the table at `path` has two file groups.
+@contextmanager
+def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -> Iterator[Any]:
+    """Yield Hudi's write client for a table, closed in the end."""
+    given = spark._jvm.java.util.HashMap()
+    for key, value in options.items():
+        given.put(key, value)
+    client = spark._jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(spark._jsc, None, path, name, given)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Client) -> list[str]:
+    """Take back the writes that began and didn't end; returns what was done, a line each.
+
+    A write does so itself, but chooses its own instant first: of a merge-on-read table the rollback is the later one
+    then, and readers of the log stop there, before the write's rows. Raises JobError for a write that can't be taken
+    back, since a later one has ended.
+    """
+    if not (failed := timeline.failed()):
+        return []
+    newest = timeline.last_instant()
+    if newest is not None and failed[-1] < newest:
+        raise damaged(path, f"commit {failed[-1]} has not ended, later ones have")
+    # Markers name the files of a write, until it ends: one that a crash has made unreadable has none any more.
+    marked = all(hadoop.exists(f"{path}/.hoodie/.temp/{instant}") for instant in failed)
+    with client(**_LISTED if not marked else {}) as writing:
+        writing.rollbackFailedWrites()
+    if left := timeline.failed():
+        raise RuntimeError(f"{path}: Hudi didn't roll {left[-1]} back")
+    return [f"rolled back {instant}, which had failed" for instant in failed]
+
+
+def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: Client) -> list[str]:
+    """Take back the newest commits until no bucket of the table at `path` has two file groups.
 
     Returns what was done, a line each. Raises JobError when taking back the newest commits doesn't help.
     """
@@ -54,7 +94,8 @@ def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, roll_back
                 f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
                 "--target-base-path with --ignore-checkpoint and load the table anew"
             )
-        roll_back(newest[0])
+        with client(**_LISTED) as writing:
+            writing.rollback(newest[0])
         done.append(f"took back commit {newest[0]}: two jobs had written bucket {broken[0]}; its events come again")
     return done
 

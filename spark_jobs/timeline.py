@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,26 @@ class Timeline:
             found.append(("", ""))
         found.reverse()
         return [Carried(*write, since) for (since, _), write in itertools.pairwise(found)]
+
+    def active(self) -> Iterator[tuple[str, bytes]]:
+        """Yield time and details of the active timeline's completed writes, newest first."""
+        return self.instants(self.meta_client().getActiveTimeline())
+
+    def failed(self) -> list[str]:
+        """Return the times of the writes that have begun and not ended, newest first; table services aren't writes."""
+        pending = self.meta_client().getActiveTimeline().filterInflightsAndRequested().getInstants()
+        writes = (instant for instant in pending if instant.getAction() in ("commit", "deltacommit"))
+        return sorted({self._time_of(instant) for instant in writes}, reverse=True)
+
+    def rolled_back(self) -> set[str]:
+        """Return the times of the writes that the active timeline's rollbacks have taken back."""
+        timeline = self.meta_client().getActiveTimeline()
+        completed = timeline.getRollbackTimeline().filterCompletedInstants()
+        read = self._hadoop.jvm.org.apache.hudi.common.table.timeline.TimelineMetadataUtils
+        details = (timeline.getInstantDetails(instant).get() for instant in completed.getInstants())
+        # As text: py4j can't go through Avro's lists.
+        found = (str(read.deserializeHoodieRollbackMetadata(each).getCommitsRollback().toString()) for each in details)
+        return {instant for text in found for instant in re.findall(r"\d+", text)}
 
     def ordering_field(self) -> str:
         """Return the column that says which of two rows of a key is the newer one."""

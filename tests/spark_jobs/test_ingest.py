@@ -342,8 +342,11 @@ def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lak
     assert lake.run().files == 1
     assert lake.lsns() == {1: 10, 2: 20}
     (lake.table_path / ".hoodie" / "99991231000000000.rollback").write_text("")
-    assert [Path(path).suffix for path in lake.table().repair()] == [".rollback"]
-    assert existing.table().repair() == []
+    said: list[str] = []
+    assert lake.table().recover(said.append)
+    assert re.fullmatch(r"removed \S+\.rollback, which a crash had left half written", "\n".join(said))
+    assert existing.table().recover(said.append)
+    assert len(said) == 1
     assert existing.lsns() == {1: 10}
 
 
@@ -450,4 +453,6 @@ def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, 
     assert lake.lsns() == {1: 20} | dict.fromkeys(range(2, 10), 10)
     [line] = [line for line in lake.log if "took back commit" in line]
     assert re.fullmatch(r"took back commit \d+: two jobs had written bucket 0000000\d; its events come again", line)
-    assert lake.table().repair_buckets() == []
+    said: list[str] = []
+    assert lake.table().recover(said.append)
+    assert said == []
