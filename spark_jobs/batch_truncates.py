@@ -13,10 +13,11 @@ from spark_jobs.keys import TRUNCATE_APPLY
 from spark_jobs.schema import IS_DELETED
 from spark_jobs.summary import Summary
 from spark_jobs.table_settings import TableSettings
+from spark_jobs.topic_place import isnt_behind
 from spark_jobs.truncates import Truncates, is_mark
 
 # No field that becomes a column can be called so.
-_BEHIND = "behind a truncate"
+_BEHIND, _AHEAD = "behind a truncate", "ahead of a truncate"
 
 
 @dataclass(frozen=True)
@@ -32,26 +33,33 @@ class BatchTruncates:
         """What the batch's commit says."""
         if not self.summary.marks:
             return self.known
-        return self.known.following(self.summary.truncated, self.summary.settled, mode=self.mode)
+        summary = self.summary
+        return self.known.following(summary.truncated, summary.settled, mode=self.mode, place=summary.truncate_place)
 
     @property
     def emptied(self) -> int | None:
         """Up to where the table's rows go; None for none: what was applied before has nothing left to remove."""
         return self.after.applied if self.after.applied != self.known.applied else None
 
-    def places(self, events: DataFrame) -> tuple[DataFrame, Expression | None]:
-        """Return the events that are rows', and the first place that a snapshot's row among them may have; None: any.
+    def places(self, events: DataFrame) -> tuple[DataFrame, Expression, Expression]:
+        """Return the events that are rows', the first place that a snapshot's row among them may have, and if it goes.
 
-        It is behind the TRUNCATE that stands before the row in the source, or a known one. In a batch with a TRUNCATE
-        all events go through one task for this.
+        That place is behind the TRUNCATE that stands before the row in the source, or a known one; null is anywhere.
+        A row that stands before a known TRUNCATE goes: it comes again. In a batch with a TRUNCATE all events go through
+        one task for this.
         """
-        known = None if self.known.applied is None else F.lit(self.known.applied + 1)
+        applied, place = self.known.applied, self.known.place
+        known = F.lit(None if applied is None else applied + 1)
+        again = isnt_behind(F.lit(place.offset), F.lit(place.sent_ms)) if place else F.lit(False)
         if self.mode != TRUNCATE_APPLY or self.summary.truncated is None:
-            return self._rows(events), known
-        here = F.when(F.col(f"row.{OPERATION}") == TRUNCATE, F.col(f"row.{LSN}") + 1)
-        earlier = Window.orderBy("tie", "block", "number").rowsBetween(Window.unboundedPreceding, -1)
-        events = self._rows(events.withColumn(_BEHIND, F.max(here).over(earlier)))
-        return events, F.col(_BEHIND) if known is None else F.greatest(known, F.col(_BEHIND))
+            return self._rows(events), known, again
+        at = F.when(F.col(f"row.{OPERATION}") == TRUNCATE, F.col(f"row.{LSN}"))
+        in_order = Window.orderBy("tie", "block", "number")
+        earlier = F.max(at).over(in_order.rowsBetween(Window.unboundedPreceding, -1)) + 1
+        later = F.min(at).over(in_order.rowsBetween(1, Window.unboundedFollowing))
+        events = self._rows(events.withColumns({_BEHIND: earlier, _AHEAD: later}))
+        repeated = F.coalesce(F.col(_AHEAD) <= F.lit(applied), F.lit(False))
+        return events, F.greatest(known, F.col(_BEHIND)), again | repeated
 
     def remaining(self, events: DataFrame) -> DataFrame:
         """Return the keyed events without those that a TRUNCATE, of this batch or known, has removed, or is.
@@ -60,8 +68,10 @@ class BatchTruncates:
         """
         events, applied = self._rows(events), self.after.applied
         if self.summary.truncated is not None:
-            events = events.drop(_BEHIND)
-        if applied is None or (self.summary.truncated is None and not _reaches(self.summary.lowest, applied)):
+            events = events.drop(_BEHIND, _AHEAD)
+        # A snapshot's row that comes again has a place before the TRUNCATE, and none in `lowest`.
+        looked_at = self.summary.truncated is not None or self.summary.snapshot_rows
+        if applied is None or not (looked_at or _reaches(self.summary.lowest, applied)):
             return events
         return events.filter(F.col(f"row.{LSN}") > F.lit(applied))
 

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from spark_jobs.schema import IS_DELETED
+from spark_jobs.topic_place import OFFSET, SENT_MS
 
 # No field that becomes a column can be called so.
 KEY = "event key"
@@ -28,11 +29,11 @@ def key_of(columns: Sequence[str]) -> Expression:
 def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:
     """Drop the events, deletes too, that aren't newer than the remembered delete of their key.
 
-    `deletes` has KEY and `deleted_at`, the delete's ordering value as text.
+    `deletes` has KEY and `deleted_at`, the delete's ordering value as text, and may have more.
     """
     value = F.col(f"row.{ordering}")
     ordering_type = events.select(value.alias("value")).schema["value"].dataType
-    joined = events.join(F.broadcast(deletes), KEY, "left")
+    joined = events.join(F.broadcast(deletes.select(KEY, "deleted_at")), KEY, "left")
     older = value <= F.col("deleted_at").cast(ordering_type)
     return joined.filter(~F.coalesce(older, F.lit(False))).drop("deleted_at")
 
@@ -68,8 +69,9 @@ def table_rows(events: DataFrame) -> DataFrame:
 
 
 def deletes(events: DataFrame, *, ordering: str) -> DataFrame:
-    """Select key and ordering value, as text, of the deletes among folded events."""
-    return events.filter("deleted").select(KEY, F.col(f"row.{ordering}").cast("string").alias("deleted_at"))
+    """Select key, ordering value, as text, and place in the topic of the deletes among folded events."""
+    at = F.col(f"row.{ordering}").cast("string").alias("deleted_at")
+    return events.filter("deleted").select(KEY, at, OFFSET, SENT_MS)
 
 
 def restore_placeholders(

@@ -8,6 +8,7 @@ from functools import cached_property
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from spark_jobs import deletes_register, keys, truncates
+from spark_jobs.deletes_register import Delete
 from spark_jobs.truncates import Truncates
 
 PREFIX = keys.PROGRESS_PREFIX
@@ -34,9 +35,9 @@ class Checkpoint:
     source: str | None = None
     reset: str | None = None
     ignored: str | None = None
-    deleted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    deleted: Mapping[str, Delete] = field(default_factory=dict, repr=False)
     columns: Mapping[str, AddedColumn] = field(default_factory=dict, repr=False)
-    added: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    added: Mapping[str, Delete] = field(default_factory=dict, repr=False, compare=False)
     since_full: int = field(default=0, compare=False)
     complete: bool = field(default=True, compare=False)
     truncates: Truncates = field(default_factory=Truncates)
@@ -44,10 +45,10 @@ class Checkpoint:
     @cached_property
     def newest_delete(self) -> str | None:
         """The highest ordering value of the remembered deletes; None without any."""
-        return max(self.deleted.values(), key=deletes_register.rank, default=None)
+        return max((delete.at for delete in self.deleted.values()), key=deletes_register.rank, default=None)
 
     def following(
-        self, source: str, deletes: Mapping[str, str], *, limit: int, truncates: Truncates | None = None
+        self, source: str, deletes: Mapping[str, Delete], *, limit: int, truncates: Truncates | None = None
     ) -> tuple["Checkpoint", int]:
         """Return the next commit's checkpoint, and how many deletes are no longer remembered for lack of room."""
         deleted, dropped = self.deleted, 0
@@ -75,8 +76,8 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
     Only as many are read as it takes to find the whole register of deletes.
     """
     newest: Mapping[str, str] | None = None
-    added: list[Mapping[str, str]] = []
-    register: Mapping[str, str] = {}
+    added: list[Mapping[str, Delete]] = []
+    register: Mapping[str, Delete] = {}
     complete = False
     for metadata in commits:
         newest = newest or metadata

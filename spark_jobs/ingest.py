@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
-from spark_jobs import changes, checkpoint, keys
+from spark_jobs import changes, checkpoint, deletes_register, keys
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates, removals
 from spark_jobs.checkpoint import Checkpoint
@@ -222,9 +222,7 @@ class Ingest:
         if summary.deletes or emptied is not None:
             newest = newest.persist()
         if summary.deletes and self._settles.remembers_deletes:
-            deleted = {
-                row[changes.KEY]: row["deleted_at"] for row in changes.deletes(newest, ordering=ordering).collect()
-            }
+            deleted = deletes_register.collected(changes.deletes(newest, ordering=ordering))
         limit = self._settings.deletes_limit
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})

@@ -18,13 +18,13 @@ _COLLECTED = 10_000
 def remembered_deletes(
     spark: SparkSession, events: DataFrame, progress: Checkpoint, *, ordering: str, lowest: str | None
 ) -> DataFrame | None:
-    """Return KEY and `deleted_at` of the remembered deletes that matter to keyed `events`; None when none does.
+    """Return the remembered deletes that matter to keyed `events`, as a register's frame; None when none does.
 
-    `lowest` is the events' lowest ordering value. As a rule all are newer than every remembered delete, and nothing
-    has to be looked up: otherwise those that aren't are few, being late or repeated.
+    `lowest` is the events' lowest ordering value, None where it isn't known. As a rule all are newer than every
+    remembered delete, and nothing has to be looked up: otherwise those that aren't are few, being late or repeated.
     """
     newest = progress.newest_delete
-    if newest is None or lowest is None or deletes_register.rank(lowest) > deletes_register.rank(newest):
+    if newest is None or (lowest is not None and deletes_register.rank(lowest) > deletes_register.rank(newest)):
         return None
     value = F.col(f"row.{ordering}")
     ordering_type = events.select(value.alias("value")).schema["value"].dataType

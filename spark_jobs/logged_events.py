@@ -36,7 +36,8 @@ class LoggedEvents:
         if summary.snapshot_rows:
             events = self._placed(events, summary, truncates, progress)
         events = truncates.remaining(events)
-        remembered = remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=summary.lowest)
+        lowest = None if summary.snapshot_rows else summary.lowest
+        remembered = remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
         if not summary.placeholders:
@@ -57,11 +58,12 @@ class LoggedEvents:
     ) -> DataFrame:
         """Return the events with the snapshot's rows in the places of the changes before them."""
         deleted = progress.deleted
-        events, behind = truncates.places(events)
+        events, behind, emptied = truncates.places(events)
         return snapshot_rows.placed(
             events,
             self._lake_rows({}),
             deletes_register.as_frame(self._spark, deleted) if deleted else None,
             behind=behind,
+            emptied=emptied,
             only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
         )

@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 from contract.events import LSN, OPERATION, READ
 from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.schema import Column
+from spark_jobs.topic_place import LATE, isnt_behind
 
 # Before every change: what a snapshot's row is given that none came before.
 FIRST = 0
@@ -41,33 +42,45 @@ def placed(
     stored: DataFrame | None,
     remembered: DataFrame | None,
     *,
-    behind: Expression | None = None,
+    behind: Expression,
+    emptied: Expression,
     only_these: bool = False,
 ) -> DataFrame:
     """Put in each snapshot row's position that of the change before it: in the batch, in the table, or a delete's.
 
-    `stored` is KEY and STORED_AT of the table's rows, `remembered` KEY and `deleted_at` of remembered deletes, None
-    without any; `only_these` says that the batch has no other events. Behind a delete the place is the next one, since
-    a delete is never repeated by mistake then. A row of an initial snapshot that comes late, after changes from beyond
-    its own position, keeps that and loses. `behind`: an earlier place than this no row has, for a TRUNCATE came before.
+    `stored` is KEY and STORED_AT of the table's rows, `remembered` a register's frame of deletes, None without any;
+    `only_these` says that the batch has no other events. Behind a delete the place is the next one, since a delete is
+    never repeated by mistake then. A row of an initial snapshot that comes late, after changes from beyond its own
+    position, keeps that and loses. No row has an earlier place than `behind`, for a TRUNCATE came before.
+
+    A row that stands before a remembered delete in its topic comes again: it has the first place of all and loses. So
+    does one that is `emptied`, as it stands before a TRUNCATE. One of a file below what was read before may come again,
+    too: the table's row is left alone.
     """
-    first = F.lit(FIRST) if behind is None else F.greatest(F.lit(FIRST), behind)
+    first = F.greatest(F.lit(FIRST), behind)
     position = F.col(f"row.{LSN}")
     if only_these and stored is None and remembered is None:
-        return _at(events, first)
-    earlier = Window.partitionBy(KEY).orderBy("tie", "block", "number").rowsBetween(Window.unboundedPreceding, -1)
+        return _at(events, F.when(emptied, F.lit(FIRST)).otherwise(first))
+    in_order = Window.partitionBy(KEY).orderBy("tie", "block", "number")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
     change = F.when(~is_snapshot_row(), F.when(F.col("deleted"), position + 1).otherwise(position))
     found = events.withColumn("_before", F.max(change).over(earlier))
-    known = [F.col("_before")]
+    known, again = [F.col("_before")], emptied
     rows = F.broadcast(events.filter(is_snapshot_row()).select(KEY).distinct())
     if stored is not None:
         newest = stored.join(rows, KEY, "left_semi").groupBy(KEY).agg(F.max(STORED_AT).alias("_stored"))
         found = found.join(newest, KEY, "left")
-        known.append(F.col("_stored"))
+        known.append(F.when(~F.col(LATE), F.col("_stored")))
     if remembered is not None:
-        found = found.join(F.broadcast(remembered.withColumnRenamed("deleted_at", "_deleted_at")), KEY, "left")
-        known.append(F.col("_deleted_at").cast(_type_of(events)) + 1)
-    return _at(found, F.greatest(first, *known)).select(*events.columns)
+        later = in_order.rowsBetween(1, Window.unboundedFollowing)
+        next_delete = F.min(F.when(~is_snapshot_row() & F.col("deleted"), position)).over(later)
+        found = found.withColumn("_next_delete", next_delete).join(F.broadcast(remembered), KEY, "left")
+        deleted_at = F.col("deleted_at").cast(_type_of(events))
+        known.append(deleted_at + 1)
+        repeated = F.coalesce(F.col("_next_delete") <= deleted_at, F.lit(False))
+        again = again | repeated | isnt_behind(F.col("delete_offset"), F.col("delete_sent_ms"))
+    place = F.when(again, F.lit(FIRST)).otherwise(F.greatest(first, *known))
+    return _at(found, place).select(*events.columns)
 
 
 def _at(events: DataFrame, place: Expression) -> DataFrame:

@@ -11,6 +11,7 @@ from spark_jobs import truncates
 from spark_jobs.deletes_register import rank
 from spark_jobs.quarantine import OriginLines
 from spark_jobs.snapshot_rows import is_snapshot_row
+from spark_jobs.topic_place import TopicPlace
 
 _COUNTED = ("origin", "block", "number", "blank", "reason", "deleted", "unknown", "placeholders")
 
@@ -21,7 +22,7 @@ class Summary:
 
     `snapshot_rows` are those of a snapshot that fit. `lowest` is the lowest ordering value, as text, of those that fit;
     `unknown` the sets of new fields that they have. `marks` are events that are no row's, `truncated` and `settled` the
-    newest positions of both kinds (truncates.py), None for none.
+    newest positions of both kinds (truncates.py), None for none; `truncate_place` is where that one is in its topic.
     """
 
     events: int
@@ -30,6 +31,7 @@ class Summary:
     snapshot_rows: int
     marks: int
     truncated: int | None
+    truncate_place: TopicPlace | None
     settled: int | None
     newest_ms: int | None
     lowest: str | None
@@ -50,7 +52,8 @@ def summarise(
     of_row = [ordering, *([SOURCE_TIME_MS] if has_source_time else [])]
     of_row += ([OPERATION] if has_snapshot_rows or has_marks else []) + ([LSN] if has_marks else [])
     # Without the row's other columns, each of which would be planned, too.
-    narrow = events.select(*_COUNTED, F.struct(*(F.col(f"row.{name}") for name in dict.fromkeys(of_row))).alias("row"))
+    row = F.struct(*(F.col(f"row.{name}") for name in dict.fromkeys(of_row))).alias("row")
+    narrow = events.select(*_COUNTED, *(["tie"] if has_marks else []), row)
     counted = narrow.groupBy("origin", "block").agg(
         F.count_if(~F.col("blank")).alias("events"),
         F.count("reason").alias("bad"),
@@ -81,14 +84,18 @@ def _total(rows: list[Row]) -> Summary:
         before.setdefault(origin, {})[row["block"]] = spans.get(origin, 0)
         spans[origin] = spans.get(origin, 0) + row["last"] - row["first"] + 1
     times = [row["newest_ms"] for row in rows if row["newest_ms"] is not None]
+    truncate = _newest(row["truncated"] for row in rows)
+    settled = _newest(row["settled"] for row in rows)
+    place = (truncate["offset"], truncate["sent_ms"]) if truncate else (None, None)
     return Summary(
         events=sum(row["events"] for row in rows),
         bad=sum(row["bad"] for row in rows),
         deletes=sum(row["deletes"] for row in rows),
         snapshot_rows=sum(row["snapshot_rows"] for row in rows),
         marks=sum(row["marks"] for row in rows),
-        truncated=_newest(row["truncated"] for row in rows),
-        settled=_newest(row["settled"] for row in rows),
+        truncated=int(truncate["at"]) if truncate else None,
+        truncate_place=None if None in place else TopicPlace(*place),
+        settled=int(settled["at"]) if settled else None,
         newest_ms=max(times, default=None),
         lowest=min((row["lowest"] for row in rows if row["lowest"] is not None), key=rank, default=None),
         unknown=frozenset(tuple(names) for row in rows for names in row["unknown"]),
@@ -98,5 +105,5 @@ def _total(rows: list[Row]) -> Summary:
     )
 
 
-def _newest(positions: Iterable[str | None]) -> int | None:
-    return max((int(position) for position in positions if position is not None), default=None)
+def _newest(found: Iterable[Row | None]) -> Row | None:
+    return max((row for row in found if row is not None), key=lambda row: int(row["at"]), default=None)

@@ -13,8 +13,10 @@ from pyspark.sql import functions as F
 
 from contract.events import LSN, OPERATION, SETTLED, TRUNCATE
 from spark_jobs.keys import IGNORED_TRUNCATE, PROGRESS_PREFIX, TRUNCATE_APPLY
+from spark_jobs.topic_place import OFFSET, SENT_MS, TopicPlace
 
 _APPLIED_KEY = f"{PROGRESS_PREFIX}.truncate.applied"
+_PLACE_KEY = f"{_APPLIED_KEY}.place"
 _SETTLED_KEY = f"{PROGRESS_PREFIX}.truncate.settled"
 
 
@@ -23,17 +25,25 @@ class Truncates:
     """Positions of TRUNCATEs, None for none: the newest that was applied, and the newest whose rows have stayed.
 
     `settled` is up to where the rows of ignored ones are known to be gone: somebody has read the table again.
+    `place` is where the applied one stands in the topic, None where that isn't known.
     """
 
     applied: int | None = None
     ignored: int | None = None
     settled: int | None = None
+    place: TopicPlace | None = None
 
-    def following(self, truncated: int | None, settled: int | None, *, mode: str | None) -> "Truncates":
-        """Return what is known after a batch whose newest events of both kinds have these positions."""
+    def following(
+        self, truncated: int | None, settled: int | None, *, mode: str | None, place: TopicPlace | None = None
+    ) -> "Truncates":
+        """Return what is known after a batch whose newest events of both kinds have these positions.
+
+        `place` is that of the newest TRUNCATE.
+        """
         now = replace(self, settled=_newest(self.settled, settled))
         if truncated is not None and mode == TRUNCATE_APPLY:
-            now = replace(now, applied=_newest(now.applied, truncated))
+            if now.applied is None or truncated > now.applied:
+                now = replace(now, applied=truncated, place=place)
         elif truncated is not None:
             now = replace(now, ignored=_newest(now.ignored, truncated))
         done = _newest(now.applied, now.settled)
@@ -42,8 +52,9 @@ class Truncates:
 
     def to_metadata(self) -> dict[str, str]:
         """Return the entries of a commit's metadata."""
+        place = ",".join(map(str, self.place)) if self.place else None
         entries = {_APPLIED_KEY: self.applied, IGNORED_TRUNCATE: self.ignored, _SETTLED_KEY: self.settled}
-        return {key: str(value) for key, value in entries.items() if value is not None}
+        return {key: str(value) for key, value in {**entries, _PLACE_KEY: place}.items() if value is not None}
 
 
 def from_metadata(entries: Mapping[str, str]) -> Truncates:
@@ -51,7 +62,8 @@ def from_metadata(entries: Mapping[str, str]) -> Truncates:
     applied, ignored, settled = (
         int(entries[key]) if key in entries else None for key in (_APPLIED_KEY, IGNORED_TRUNCATE, _SETTLED_KEY)
     )
-    return Truncates(applied, ignored, settled)
+    place = TopicPlace(*map(int, entries[_PLACE_KEY].split(","))) if _PLACE_KEY in entries else None
+    return Truncates(applied, ignored, settled, place)
 
 
 def is_mark() -> Expression:
@@ -60,9 +72,9 @@ def is_mark() -> Expression:
 
 
 def newest_of(operation: str) -> Expression:
-    """Return the newest position of the events of an operation, to be aggregated over those that fit."""
+    """Return the newest position, and place in the topic, of an operation's events that fit, to be aggregated."""
     wanted = (F.col(f"row.{OPERATION}") == operation) & F.col("reason").isNull()
-    return F.max(F.when(wanted, F.col(f"row.{LSN}"))).cast("string")
+    return F.max(F.when(wanted, F.struct(F.col(f"row.{LSN}").cast("decimal(38)").alias("at"), OFFSET, SENT_MS)))
 
 
 def _newest(*positions: int | None) -> int | None:

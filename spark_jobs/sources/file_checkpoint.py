@@ -22,7 +22,7 @@ _VERSION = 1
 _DIGEST_BYTES = 8
 # topic/<partition>/<last offset>_<earliest ms>_<latest ms>.json, relative to the root; without the topic where that is
 # the root's own last folder.
-_ORDERED = re.compile(r"(?P<folder>([^/]+/)?\d+)/(?P<last>\d{12,})_\d+_\d+\.json")
+_ORDERED = re.compile(r"(?P<folder>([^/]+/)?\d+)/(?P<last>\d{12,})_\d+_(?P<sent_ms>\d+)\.json")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,10 @@ class FileCheckpoint:
     def is_late(self, file: SourceFile) -> bool:
         """Tell whether a new file lies below its partition's watermark: late, or written again."""
         return file.folder is not None and file.name <= self.watermarks.get(file.folder, "")
+
+    def was_passed(self, file: SourceFile) -> bool:
+        """Tell whether a late file's events were sent before the watermark's: not in a topic that was made again."""
+        return self.is_late(file) and _sent_ms(file.name) <= _sent_ms(self.watermarks[str(file.folder)])
 
     def ceiling(self, listed: Iterable[SourceFile], *, remembered: int) -> int:
         """Return how far the horizon may go until the next full listing, `listed` being all files there are now.
@@ -150,6 +154,11 @@ class FileCheckpoint:
             "memory": base64.b64encode(packed).decode("ascii"),
         }
         return json.dumps(document, separators=(",", ":"))
+
+
+def _sent_ms(name: str) -> int:
+    found = _ORDERED.fullmatch(name)
+    return int(found["sent_ms"]) if found else 0
 
 
 def read_file_checkpoint(text: str | None, root: str) -> FileCheckpoint:

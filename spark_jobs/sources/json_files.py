@@ -34,6 +34,7 @@ _READ = {
 _DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
 _GLOB = "*?[{"
 _OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
+_SENT_IN_NAME = r"\d{12,}_\d+_(\d+)\.json$"
 
 
 def normalised_root(root: str) -> str:
@@ -76,19 +77,21 @@ class FileBatch:
         """Return the lines, `number` counting them within a block of their file."""
         paths = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
         if not paths:
-            nothing = ("'' AS line", "'' AS origin", "0L AS block", "id AS number", "0 AS tie")
-            return self.spark.range(0).selectExpr(*nothing)
+            tie = "named_struct('offset', 0L, 'sent_ms', 0L, 'late', false) AS tie"
+            return self.spark.range(0).selectExpr("'' AS line", "'' AS origin", "0L AS block", "id AS number", tie)
         text = self.spark.read.options(**_READ).text(paths)
         path = F.col("_metadata.file_path")
-        offset = F.regexp_extract(path, _OFFSET_IN_NAME, 1).cast("long")
+        offset, sent_ms = (F.regexp_extract(path, mark, 1).cast("long") for mark in (_OFFSET_IN_NAME, _SENT_IN_NAME))
+        # Of a name the partition and the file tell enough, and are never encoded.
+        late = ["/".join(file.name.split("/")[-2:]) for file in self.consumed if self.before.was_passed(file)]
+        is_late = F.concat_ws("/", F.slice(F.split(path, "/"), -2, 2)).isin(late) if late else F.lit(False)
+        time = F.col("_metadata.file_modification_time").alias("time")
         return text.select(
             F.col("value").alias("line"),
             path.alias("origin"),
             F.col("_metadata.file_block_start").alias("block"),
             F.monotonically_increasing_id().alias("number"),
-            F.struct(offset.alias("offset"), F.col("_metadata.file_modification_time").alias("time"), path).alias(
-                "tie"
-            ),
+            F.struct(offset.alias("offset"), time, path, sent_ms.alias("sent_ms"), is_late.alias("late")).alias("tie"),
         )
 
     def without_unreadable(self, *, endings: tuple[str, ...] = ("",)) -> "FileBatch | None":

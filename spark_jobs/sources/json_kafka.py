@@ -113,12 +113,13 @@ class KafkaBatch:
             "failOnDataLoss": "true",
         }
         records = self.spark.read.format("kafka").options(**options).load().filter("value IS NOT NULL")
+        place = (F.col("offset"), F.unix_millis("timestamp").alias("sent_ms"), F.lit(False).alias("late"))
         return records.select(
             F.col("value").cast("string").alias("line"),
             F.concat_ws("/", "topic", "partition").alias("origin"),
             F.lit(0).cast("long").alias("block"),
             F.col("offset").alias("number"),
-            F.lit(0).alias("tie"),
+            F.struct(*place).alias("tie"),
         )
 
     def name_of(self, origin: str) -> str:

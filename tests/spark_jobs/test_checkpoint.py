@@ -4,10 +4,21 @@ import pytest
 
 from spark_jobs import checkpoint, deletes_register
 from spark_jobs.checkpoint import Checkpoint
+from spark_jobs.deletes_register import Delete
+from spark_jobs.topic_place import TopicPlace
+
+FULL = {
+    f'["{number}"]': Delete(str(26_694_864 + number * 512), TopicPlace(number // 9, 1_795_216_992_726 + number // 9))
+    for number in range(20_000)
+}
 
 
 def test_a_checkpoint_survives_a_commits_metadata() -> None:
-    stored = Checkpoint(source="topic,0:5", reset="topic,0:1", deleted={'["1"]': "77"})
+    stored = Checkpoint(
+        source="topic,0:5",
+        reset="topic,0:1",
+        deleted={'["1"]': Delete("77", TopicPlace(5, 1795216992726)), '["2"]': Delete("78")},
+    )
     metadata = stored.to_metadata()
     assert set(metadata) == {
         "deltastreamer.checkpoint.key",
@@ -23,7 +34,7 @@ def history() -> list[tuple[Checkpoint, dict[str, str]]]:
     """Forty commits' checkpoints and their metadata, oldest first, with at most five deletes remembered."""
     progress, commits = Checkpoint(), []
     for number in range(1, 40):
-        deletes = {f"k{number % 7}": str(number)} if number > 2 and number % 3 else {}
+        deletes = {f"k{number % 7}": Delete(str(number))} if number > 2 and number % 3 else {}
         progress, _ = progress.following(f"topic,0:{number}", deletes, limit=5)
         commits.append((progress, progress.to_metadata()))
     return commits
@@ -52,29 +63,31 @@ def test_no_more_commits_are_read_than_it_takes(history: list[tuple[Checkpoint, 
 
 
 def test_a_table_of_an_earlier_version_keeps_its_deletes() -> None:
-    old = {checkpoint.SOURCE_KEY: "1", checkpoint.DELETES_KEY: deletes_register.encode({"a": "5", "b": "6"})}
+    old = {
+        checkpoint.SOURCE_KEY: "1",
+        checkpoint.DELETES_KEY: deletes_register.encode({"a": Delete("5"), "b": Delete("6")}),
+    }
     stored = checkpoint.from_commits([old, {checkpoint.SOURCE_KEY: "0"}])
-    following, _ = stored.following("2", {"a": "7"}, limit=10)
-    assert checkpoint.from_commits([following.to_metadata(), old]).deleted == {"a": "7", "b": "6"}
+    following, _ = stored.following("2", {"a": Delete("7")}, limit=10)
+    assert checkpoint.from_commits([following.to_metadata(), old]).deleted == {"a": Delete("7"), "b": Delete("6")}
 
 
 def test_a_register_without_its_beginning_says_so_and_is_written_whole() -> None:
-    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_DELETES_KEY: deletes_register.encode({"a": "5"})}
+    added = {checkpoint.SOURCE_KEY: "2", checkpoint.ADDED_DELETES_KEY: deletes_register.encode({"a": Delete("5")})}
     stored = checkpoint.from_commits([added])
-    assert (stored.deleted, stored.complete) == ({"a": "5"}, False)
+    assert (stored.deleted, stored.complete) == ({"a": Delete("5")}, False)
     assert checkpoint.DELETES_KEY in stored.following("3", {}, limit=10)[0].to_metadata()
 
 
 def test_a_commits_own_deletes_are_short_beside_a_full_register() -> None:
-    register = {f'["{number}"]': str(26_694_864 + number * 512) for number in range(20_000)}
-    following, _ = Checkpoint("1", deleted=register).following("2", {'["7"]': "99999999"}, limit=20_000)
+    following, _ = Checkpoint("1", deleted=FULL).following("2", {'["7"]': Delete("99999999")}, limit=20_000)
     assert sum(map(len, following.to_metadata().values())) < 100
 
 
 def test_checkpoint_options_count_once_per_value() -> None:
-    stored = Checkpoint(source="100", deleted={"k": "1"})
+    stored = Checkpoint(source="100", deleted={"k": Delete("1")})
     reset = checkpoint.starting_from(stored, reset="5", ignore=None)
-    assert (reset.source, reset.deleted) == ("5", {"k": "1"})
+    assert (reset.source, reset.deleted) == ("5", {"k": Delete("1")})
     later = Checkpoint(source="200", reset="5")
     assert checkpoint.starting_from(later, reset="5", ignore=None) == later
     assert checkpoint.starting_from(later, reset="6", ignore=None).source == "6"
@@ -84,27 +97,30 @@ def test_checkpoint_options_count_once_per_value() -> None:
 
 
 def test_the_register_keeps_the_highest_delete_of_a_key() -> None:
-    merged, dropped = deletes_register.merge({"a": "9", "b": "100"}, {"a": "10", "b": "99"}, limit=10)
-    assert (merged, dropped) == ({"a": "10", "b": "100"}, 0)
+    merged, dropped = deletes_register.merge(
+        {"a": Delete("9"), "b": Delete("100")}, {"a": Delete("10"), "b": Delete("99")}, limit=10
+    )
+    assert (merged, dropped) == ({"a": Delete("10"), "b": Delete("100")}, 0)
 
 
 def test_the_register_drops_the_lowest_first() -> None:
-    merged, dropped = deletes_register.merge({"a": "9", "b": "100"}, {"c": "20"}, limit=2)
-    assert (merged, dropped) == ({"b": "100", "c": "20"}, 1)
-    assert deletes_register.merge({}, {"a": "1"}, limit=0) == ({}, 1)
+    merged, dropped = deletes_register.merge({"a": Delete("9"), "b": Delete("100")}, {"c": Delete("20")}, limit=2)
+    assert (merged, dropped) == ({"b": Delete("100"), "c": Delete("20")}, 1)
+    assert deletes_register.merge({}, {"a": Delete("1")}, limit=0) == ({}, 1)
 
 
 def test_ordering_values_compare_as_numbers_beyond_what_a_float_holds() -> None:
-    assert deletes_register.merge({"a": str(2**60)}, {"a": str(2**60 + 1)}, limit=1)[0] == {"a": str(2**60 + 1)}
-    assert deletes_register.merge({"a": "10.5"}, {"a": "9.75"}, limit=1)[0] == {"a": "10.5"}
-    assert deletes_register.merge({"a": "1.0E10"}, {"a": "9"}, limit=1)[0] == {"a": "1.0E10"}
-    dates = deletes_register.merge({"a": "2026-01-01"}, {"a": "2025-12-31"}, limit=1)[0]
-    assert dates == {"a": "2026-01-01"}
+    assert deletes_register.merge({"a": Delete(str(2**60))}, {"a": Delete(str(2**60 + 1))}, limit=1)[0] == {
+        "a": Delete(str(2**60 + 1))
+    }
+    assert deletes_register.merge({"a": Delete("10.5")}, {"a": Delete("9.75")}, limit=1)[0] == {"a": Delete("10.5")}
+    assert deletes_register.merge({"a": Delete("1.0E10")}, {"a": Delete("9")}, limit=1)[0] == {"a": Delete("1.0E10")}
+    dates = deletes_register.merge({"a": Delete("2026-01-01")}, {"a": Delete("2025-12-31")}, limit=1)[0]
+    assert dates == {"a": Delete("2026-01-01")}
 
 
 def test_a_full_register_stays_small() -> None:
-    register = {f'["{number}"]': str(26_694_864 + number * 512) for number in range(20_000)}
-    encoded = deletes_register.encode(register)
-    assert deletes_register.decode(encoded) == register
+    encoded = deletes_register.encode(FULL)
+    assert deletes_register.decode(encoded) == FULL
     assert len(encoded) < 200_000
     assert deletes_register.decode(None) == {}

@@ -2,8 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,27 +10,13 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.table import HudiTable
 from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.fuzz import failing_commits
 
 pytestmark = pytest.mark.integration
 
 KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
 PLACEHOLDER = "__debezium_unavailable_value"
-# Hudi runs it between the last data file and the commit's own.
-_REFUSING_VALIDATOR = {
-    "hoodie.precommit.validators": "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator",
-    "hoodie.precommit.validators.single.value.sql.queries": "SELECT count(*) FROM <TABLE_NAME>#-1",
-}
-
-
-@contextmanager
-def failing_commits() -> Iterator[None]:
-    """Let Hudi write a batch's data files, and fail before the commit."""
-    given = HudiTable.write_options
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HudiTable, "write_options", lambda table, name: given(table, name) | _REFUSING_VALIDATOR)
-        yield
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["tried again", "restarted"])
@@ -93,8 +78,9 @@ def _without_commits(lake: Lake) -> None:
     _remove(*_timeline(lake, "[0-9]*commit"))
 
 
-def _without_first_instant(lake: Lake) -> None:
+def _without_first_instant_and_commits(lake: Lake) -> None:
     _remove(*_timeline(lake, f"{_timeline(lake, '[0-9]*commit')[0].name[:17]}*"))
+    _without_commits(lake)
 
 
 def _without_timeline(lake: Lake) -> None:
@@ -125,12 +111,12 @@ def test_a_commit_that_a_power_loss_has_taken_is_made_again(
     [
         (_without_timeline, r"its \.hoodie is missing, \d data files are there"),
         (_without_data_file, r"data file .* of commit \d+ is missing"),
-        (lambda lake: (_without_first_instant(lake), _without_commits(lake)), r"commit \d+ isn't in its timeline"),
+        (_without_first_instant_and_commits, r"commit \d+ isn't in its timeline"),
     ],
     ids=["timeline", "data file", "commits"],
 )
 def test_a_damaged_table_is_named_and_not_written_to(
-    written: Lake, tmp_path: Path, harm: Callable[[Lake], object], message: str
+    written: Lake, tmp_path: Path, harm: Callable[[Lake], None], message: str
 ) -> None:
     lake = _copy(written, tmp_path)
     harm(lake)

@@ -1,15 +1,10 @@
-"""Random histories of changes, delivered in random pieces, against what `model` says that the table must hold.
-
-`make fuzz MINUTES=10` goes on with new ones for that long; what it finds is printed as small as Hypothesis can make it.
-"""
+"""Random histories of changes, delivered in random pieces, against what `model` says that the table must hold."""
 
 import dataclasses
 import datetime as dt
 import itertools
 import json
-import os
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hudi import HudiTableBuilder
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from contract.table_names import lake_name
 from spark_jobs.ingest import Ingest
 from tests.spark_jobs.conftest import Lake, event
+from tests.spark_jobs.fuzz import failing_commits, try_histories
 from tests.spark_jobs.model import PLACEHOLDER, VARIED, Entry, Model
 
 pytestmark = pytest.mark.integration
@@ -32,7 +27,6 @@ KEYS = 24
 FILES = 4
 REMEMBERED = 12
 NEW_COLUMNS = 3
-MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
 BAD = (
     "{broken",
     json.dumps(event(1, 10**6, order_date="20777", foreign=1)),
@@ -63,10 +57,14 @@ PARTITIONED = {
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """The lines of each batch's files, whether the job is started anew before a batch, and its `--source-limit`."""
+    """The lines of each batch's files, whether the job is started again before a batch, and its `--source-limit`.
+
+    `failures`: whether a batch's first commit fails.
+    """
 
     batches: tuple[tuple[tuple[Entry, ...], ...], ...]
     restarts: tuple[bool, ...]
+    failures: tuple[bool, ...]
     file_by_file: bool
 
 
@@ -87,8 +85,8 @@ def histories(draw: st.DrawFn) -> History:
         deliver(Entry(bad=text))
     first, second = sorted(draw(st.tuples(st.integers(1, FILES), st.integers(1, FILES))))
     batches = tuple(tuple(map(tuple, part)) for part in (files[:first], files[first:second], files[second:]) if part)
-    restarts = draw(st.tuples(*[st.booleans()] * len(batches)))
-    return History(batches, restarts, draw(st.booleans()))
+    restarts, failures = (draw(st.tuples(*[st.booleans()] * len(batches))) for _ in range(2))
+    return History(batches, restarts, failures, draw(st.booleans()))
 
 
 def _entry(draw: st.DrawFn, key: int, lsn: int) -> Entry:
@@ -138,6 +136,10 @@ def _run(spark: SparkSession, history: History, table_type: str, extra: dict[str
         for entries in landed:
             lake.land(*map(_line, entries))
         job = _job(lake, job, history, number)
+        if history.failures[number] and landed:
+            with failing_commits(), pytest.raises(Exception, match="Failed to"):
+                job.run_batch()
+            job.load()
         commits = landed if history.file_by_file else [list(itertools.chain(*landed))]
         for entries in commits:
             before = model.quarantined
@@ -187,24 +189,8 @@ def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("extra", [{}, PARTITIONED], ids=["flat", "partitioned"])
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_any_history_ends_as_the_model_says(spark: SparkSession, table_type: str, extra: dict[str, str]) -> None:
-    examples = 0
-    until = time.monotonic() + MINUTES * 60 / 4
-
-    @settings(
-        max_examples=10_000 if MINUTES else 2,
-        derandomize=not MINUTES,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink) if MINUTES else (Phase.generate,),
-    )
-    @given(history=histories())
-    def ends_as_the_model_says(history: History) -> None:
-        nonlocal examples
-        examples += 1
-        if examples == 1 or (MINUTES and time.monotonic() > until):
-            return  # the first that Hypothesis draws is the simplest there is
+    def run(history: History) -> None:
         with tempfile.TemporaryDirectory() as folder:
             _run(spark, history, table_type, extra, Path(folder))
 
-    ends_as_the_model_says()
+    try_histories(histories(), run)

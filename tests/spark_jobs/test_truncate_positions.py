@@ -6,7 +6,9 @@ import pytest
 
 from spark_jobs import checkpoint, truncates
 from spark_jobs.checkpoint import Checkpoint
+from spark_jobs.deletes_register import Delete
 from spark_jobs.keys import TRUNCATE_APPLY, TRUNCATE_IGNORE
+from spark_jobs.topic_place import TopicPlace
 from spark_jobs.truncates import Truncates
 
 # The newest positions that a batch has: of a TRUNCATE, and of what settles ignored ones.
@@ -32,15 +34,23 @@ def test_the_newest_of_each_kind_counts(mode: str, batches: Sequence[Batch], exp
     assert found == expected
 
 
+def test_the_place_in_the_topic_is_the_newest_ones() -> None:
+    first, second = TopicPlace(5, 1000), TopicPlace(9, 2000)
+    found = Truncates().following(80, None, mode=TRUNCATE_APPLY, place=first)
+    assert found.following(72, None, mode=TRUNCATE_APPLY, place=second).place == first
+    assert found.following(80, None, mode=TRUNCATE_APPLY, place=second).place == first
+    assert found.following(88, None, mode=TRUNCATE_APPLY, place=second).place == second
+
+
 def test_one_that_is_applied_ends_those_ignored_before_it_alone() -> None:
     assert Truncates(ignored=80).following(88, None, mode=TRUNCATE_APPLY) == Truncates(applied=88)
     assert Truncates(ignored=80).following(72, None, mode=TRUNCATE_APPLY) == Truncates(applied=72, ignored=80)
 
 
 def test_every_commit_carries_all_of_it() -> None:
-    known = Truncates(applied=80, ignored=96, settled=88)
+    known = Truncates(applied=80, ignored=96, settled=88, place=TopicPlace(5, 1795216992726))
     stored, _ = Checkpoint().following("1", {}, limit=5, truncates=known)
-    following, _ = stored.following("2", {"a": "7"}, limit=5)
+    following, _ = stored.following("2", {"a": Delete("7")}, limit=5)
     assert checkpoint.from_commits([following.to_metadata(), stored.to_metadata()]).truncates == known
     assert truncates.from_metadata({}) == Truncates()
     assert Truncates().to_metadata() == {}

@@ -1,0 +1,58 @@
+"""Random histories: a few fixed ones in each run of the tests, new ones for FUZZ_MINUTES by `make fuzz`."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.table import HudiTable
+
+MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
+# How many tests share the minutes.
+CASES = 6
+# Hudi runs it between the last data file and the commit's own.
+_REFUSING_VALIDATOR = {
+    "hoodie.precommit.validators": "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator",
+    "hoodie.precommit.validators.single.value.sql.queries": "SELECT count(*) FROM <TABLE_NAME>#-1",
+}
+T = TypeVar("T")
+
+
+@contextmanager
+def failing_commits() -> Iterator[None]:
+    """Let Hudi write a batch's data files, and fail before the commit."""
+    given_options = HudiTable.write_options
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HudiTable, "write_options", lambda table, name: given_options(table, name) | _REFUSING_VALIDATOR)
+        yield
+
+
+def try_histories(histories: st.SearchStrategy[T], run: Callable[[T], None]) -> None:
+    """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it."""
+    examples = 0
+    until = time.monotonic() + MINUTES * 60 / CASES
+
+    @settings(
+        max_examples=10_000 if MINUTES else 2,
+        derandomize=not MINUTES,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink) if MINUTES else (Phase.generate,),
+    )
+    @given(history=histories)
+    def ends_as_it_should(history: T) -> None:
+        nonlocal examples
+        if MINUTES and time.monotonic() > until:
+            return
+        examples += 1
+        if examples > 1:  # the first that Hypothesis draws is the simplest there is
+            run(history)
+
+    ends_as_it_should()
+    print(f"{examples - 1} histories ended as they should")

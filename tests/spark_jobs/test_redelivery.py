@@ -1,0 +1,169 @@
+"""A topic's events that come again, cut anywhere, with deletes, TRUNCATEs and snapshots among them.
+
+A small database is played: what it holds is what the table must hold, however often files of its topic come again.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from contract.events import LSN, OPERATION, TRUNCATE
+from spark_jobs import keys
+from spark_jobs.ingest import Ingest
+from tests.spark_jobs.conftest import TOPIC, Event, Lake, event
+from tests.spark_jobs.fuzz import failing_commits, try_histories
+
+pytestmark = pytest.mark.integration
+
+KEYS = 4
+OPERATIONS = ["write"] * 4 + ["lost write and read", "delete", "delete", "read", "read", "first read", "truncate"]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A stretch of the topic, cut into files before these offsets, that comes in one batch.
+
+    `fails`: the first commit fails. `restarts`: the job is started again before; `from_scratch`: without its progress.
+    """
+
+    first: int
+    end: int
+    cuts: frozenset[int] = frozenset()
+    fails: bool = False
+    restarts: bool = False
+    from_scratch: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """What happens in the database, (operation, key) by (operation, key), and how its topic is delivered."""
+
+    operations: Sequence[tuple[str, int]]
+    deliveries: Sequence[Delivery]
+
+
+class Database:
+    """What the source holds after each of its topic's events."""
+
+    def __init__(self, operations: Sequence[tuple[str, int]]) -> None:
+        self.topic: list[Event] = []
+        self.rows_after: list[dict[int, str]] = []
+        self._rows: dict[int, str] = {}
+        self._lsn = 80
+        for operation, key in operations:
+            self._lsn += 8
+            self._play(operation, key)
+
+    def _play(self, operation: str, key: int) -> None:
+        if operation in ("write", "lost write and read"):
+            self._rows[key] = f"at {self._lsn}"
+        if operation == "write":
+            self._send(event(key, self._lsn, customer_id=self._rows[key]))
+        elif operation == "delete" and self._rows.pop(key, ""):
+            self._send(event(key, self._lsn, "d"))
+        elif operation == "truncate":
+            self._rows.clear()
+            self._send({OPERATION: TRUNCATE, "__db": "d", "__table": "t", "__schema": "s", LSN: self._lsn})
+        elif operation.endswith("read") and key in self._rows:
+            position = self._lsn if operation == "first read" else None
+            self._send(event(key, 0, "r", customer_id=self._rows[key]) | {LSN: position})
+
+    def _send(self, sent: Event) -> None:
+        self.topic.append(sent)
+        self.rows_after.append(dict(self._rows))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Draw a database's changes, and deliveries that bring the whole topic in the end."""
+    steps = st.tuples(st.sampled_from(OPERATIONS), st.integers(1, KEYS))
+    operations = draw(st.lists(steps, min_size=6, max_size=24))
+    sent, done = len(Database(operations).topic), 0
+    deliveries: list[Delivery] = []
+    while done < sent:
+        first = draw(st.integers(0, done))
+        again = done > 0 and draw(st.booleans())
+        end = draw(st.integers(first + 1, done)) if again and first < done else draw(st.integers(done + 1, sent))
+        cuts = draw(st.frozensets(st.integers(first + 1, end), max_size=3))
+        fails, restarts = (draw(st.integers(0, 3)) == 0 for _ in range(2))
+        from_scratch = draw(st.integers(0, 5)) == 0
+        deliveries.append(Delivery(first if again else done, end, cuts, fails, restarts, from_scratch))
+        done = max(done, end)
+    return History(operations, deliveries)
+
+
+def _land(lake: Lake, topic: Sequence[Event], delivery: Delivery) -> None:
+    bounds = sorted(
+        {delivery.first, delivery.end, *(cut for cut in delivery.cuts if delivery.first < cut < delivery.end)}
+    )
+    for first, end in itertools.pairwise(bounds):
+        name = f"{TOPIC}/0/{end - 1:012d}_{1_000 + first}_{1_000 + end - 1}.json"
+        lake.land(*topic[first:end], name=name)
+
+
+def _run(spark: SparkSession, history: History, table_type: str, folder: Path) -> None:
+    database = Database(history.operations)
+    limits = {keys.TRUNCATE: keys.TRUNCATE_APPLY, keys.FILES_SWEEP: "0"}
+    lake = Lake(spark, folder, limits, ["--table-type", table_type])
+    job: Ingest | None = None
+    read = 0
+    for number, delivery in enumerate(history.deliveries):
+        _land(lake, database.topic, delivery)
+        read = max(read, delivery.end)
+        if delivery.from_scratch:
+            lake.arguments = ["--table-type", table_type, "--ignore-checkpoint", str(number)]
+        if job is None or delivery.restarts or delivery.from_scratch:
+            job = lake.job()
+        if delivery.fails:
+            with failing_commits(), pytest.raises(Exception, match="Failed to"):
+                job.run_batch()
+            job.load()
+        while job.run_batch() is not None:
+            pass
+        found = {key: row["customer_id"] for key, row in lake.rows().items()} if lake.commits() else {}
+        assert found == database.rows_after[read - 1], f"after delivery {number}: {lake.log[-5:]}"
+    assert lake.quarantined() == []
+
+
+# The attack that found it, and the same with a TRUNCATE: read again whole, cut in two, or from scratch.
+STEPS = [("write", 1), ("read", 1), ("delete", 1), ("write", 2)]
+EMPTIED = [("write", 1), ("read", 1), ("truncate", 1), ("write", 2)]
+AGAIN: dict[str, list[Delivery]] = {
+    "whole": [Delivery(0, 4), Delivery(0, 4)],
+    "cut behind the row": [Delivery(0, 4), Delivery(0, 2), Delivery(2, 4)],
+    "the row alone": [Delivery(0, 4), Delivery(1, 2)],
+    "from scratch": [Delivery(0, 4), Delivery(0, 4, frozenset({2}), from_scratch=True)],
+    "one more behind": [Delivery(0, 3), Delivery(0, 4)],
+}
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("steps", [STEPS, EMPTIED], ids=["delete", "truncate"])
+@pytest.mark.parametrize("deliveries", AGAIN.values(), ids=AGAIN)
+def test_what_comes_again_changes_nothing(
+    spark: SparkSession, tmp_path: Path, steps: Any, deliveries: list[Delivery], table_type: str
+) -> None:
+    _run(spark, History(steps, deliveries), table_type, tmp_path)
+
+
+def test_the_first_snapshot_of_a_topic_that_was_made_again_is_taken_in(lake: Lake) -> None:
+    lake.run(event(1, 80, "c"), event(1, 96, "d"), event(2, 104, "c"))
+    lake.land(event(1, 0, "r") | {LSN: None}, name=f"{TOPIC}/0/{0:012d}_9_9.json")
+    assert lake.run().upserts == 1
+    assert sorted(lake.rows()) == [1, 2]
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_any_delivery_ends_as_the_database(spark: SparkSession, table_type: str) -> None:
+    def run(history: History) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            _run(spark, history, table_type, Path(folder))
+
+    try_histories(histories(), run)
