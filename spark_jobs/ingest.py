@@ -172,7 +172,7 @@ class Ingest:
             return None
         self._set_aside(batch, summary, bad, quarantined)
         findings = batch.check(summary.lines_of_origin)
-        for note in findings.notes:
+        for note in (*findings.notes, *settled.notes):
             self._log(note)
         seen = summary.events + len(batch.unreadable)
         commit, fitting = self._write(batch, settled), seen - quarantined

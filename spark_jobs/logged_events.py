@@ -1,11 +1,15 @@
 """Settles the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
 
+from functools import reduce
+from operator import or_
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import changes, deletes_register, key_changes, snapshot_rows
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates
+from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.known import remembered_deletes
 from spark_jobs.quarantine import COLUMNS
@@ -13,6 +17,8 @@ from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary
 from spark_jobs.table_settings import TableSettings
+from spark_jobs.topic_place import LATE
+from spark_jobs.values import has_placeholder
 
 
 class LoggedEvents:
@@ -28,7 +34,7 @@ class LoggedEvents:
         self._decoder = decoder
         self._lake_rows = lake_rows
 
-    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:  # noqa: ARG002
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
@@ -40,15 +46,42 @@ class LoggedEvents:
         remembered = remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
+        notes = self._overtaken(events) if batch.has_passed else ()
         if not summary.placeholders:
-            return Settled(events, None, summary)
+            return Settled(events, None, summary, notes=notes)
         types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
         stored = self._lake_rows(types)
         if summary.deletes and self._decoder.places_snapshots:
             events = key_changes.with_moved(events, stored, list(types))
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
-        return Settled(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary)
+        return Settled(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
+
+    def _overtaken(self, events: DataFrame) -> tuple[str, ...]:
+        """Return a line where a late event is older than its row, and has another value that TOAST may keep back.
+
+        A placeholder between the two has then taken over a value from before both; the table doesn't say which rows'.
+        """
+        columns = {column.name: column.stored for column in self._decoder.columns if has_placeholder(column)}
+        stored = self._lake_rows(columns)
+        if stored is None or not columns:
+            return ()
+        stored = stored.select(KEY, STORED_AT, F.struct(*columns).alias("stored row"))
+        older = F.col(f"row.{self._settings.ordering_field}") < F.col(STORED_AT)
+        differs = [
+            ~F.array_contains("placeholders", name) & ~F.col(f"row.{name}").eqNullSafe(F.col(f"stored row.{name}"))
+            for name in columns
+        ]
+        overtaken = (
+            events.filter(F.col(LATE) & ~F.col("deleted")).join(stored, KEY).filter(older & reduce(or_, differs))
+        )
+        count = overtaken.select(KEY).distinct().count()
+        if not count:
+            return ()
+        return (
+            f"events came late or again for {count} rows that are newer and have other values: a large value that was "
+            "kept back since (TOAST) may be an older one; `make reconcile REPAIR=1` compares and repairs",
+        )
 
     def release(self) -> None:
         """Nothing is cached here."""

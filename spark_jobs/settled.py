@@ -23,7 +23,7 @@ class Settled:
 
     `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
     `rewrites` says that the table has rows of some of these keys, which an insert would double. `fresh` says that each
-    event is a row of a key of its own, which the table hasn't.
+    event is a row of a key of its own, which the table hasn't. `notes` are lines for the log.
     """
 
     events: DataFrame
@@ -32,6 +32,7 @@ class Settled:
     idle: bool = False
     rewrites: bool = False
     fresh: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Settles(Protocol):

@@ -36,6 +36,10 @@ class Batch(Protocol):
         """Whether it has at most SMALL_BYTES, or SMALL_EVENTS where bytes aren't known."""
 
     @property
+    def has_passed(self) -> bool:
+        """Whether some of it lies below what was read before: it comes late, or again."""
+
+    @property
     def unreadable(self) -> Mapping[str, str]:
         """Name → reason of what can't be read at all and was left out of `lines`: it goes to quarantine whole."""
 

@@ -69,6 +69,11 @@ class FileBatch:
         return sum(file.size for file in self.consumed) <= SMALL_BYTES
 
     @property
+    def has_passed(self) -> bool:
+        """Whether some files lie below their partition's watermark."""
+        return any(map(self.before.was_passed, self.consumed))
+
+    @property
     def checkpoint(self) -> str:
         """The progress to store with the commit."""
         return self.progress.to_text()

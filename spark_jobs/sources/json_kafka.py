@@ -85,6 +85,11 @@ class KafkaBatch:
         return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
 
     @property
+    def has_passed(self) -> bool:
+        """False: offsets are read in their order."""
+        return False
+
+    @property
     def unreadable(self) -> Mapping[str, str]:
         """Nothing: the consumer decompresses, and what it can't read it can't pass by."""
         return {}

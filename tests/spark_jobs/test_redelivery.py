@@ -19,6 +19,7 @@ from spark_jobs import keys
 from spark_jobs.ingest import Ingest
 from tests.spark_jobs.conftest import TOPIC, Event, Lake, event
 from tests.spark_jobs.fuzz import failing_commits, try_histories
+from tests.spark_jobs.model import PLACEHOLDER
 
 pytestmark = pytest.mark.integration
 
@@ -158,6 +159,21 @@ def test_the_first_snapshot_of_a_topic_that_was_made_again_is_taken_in(lake: Lak
     lake.land(event(1, 0, "r") | {LSN: None}, name=f"{TOPIC}/0/{0:012d}_9_9.json")
     assert lake.run().upserts == 1
     assert sorted(lake.rows()) == [1, 2]
+
+
+def test_a_late_event_that_a_placeholder_has_passed_is_told(lake: Lake) -> None:
+    lake.extra = {keys.FILES_SWEEP: "0"}
+    passed = (event(1, 4, "c", products='["first"]'), event(1, 80, products=PLACEHOLDER), event(2, 88))
+    lake.land(*passed, name=f"{TOPIC}/0/{9:012d}_1_9.json")
+    lake.run()
+    assert not [line for line in lake.log if "TOAST" in line]
+    late = [event(key, 8 * key, products='["late"]') for key in (1, 2)]
+    lake.land(*late, name=f"{TOPIC}/0/{1:012d}_1_1.json")
+    lake.run()
+    assert lake.rows()[1]["products"] == '["first"]'
+    assert [line[:51] for line in lake.log if "TOAST" in line] == [
+        "events came late or again for 2 rows that are newer"
+    ]
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -72,6 +72,11 @@ class JdbcBatch:
         return self.count <= SMALL_EVENTS and self.size <= SMALL_BYTES
 
     @property
+    def has_passed(self) -> bool:
+        """False: a look has the rows as they are."""
+        return False
+
+    @property
     def unreadable(self) -> Mapping[str, str]:
         """Nothing: what PostgreSQL can't write as a line ends the look."""
         return {}
