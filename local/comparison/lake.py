@@ -20,7 +20,7 @@ from local.comparison.looked_at import HALF, Chosen, Row, Sum, Sums
 from local.comparison.rows import CHUNK_BITS, digest, join, tidy
 from local.comparison.table import ComparedTable, quoted
 from local.look.canonical import lake_rows
-from local.look.lake import LakeError
+from local.look.lake import LakeError, fitted
 
 BATCH_ROWS = 8192
 # The relation that DuckDB reads the table as, the one of chosen keys, and a key's text among a row's columns.
@@ -135,7 +135,7 @@ class LakeLook:
         names = [name for name in self._wanted_columns() if name in present]
         for batch in self._table.lake.stream(names, BATCH_ROWS):
             on_rows(batch.num_rows)
-            yield self._inserts(_fitted(batch, schema))
+            yield self._inserts(fitted(batch, schema))
 
     def _inserts(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         """Leave out what isn't a row that the source got, where every event is a row."""
@@ -147,17 +147,6 @@ class LakeLook:
         kept = batch.filter(pyarrow.compute.is_in(operations, value_set=pyarrow.array(INSERTS)))
         self.other_events += batch.num_rows - kept.num_rows
         return kept
-
-
-def _fitted(batch: pyarrow.RecordBatch, schema: pyarrow.Schema) -> pyarrow.RecordBatch:
-    """Give a batch the columns and types of the table: older files may lack the newest columns."""
-    columns = [
-        batch.column(field.name).cast(field.type)
-        if field.name in batch.schema.names
-        else pyarrow.nulls(batch.num_rows, field.type)
-        for field in schema
-    ]
-    return pyarrow.RecordBatch.from_arrays(columns, schema=pyarrow.schema([f.with_nullable(True) for f in schema]))
 
 
 def chunk_sql(hash_: str, bits: int) -> str:

@@ -26,6 +26,7 @@ from local.comparison.compare import (
 from local.comparison.describe import Compared, describe
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.look import by_spark
 from local.look.lake import LakeError
 from local.services.source_rows import has_rows
 
@@ -159,6 +160,8 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
         if _absent(now) != _absent(table):
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
+    if found.equal:
+        found = replace(found, problem=by_spark.difference(wanted.lake))
     if asked.repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found

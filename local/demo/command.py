@@ -16,6 +16,7 @@ from local.demo.orders import ORDERS_DEMO
 from local.demo.places import PLACES_DEMO, places_demo
 from local.demo.walk import WalkThrough, run
 from local.errors import PlatformError
+from local.look import by_spark
 from local.look.deep import compare_outbox
 from local.look.reconcile import RECONCILE_TIMEOUT_S, Comparison
 from local.look.reconcile import reconcile as compare_source_and_lake
@@ -107,11 +108,12 @@ def reconcile(
             raise typer.Exit(0 if equal else 1)
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
         _report(platform, comparison)
-        problems = [] if comparison.equal else _reasons(platform)
+        by_another = by_spark.difference(platform.lake) if comparison.equal else None
+        problems = [by_another] if by_another else [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)
     for problem in problems:
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(0 if equal and comparison.equal else 1)
+    raise typer.Exit(0 if equal and comparison.equal and not by_another else 1)
 
 
 def _report(platform: Platform, found: Comparison) -> None:

@@ -77,6 +77,13 @@ class Lake:
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
+    def is_merge_on_read(self) -> bool:
+        """Tell whether readers merge logs into its files. Raises LakeError when there is no table yet."""
+        try:
+            return bool(self._table().is_mor)
+        except Exception as error:
+            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
+
     def exists(self) -> bool:
         """Tell whether the table has a commit to read."""
         return self.last_commit() is not None
@@ -165,6 +172,17 @@ class Lake:
     def _schema(table: HudiTable, columns: list[str] | None) -> pyarrow.Schema:
         schema = table.get_schema_with_meta_fields()
         return schema if columns is None else pyarrow.schema([schema.field(name) for name in columns])
+
+
+def fitted(batch: pyarrow.RecordBatch, schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+    """Give a batch the columns and types of the table: older files may lack the newest columns."""
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in batch.schema.names
+        else pyarrow.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=pyarrow.schema([f.with_nullable(True) for f in schema]))
 
 
 def local_s3_options(endpoint: str) -> dict[str, str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs import keys
+from local.look import by_spark
+from local.look.lake import Lake as LakeLook
+from spark_jobs import keys, table_repair
 from spark_jobs.errors import JobError, SettingsError
 from tests.spark_jobs.conftest import Lake, event
 from tests.spark_jobs.fuzz import failing_commits
@@ -39,6 +41,25 @@ def test_what_follows_a_failed_commit_is_seen(spark: SparkSession, tmp_path: Pat
         1: (24, '["16"]'),
         3: (24, '["8"]'),
     }
+
+
+def test_rows_that_spark_alone_does_not_see_are_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(spark, tmp_path, arguments=["--table-type", "MERGE_ON_READ"])
+    lake.run(event(1, 8, "c"), event(2, 8, "c"))
+    job = lake.job()
+    lake.land(event(1, 16), event(3, 16, "c"))
+    with failing_commits(), pytest.raises(Exception, match="Failed to upsert"):
+        job.run_batch()
+    # As jobs were until they rolled back before a write.
+    monkeypatch.setattr(table_repair, "roll_back_failed", lambda *_: [])
+    job.load()
+    assert job.run_batch() is not None
+    looked_at = LakeLook(base_uri=lake.table_path.as_uri())
+    assert "Spark reads 2 rows and hudi-rs 3" in str(by_spark.difference(looked_at))
+    lake.run(event(4, 24, "c"))
+    assert by_spark.difference(looked_at) is None
 
 
 @pytest.fixture(scope="module", params=KINDS)
