@@ -14,11 +14,13 @@ import psutil
 import pyarrow
 import pytest
 
+from local.look import by_spark
 from local.look.lake import Lake as TableReader
 from local.services.spark import JOB, spark_submit
 from spark_jobs import streamer
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
+from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES
 
@@ -102,6 +104,7 @@ class Place:
         self.table = folder / "lake" / "cdc_events"
         self.jobs: list[Job] = []
         self.offset = 0
+        self.table_type = "COPY_ON_WRITE"
 
     def land(self, *events: Event | str) -> None:
         self.offset += len(events)
@@ -120,7 +123,7 @@ class Place:
 
     def arguments(self) -> list[str]:
         return [
-            *("--table-type", "COPY_ON_WRITE", "--target-table", "datalake.cdc_events"),
+            *("--table-type", self.table_type, "--target-table", "datalake.cdc_events"),
             *("--target-base-path", str(self.table), "--props", str(CONF / "cdc_events.properties")),
             *("--hoodie-conf", f"hoodie.streamer.source.dfs.root={self.landing}"),
             *("--hoodie-conf", f"hoodie.streamer.schemaprovider.source.schema.file={SCHEMA}"),
@@ -194,7 +197,10 @@ def test_deltastreamers_command_line_and_properties(place: Place) -> None:
 
 
 @pytest.mark.integration
-def test_kills_and_signals_at_every_stage(place: Place) -> None:
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_kills_and_signals_at_every_stage(place: Place, table_type: str) -> None:
+    place.table_type = table_type
+    completed = "commit" if table_type == "COPY_ON_WRITE" else "deltacommit"
     place.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
 
     job = place.start()
@@ -202,7 +208,7 @@ def test_kills_and_signals_at_every_stage(place: Place) -> None:
     job.kill()
 
     job = place.start()
-    job.wait_for(lambda: place.instants("commit"), "commit")
+    job.wait_for(lambda: place.instants(completed), "commit")
     job.kill()  # before any sync, and perhaps before the whole commit is on the disk
 
     # The quarantine is written before the commit: killed between the two, both must be there once in the end.
@@ -222,13 +228,14 @@ def test_kills_and_signals_at_every_stage(place: Place) -> None:
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
 
     # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalogue is synced.
-    place.land(event(3, 300), event(2, 150))
+    place.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
     known = place.instants("inflight")
     job.wait_for(lambda: place.instants("inflight") - known, "commit in flight")
     assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
-    assert len(job.commits()) == 2
-    expected = {number: 100 + number for number in range(3, 50)} | {1: 200, 3: 300}
+    assert [commit["quarantined"] for commit in job.commits()] == ["1", "0"]
+    expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert place.rows() == expected
+    assert by_spark.difference(TableReader(base_uri=str(place.table))) is None
     assert glue_table(place.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.output.read_text()
 
