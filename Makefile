@@ -196,9 +196,11 @@ clean: ## Remove what was built and all caches (a running platform first needs `
 	rm -rf build cdk.out node_modules .cache $(VENV)
 
 # PySpark comes as source only: its build tools are installed from a lock of their own, so that pip fetches nothing unverified.
+# An environment without .ready was interrupted while it was made, and is made again.
 $(VENV)/.ready: $(LOCKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -f $@ || $(PYTHON) -c 'import ensurepip, venv; ensurepip.version()' 2>/dev/null || { echo "$(PYTHON) can't make an environment: install its venv package (Debian, Ubuntu: apt-get install python3.11-venv)" >&2; exit 1; }
+	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing the locked Python packages (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-build.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt

@@ -52,25 +52,25 @@ class WheelError(UserError):
     """A wheel isn't there or can't be had. Its text is one line."""
 
 
-def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
+def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
     """Return the folder of a layer. Raises WheelError when `make setup` hasn't made it yet."""
-    folder = _folder(layer, requirements, cache)
+    folder = _folder(layer, requirements)
     if not folder.is_dir():
-        raise WheelError(f"{layer.name} for Lambda isn't in {cache.parent.name}/{cache.name}: run `make setup`")
+        raise WheelError(f"{layer.name} for Lambda isn't in {CACHE.parent.name}/{CACHE.name}: run `make setup`")
     return folder
 
 
-def fetch(layer: Layer, requirements: Path = REQUIREMENTS, cache: Path = CACHE) -> Path:
+def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
     """Download the wheels, check their hashes, and unpack them as a layer, unless that is done; return its folder.
 
     Raises WheelError with pip's own reason.
     """
-    folder = _folder(layer, requirements, cache)
+    folder = _folder(layer, requirements)
     if folder.is_dir():
         return folder
-    cache.mkdir(parents=True, exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     # In the cache, so that the last step is one rename: a layer is there whole or not at all.
-    with tempfile.TemporaryDirectory(dir=cache) as temporary:
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         work = Path(temporary)
         unpacked = work / "layer"
         for wheel in _download(layer, _pinned(layer, requirements), work):
@@ -95,9 +95,9 @@ def _download(layer: Layer, pinned: list[str], work: Path) -> list[Path]:
     return wheels
 
 
-def _folder(layer: Layer, requirements: Path, cache: Path) -> Path:
+def _folder(layer: Layer, requirements: Path) -> Path:
     versions = [pinned.split()[0].replace("==", "-") for pinned in _pinned(layer, requirements)]
-    return cache / f"{'-'.join(versions)}-python{layer.python_version}"
+    return CACHE / f"{'-'.join(versions)}-python{layer.python_version}"
 
 
 def _pinned(layer: Layer, requirements: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,20 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # The job's command line and archive: what starts it, here and on EMR, imports these of its modules and no others.
 SUBMISSION = {"spark_jobs.submit", "spark_jobs.archive", "spark_jobs.keys"}
-OURS = {
-    "analytics",
-    "bench",
-    "capture",
-    "contract",
-    "db",
-    "local",
-    "operate",
-    "plugins",
-    "settings",
-    "spark_jobs",
-    "stacks",
-    "tests",
-} | SUBMISSION
+FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+OURS = FOLDERS | SUBMISSION
 # Folder → (our folders that it may import besides itself, packages that it may import; None: any). The handlers run in
 # Lambda and the stacks at synth, so neither imports the other.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
@@ -93,6 +82,13 @@ def modules_of(folder: str) -> list[Path]:
     below = [ROOT / other for other in RULES if other.startswith(f"{folder}/")]
     found = sorted((ROOT / folder).glob("**/*.py"))
     return [path for path in found if not any(path.is_relative_to(other) for other in below)]
+
+
+def test_every_folder_has_a_rule_and_is_checked() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    assert {*RULES} - WITHIN | {"tests"} == FOLDERS
+    assert {*tools["mypy"]["packages"]} == FOLDERS
+    assert {*tools["ruff"]["lint"]["isort"]["known-first-party"]} == FOLDERS
 
 
 @pytest.mark.parametrize("folder", RULES)

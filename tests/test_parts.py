@@ -18,5 +18,13 @@ def test_a_markers_tests_are_in_the_folders_that_its_part_looks_into(marker: str
     assert [path for path in marked if not any(path.is_relative_to(folder) for folder in folders)] == []
 
 
+def test_ci_checks_before_it_brings_jars_and_ends_with_all_tests() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert [line for line in script.splitlines() if " make " in f" {line} " and line[0] != "#"] == [
+        "make check",
+        "exec make test",
+    ]
+
+
 def test_every_part_is_run_or_has_to_be_asked_for() -> None:
     assert sorted([*ORDER, *ASKED_FOR]) == sorted(PARTS)

@@ -1,38 +1,56 @@
-"""What requirements.in asks for is used, or says why it is there."""
+"""What the requirements ask for is used, or says why it is there; what is imported, they ask for."""
 
-import ast
+import functools
 import importlib.metadata
 import re
-from pathlib import Path
+import sys
 
-ROOT = Path(__file__).resolve().parents[1]
-OURS = ("analytics", "bench", "contract", "db", "local", "operate", "plugins", "spark_jobs", "stacks", "tests")
+import pytest
+
+from tests.test_import_rules import FOLDERS, OURS, ROOT, WITHIN, imports_of
+
+APP = "app.py"
+PROGRAMS = [APP, *sorted(FOLDERS - {"tests"})]
+LINE = re.compile(r"^([\w.-]+)[^#\n]*(#.*)?$", re.MULTILINE)
 
 
-def imported() -> set[str]:
-    """The top-level names that our modules import, wherever in them."""
-    names: set[str] = set()
-    for path in [ROOT / "app.py", *(path for folder in OURS for path in (ROOT / folder).rglob("*.py"))]:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module.partition(".")[0])
-    return names
+@functools.cache
+def imported(folder: str) -> set[str]:
+    """The top-level names of packages that the modules of a folder import, wherever in them."""
+    paths = [ROOT / APP] if folder == APP else (ROOT / folder).rglob("*.py")
+    ours = {*OURS, *WITHIN, APP.removesuffix(".py")}
+    return {name for path in paths for name in imports_of(path)} - ours - sys.stdlib_module_names
+
+
+@functools.cache
+def distributions() -> dict[str, set[str]]:
+    """The names, as requirements write them, of what provides each top-level name."""
+    return {module: set(map(written, names)) for module, names in importlib.metadata.packages_distributions().items()}
+
+
+def written(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def listed(*files: str) -> dict[str, str]:
+    """Each package that files ask for, and what they say of it."""
+    return {written(name): said for file in files for name, said in LINE.findall((ROOT / file).read_text())}
+
+
+@pytest.mark.parametrize("folder", [*PROGRAMS, "tests"])
+def test_what_a_folder_imports_is_listed(folder: str) -> None:
+    files = ["requirements.in", "requirements-dev.in"]
+    asked = listed(*files if folder == "tests" else files[:1]).keys()
+    assert [name for name in sorted(imported(folder)) if not distributions()[name] & asked] == []
 
 
 def test_every_package_is_imported_or_says_what_it_is_for() -> None:
-    lines = [
-        re.fullmatch(r"([\w.-]+)[^#]*(#.*)?", line) for line in (ROOT / "requirements.in").read_text().splitlines()
-    ]
-    silent = {line[1].lower() for line in lines if line and not line[2]}
-    used = imported()
-    packages = importlib.metadata.packages_distributions()
-    providing = {name.lower() for module in used for name in packages.get(module, [])}
-    assert silent - providing == set()
+    silent = {name for name, said in listed("requirements.in").items() if not said}
+    used = {package for folder in PROGRAMS for name in imported(folder) for package in distributions()[name]}
     assert silent
+    assert silent - used == set()
 
 
 def test_a_package_that_is_said_to_be_unused_is_so() -> None:
-    text = (ROOT / "requirements.in").read_text()
-    assert set(re.findall(r"^(\S+) +# nothing imports it yet", text, re.MULTILINE)) & imported() == set()
+    said = {name for name, said in listed("requirements.in").items() if said.startswith("# nothing imports it yet")}
+    assert said & set().union(*map(imported, [*PROGRAMS, "tests"])) == set()

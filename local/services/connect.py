@@ -12,6 +12,7 @@ from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
+from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
 from plugins import is_truncate
@@ -170,7 +171,7 @@ def _unpack_debezium(plugins: Path) -> None:
     unfinished = plugins.with_name("plugins.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     with tarfile.open(archive) as tar:
-        tar.extractall(unfinished)  # noqa: S202  (verified against jars.lock; 3.11.3 and older know no filter)
+        unpack(tar, unfinished)
     plugins.mkdir(parents=True, exist_ok=True)
     unfinished.rename(target)
 

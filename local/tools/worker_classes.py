@@ -10,6 +10,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
+from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
@@ -50,7 +51,7 @@ def _jvm() -> Iterator[Any]:
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(release) as archive:
-            archive.extractall(folder, filter="data")
+            unpack(archive, Path(folder))
         compilers = [*spark.glob("janino-*.jar"), *spark.glob("commons-compiler-*.jar")]
         jars = [*compilers, *sorted(kafka.glob("*.jar")), *sorted(Path(folder).rglob("*.jar"))]
         port = launch_gateway(classpath=":".join(map(str, jars)), java_path=str(java_binary()), die_on_exit=True)

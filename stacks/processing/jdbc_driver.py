@@ -19,13 +19,13 @@ class DriverError(UserError):
     """The jar isn't there, or isn't the locked one. Its text is one line."""
 
 
-def jar(lock: Path = LOCK, cache: Path = CACHE) -> Path:
+def jar(lock: Path = LOCK) -> Path:
     """Return the driver's jar. Raises DriverError."""
     locked: dict[str, dict[str, dict[str, str]]] = json.loads(lock.read_text(encoding="utf-8"))
     [(name, entry)] = locked[SET].items()
-    path = cache / SET / name
+    path = CACHE / SET / name
     if not path.is_file():
-        raise DriverError(f"{name} isn't in {cache.parent.name}/{cache.name}: run `make setup`")
+        raise DriverError(f"{name} isn't in {CACHE.parent.name}/{CACHE.name}: run `make setup`")
     if hashlib.sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
         raise DriverError(f"{path.name} isn't the jar that {lock.name} names: run `make setup`")
     return path

@@ -22,6 +22,7 @@ from typing import IO
 from playwright.sync_api import Browser, sync_playwright
 
 from contract.errors import UserError, one_line_errors
+from local.setup.archives import unpack
 from stacks.node import NODE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,7 +118,8 @@ def _unpack(folder: Path) -> None:
             with tempfile.TemporaryFile() as archive:
                 _inflate(packed, archive)
                 archive.seek(0)
-                _extract(archive, made)
+                with tarfile.open(fileobj=archive) as tar:
+                    unpack(tar, made)
         with contextlib.suppress(OSError):  # somebody else's is there already
             made.rename(folder)
 
@@ -135,16 +137,6 @@ def _inflate(packed: str, target: IO[bytes]) -> None:
     done = subprocess.run(argv, stdout=target, stderr=subprocess.PIPE, text=True, check=False, timeout=INFLATE_S)
     if done.returncode:
         raise ChromiumError(f"{packed} can't be unpacked: {done.stderr.strip().rpartition(chr(10))[2]}")
-
-
-def _extract(archive: IO[bytes], folder: Path) -> None:
-    """Write the archive's files to the folder; links and whatever would lead out of it aren't made."""
-    with tarfile.open(fileobj=archive) as tar:
-        for member in tar:
-            target = (folder / member.name).resolve()
-            if member.isfile() and target.is_relative_to(folder.resolve()) and (content := tar.extractfile(member)):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content.read())
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ def test_the_package_is_pinned_by_its_hash() -> None:
     assert packages[f"node_modules/{PACKAGE}"]["integrity"].startswith("sha512-")
 
 
+@pytest.mark.synth
 @pytest.mark.skipif(not SOURCE.is_file(), reason="npm hasn't brought the package: `make deploy` does")
 def test_the_committed_ones_are_the_packages() -> None:
     check()

@@ -20,6 +20,14 @@ zzz==1
 
 
 @pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the layers are put."""
+    folder = tmp_path / "cache" / "layers"
+    monkeypatch.setattr(wheels, "CACHE", folder)
+    return folder
+
+
+@pytest.fixture
 def requirements(tmp_path: Path) -> Path:
     path = tmp_path / "requirements.txt"
     path.write_text(PINNED)
@@ -45,50 +53,52 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def test_a_layer_that_isnt_there_is_one_line(requirements: Path, tmp_path: Path) -> None:
-    with pytest.raises(wheels.WheelError, match=r"psycopg2-binary for Lambda isn't in .*: run `make setup`"):
-        wheels.layer_folder(PSYCOPG2, requirements, tmp_path / "cache" / "layers")
+@pytest.mark.usefixtures("cache")
+def test_a_layer_that_isnt_there_is_one_line(requirements: Path) -> None:
+    with pytest.raises(wheels.WheelError, match=r"psycopg2-binary for Lambda isn't in cache/layers: run `make setup`"):
+        wheels.layer_folder(PSYCOPG2, requirements)
 
 
 def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
-    requirements: Path, tmp_path: Path, pip: list[list[str]]
+    requirements: Path, cache: Path, pip: list[list[str]]
 ) -> None:
-    cache = tmp_path / "layers"
-    folder = wheels.fetch(PSYCOPG2, requirements, cache)
-    assert wheels.fetch(PSYCOPG2, requirements, cache) == folder
-    assert wheels.layer_folder(PSYCOPG2, requirements, cache) == folder
+    folder = wheels.fetch(PSYCOPG2, requirements)
+    assert wheels.fetch(PSYCOPG2, requirements) == folder
+    assert wheels.layer_folder(PSYCOPG2, requirements) == folder
     assert (folder / "python" / "psycopg2" / "__init__.py").is_file()
     assert [path.name for path in cache.iterdir()] == [folder.name]
     assert len(pip) == 1
     assert {"--require-hashes", "--only-binary=:all:", "manylinux2014_x86_64"} <= set(pip[0])
 
 
-def test_another_version_is_another_layer(requirements: Path, tmp_path: Path, pip: list[list[str]]) -> None:
-    wheels.fetch(PSYCOPG2, requirements, tmp_path)
+@pytest.mark.usefixtures("cache")
+def test_another_version_is_another_layer(requirements: Path, pip: list[list[str]]) -> None:
+    wheels.fetch(PSYCOPG2, requirements)
     requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
     with pytest.raises(wheels.WheelError, match="make setup"):
-        wheels.layer_folder(PSYCOPG2, requirements, tmp_path)
+        wheels.layer_folder(PSYCOPG2, requirements)
     assert len(pip) == 1
 
 
-def test_pips_reason_is_shown(requirements: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pips_reason_is_shown(requirements: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
     with pytest.raises(wheels.WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
-        wheels.fetch(PSYCOPG2, requirements, tmp_path)
-    assert list(tmp_path.iterdir()) == [requirements]
+        wheels.fetch(PSYCOPG2, requirements)
+    assert list(cache.iterdir()) == []
 
 
 def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("requests==1.0\n")
     with pytest.raises(wheels.WheelError, match="doesn't pin psycopg2-binary"):
-        wheels.layer_folder(PSYCOPG2, tmp_path / "requirements.txt", tmp_path)
+        wheels.layer_folder(PSYCOPG2, tmp_path / "requirements.txt")
 
 
 # Lambda's own limit for a function with its layers, unzipped.
 LARGEST_FUNCTION_BYTES = 250 * 1024**2
 
 
+@pytest.mark.synth
 def test_kafkas_client_fits_into_lambda_with_its_login() -> None:
     folder = wheels.layer_folder(KAFKA) / "python"
     for name in ("confluent_kafka", "aws_msk_iam_sasl_signer"):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from contract.errors import UserError, one_line_errors
 from local.setup import jars
+from local.setup.archives import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "trino"
@@ -81,7 +82,7 @@ def _unpack(folder: Path) -> None:
     (archive,) = jars.jar_folder("trino").iterdir()
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         with tarfile.open(archive) as packed:
-            packed.extractall(temporary)  # noqa: S202  (verified against jars.lock; 3.11.3 and older know no filter)
+            unpack(packed, Path(temporary))
         (release,) = Path(temporary).iterdir()
         for plugin in (release / "plugin").iterdir():
             if plugin.name not in PLUGINS:

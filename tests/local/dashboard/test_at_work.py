@@ -9,8 +9,8 @@ import pytest
 
 from local.dashboard.at_work import command_at_work
 
-# A process whose arguments are such a command's, and which waits to be told to end.
-PROGRAM = "import sys; sys.stdin.read()"
+# A process whose arguments are such a command's, and which says when it has them and waits to be told to end.
+PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,10 @@ def test_the_command_is_that_of_the_process_that_took_the_lock(
     tmp_path: Path, arguments: tuple[str, ...], command: str | None
 ) -> None:
     lock = tmp_path / "lock"
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdin=subprocess.PIPE) as process:
+    argv = [sys.executable, "-c", PROGRAM, *arguments]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
         lock.write_text(f"{process.pid}\n")
         assert command_at_work(lock) == command
     assert command_at_work(lock) is None

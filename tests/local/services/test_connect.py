@@ -6,10 +6,7 @@ import pytest
 from local.errors import PlatformError
 from local.services.connect import OWN_PLUGIN, Connect
 from local.services.given_plugins import JDBC, LENSES, GivenPlugin
-from local.setup.jars import CACHE
 from plugins import is_truncate
-
-needs_debezium = pytest.mark.skipif(not (CACHE / "debezium").is_dir(), reason="the jars aren't there: run `make setup`")
 
 
 def connect(folder: Path, lenses: Path | None = None) -> Connect:
@@ -35,7 +32,7 @@ def test_the_worker_listens_on_loopback_and_reads_secrets_from_its_own_folder_on
     assert properties["config.providers.file.param.allowed.paths"] == str(tmp_path / "secrets")
 
 
-@needs_debezium
+@pytest.mark.usefixtures("own_jars")
 def test_debezium_is_unpacked_once_and_another_version_goes(tmp_path: Path) -> None:
     worker = connect(tmp_path)
     (tmp_path / "plugins" / "debezium-connector-postgres-3.3.1.Final-plugin").mkdir(parents=True)
@@ -47,7 +44,7 @@ def test_debezium_is_unpacked_once_and_another_version_goes(tmp_path: Path) -> N
     assert plugin.stat().st_ctime_ns == before
 
 
-@needs_debezium
+@pytest.mark.usefixtures("own_jars")
 def test_the_predicate_that_configurations_name_is_a_plugin_and_stays_the_same(tmp_path: Path) -> None:
     jars = []
     for _ in range(2):
@@ -100,7 +97,7 @@ def test_a_release_joins_the_plugins_and_leaves_them(
         given.connector_class(plugins)
 
 
-@needs_debezium
+@pytest.mark.usefixtures("own_jars")
 def test_the_worker_looks_into_every_class_of_a_given_plugin(tmp_path: Path) -> None:
     release = released(tmp_path, S3_JAR, packed=False)
     worker = tmp_path / "worker"

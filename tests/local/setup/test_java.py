@@ -55,6 +55,7 @@ def test_no_java_17_at_all_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
         java.java_home()
 
 
+@pytest.mark.usefixtures("own_jars")
 @pytest.mark.parametrize("what", ["job", "service"])
 def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None:
     # Kafka, Connect and S3Proxy are started by `java_command`, the job with `spark_flags`.

@@ -9,6 +9,7 @@ from typing import Any
 import aws_cdk
 import pytest
 
+from local.setup.archives import unpack
 from stacks.node import NODE
 from tests.stacks.handlers import provider_framework
 from tests.stacks.handlers.provider_framework import CREATE_FAILED, Answer, Payload, UserError
@@ -83,9 +84,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("framework")
     (library,) = (Path(aws_cdk.__file__).parent / "_jsii").glob("aws-cdk-lib@*.tgz")
     with tarfile.open(library, "r|gz") as packed:
-        for entry in packed:
-            if entry.name.startswith(RUNTIME) and entry.name.endswith(".js"):
-                packed.extract(entry, folder, filter="data")
+        unpack(packed, folder, prefix=RUNTIME, suffix=".js")
     driven = subprocess.run(
         [NODE, "-e", DRIVER, folder / RUNTIME],
         input=json.dumps(list(CASES.values())),

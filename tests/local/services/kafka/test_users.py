@@ -3,6 +3,8 @@
 import stat
 from pathlib import Path
 
+import pytest
+
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import KafkaUsers
 from local.sink.__main__ import read_connection
@@ -43,6 +45,7 @@ def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_p
     assert properties["super.users"] == "User:broker;User:admin"
 
 
+@pytest.mark.usefixtures("own_jars")
 def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
     def broker(*roles: str) -> Kafka:
         users = KafkaUsers.of(tmp_path / "secrets", roles)

@@ -1,0 +1,19 @@
+"""What the tests of the local platform share."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for what `make setup` downloads: no jar of Kafka's, and a release of Debezium's with an empty one."""
+    folder = tmp_path / "jars"
+    for name in ("kafka", "debezium"):
+        (folder / name).mkdir(parents=True)
+    with tarfile.open(folder / "debezium" / "debezium-connector-postgres-3.7.0.Final-plugin.tar.gz", "w:gz") as archive:
+        jar = tarfile.TarInfo("debezium-connector-postgres/debezium-connector-postgres-3.7.0.Final.jar")
+        archive.addfile(jar, io.BytesIO())
+    monkeypatch.setattr("local.setup.jars.CACHE", folder)
