@@ -291,7 +291,8 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
                 f"{service.name} (pid {service.pid}) runs but doesn't answer yet, hangs or is stopped: see {log}"
             )
         elif _keeps_failing(entry):
-            problems.append(f"{service.name} keeps dying, {_again(entry)}: see {log}")
+            reason = f": {entry.reason}" if entry and entry.reason else ""
+            problems.append(f"{service.name} keeps dying, {_again(entry)}{reason} (see {log})")
     return problems
 
 

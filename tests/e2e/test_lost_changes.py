@@ -146,7 +146,11 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     assert written == [10_253, 10_252, 10_252, 10_248]
 
 
-def test_a_rebuilt_table_after_its_landing_has_expired(platform: Platform) -> None:
+def test_a_damaged_table_is_named_and_rebuilt_after_its_landing_has_expired(platform: Platform) -> None:
+    platform.processes.stop("job", grace_s=30)
+    empty(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
+    ship(platform, 10_249)
+    eventually(platform, "is damaged: its .hoodie is missing")
     platform.processes.stop("job", grace_s=30)
     empty(platform, LAKE_BUCKET, "")
     empty(platform, LANDING_BUCKET, f"{LANDING_PREFIX}/")
