@@ -53,22 +53,6 @@ def _known_class(name: str, known: Sequence[str]) -> str:
     raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {', '.join(known)})")
 
 
-def count(text: str) -> int:
-    """Return a whole number, 0 or more."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
-def positive(text: str) -> int:
-    """Return a whole number, 1 or more."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return number
-
-
 def one_field(text: str) -> str:
     """Return the name of a field."""
     if "," in text or not text.strip():

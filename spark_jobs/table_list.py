@@ -53,10 +53,7 @@ class TableList:
     @property
     def parallel_commits(self) -> int:
         """How many tables may decode and commit at the same time."""
-        count = int(number(self._all({}), keys.PARALLEL_COMMITS, keys.MULTI_TABLE_PROPERTIES))
-        if not count:
-            raise SettingsError(f"{keys.PARALLEL_COMMITS}=0: say 1 or more")
-        return count
+        return int(number(self._all({}), keys.PARALLEL_COMMITS))
 
     @property
     def poll_seconds(self) -> float:
@@ -124,7 +121,7 @@ class TableList:
         shared = self._given.shared
         interval = shared.min_sync_interval_seconds
         if keys.MIN_SYNC_INTERVAL in merged:
-            interval = int(number(merged, keys.MIN_SYNC_INTERVAL, keys.MULTI_TABLE_PROPERTIES))
+            interval = int(number(merged, keys.MIN_SYNC_INTERVAL))
         applied = shared.transformers
         if given := merged.get(keys.TRANSFORMER_CLASS):
             applied = _transformers(given)

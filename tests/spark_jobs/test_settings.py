@@ -12,6 +12,7 @@ from spark_jobs.settings import Settings
 from spark_jobs.source_settings import FileSettings, KafkaSettings
 from tests.spark_jobs.conftest import CONF
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE, NEEDED
+from tests.spark_jobs.test_table_list import first, listed
 
 # A properties file as HoodieDeltaStreamer takes it on EMR.
 DELTASTREAMER_PROPERTIES = """
@@ -155,8 +156,11 @@ PARTITION = "hoodie__datasource__write__partitionpath__field"
         ),
         ({"hoodie__streamer__source__dfs__root": ""}, "hoodie.streamer.source.dfs.root is missing: JsonDFSSource"),
         ({"hoodie__datasource__write__recordkey__field": ""}, "recordkey.field is missing: a Hudi table needs it"),
-        ({"hoodie__streamer__poll__interval__seconds": "soon"}, "poll.interval.seconds=soon: say a number"),
-        ({"hoodie__streamer__quarantine__max__records": "-1"}, "quarantine.max.records=-1: say a number, 0 or more"),
+        (
+            {"hoodie__streamer__poll__interval__seconds": "0"},
+            "poll.interval.seconds=0: say a number from 0.1 to 86,400",
+        ),
+        ({"hoodie__streamer__quarantine__max__records": "-1"}, "records=-1: say a whole number from 0 to 1,000,000"),
         ({"hoodie__datasource__write__hive_style_partitioning": "yes"}, "say true or false"),
         ({KEYGEN: "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}, "TimestampBasedKeyGenerator isn't supported"),
         ({KEYGEN: "org.apache.hudi.keygen.SimpleKeyGenerator"}, "takes exactly one key field and one partition field"),
@@ -167,6 +171,44 @@ def test_refusals_name_the_key(changed: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError) as refusal:
         decide(**changed)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", [*options.NUMBERS, *keys.NUMBERS])
+def test_each_number_has_bounds(name: str) -> None:
+    bounds = options.NUMBERS.get(name) or keys.NUMBERS[name]
+
+    def say(text: str) -> None:
+        if name in options.NUMBERS:
+            options.parse([*NEEDED, f"{name}={text}"])
+        elif name in keys.MULTI_TABLE_PROPERTIES:
+            own = "\n".join(f"{key}={value}" for key, value in (LEAST | {name: text}).items())
+            found = listed({"list.properties": f"{keys.TABLES}=a\n{name}={text}\n", "default_a_config.properties": own})
+            assert found.parallel_commits
+            first(found)
+        else:
+            decide([], **{name: text})
+
+    for text in (f"{bounds.low}", f"{bounds.high}"):
+        say(text)
+    step = 1 if bounds.whole else 0.01
+    kind = "whole number" if bounds.whole else "number"
+    beyond = [f"{bounds.low - step:.2f}", f"{bounds.high + step:.2f}"]
+    wrong = [
+        *(text.removesuffix(".00") for text in beyond),
+        "nan",
+        "inf",
+        "-inf",
+        "many",
+        "",
+        "1_0",
+        "٣",
+        "0x1",
+        "1e400",
+    ]
+    for text in [*wrong, *(["1.5"] if bounds.whole else [])]:
+        with pytest.raises(SettingsError) as refusal:
+            say(text)
+        assert str(refusal.value) == f"{name}={text}: say a {kind} from {bounds.low:,} to {bounds.high:,}"
 
 
 @pytest.mark.parametrize(("partitions", "name"), [("", "Nonpartitioned"), ("a", "Simple"), ("a,b", "Complex")])
