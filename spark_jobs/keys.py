@@ -13,7 +13,7 @@ HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 INDEX_TYPE = "hoodie.index.type"
 URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
 # By these a row is found in whichever partition it is.
-GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE", "INMEMORY")
+GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE")
 SYNC_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.meta.sync.")
 SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
 SYNC_TABLE = "hoodie.datasource.hive_sync.table"
@@ -230,6 +230,8 @@ MULTI_TABLE_PROPERTIES = {
     MIN_SYNC_INTERVAL: Property(own=True, meaning="in a table's own file: its --min-sync-interval-seconds"),
 }
 
+# A table's own file can't have them.
+OF_THE_APPLICATION = frozenset((TABLES, PARALLEL_COMMITS, STOP_FILE, METRICS_NAMESPACE))
 KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
 FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
 

@@ -53,6 +53,19 @@ def _known_class(name: str, known: Sequence[str]) -> str:
     raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {', '.join(known)})")
 
 
+def is_table_name(text: str) -> bool:
+    """Tell whether a text is `database.table` or `table`."""
+    parts = text.split(".")
+    return len(parts) <= 2 and all(part.strip() for part in parts) and "/" not in text
+
+
+def table_name(text: str) -> str:
+    """Return the name of a table."""
+    if not is_table_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} isn't database.table or table")
+    return text
+
+
 def one_field(text: str) -> str:
     """Return the name of a field."""
     if "," in text or not text.strip():

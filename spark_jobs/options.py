@@ -21,6 +21,7 @@ from spark_jobs.option_values import (
     TABLE_TYPES,
     one_field,
     one_of,
+    table_name,
     transformers,
 )
 
@@ -108,7 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument_group("table").add_argument
     add("--target-base-path", help="the table's base path (local, s3://, s3a://, hdfs://)")
-    add("--target-table", help="the table's name, `database.table` or `table`")
+    add("--target-table", type=table_name, help="the table's name, `database.table` or `table`")
     add_shared(parser)
     return parser
 
@@ -136,6 +137,9 @@ def read_values(
     missing = [name for name in required if getattr(values, name[2:].replace("-", "_")) is None]
     if missing:
         raise SettingsError(f"missing: {', '.join(missing)}; see --help")
+    for name, value in vars(values).items():
+        if isinstance(value, str) and not value.strip(" /"):
+            raise SettingsError(f"--{name.replace('_', '-')}={value}: say a value, or leave the option out")
     return values
 
 

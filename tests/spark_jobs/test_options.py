@@ -63,6 +63,10 @@ def test_known_but_unsupported_options_are_refused_with_a_reason(name: str) -> N
         (["--source-ordering-field", "a,b"], "--source-ordering-field"),
         (["--source-limit", "0"], "--source-limit=0: say a whole number from 1 to "),
         (["--min-sync-interval-seconds", "-1"], "--min-sync-interval-seconds=-1: say a whole number from 0 to "),
+        (["--target-table", ""], "argument --target-table: '' isn't database.table or table"),
+        (["--target-table", "a.b.c"], "argument --target-table: 'a.b.c' isn't database.table or table"),
+        (["--target-base-path", "/"], "--target-base-path=/: say a value, or leave the option out"),
+        (["--props", ""], "--props=: say a value, or leave the option out"),
         (["--max-retry-count", "x"], "--max-retry-count=x: say a whole number from 0 to "),
     ],
 )

@@ -154,6 +154,13 @@ PARTITION = "hoodie__datasource__write__partitionpath__field"
             {"hoodie__cleaner__comits__retained": "3"},
             "hoodie.cleaner.comits.retained: Hudi knows no such key; did you mean hoodie.cleaner.commits.retained?",
         ),
+        ({"hoodie__index__type": "BUCKETS"}, "hoodie.index.type=BUCKETS: say BLOOM or GLOBAL_BLOOM or SIMPLE or "),
+        ({"hoodie__index__type": "INMEMORY"}, "hoodie.index.type=INMEMORY: say BLOOM or "),
+        ({"hoodie__bucket__index__num__buckets": "abc"}, "num.buckets=abc: say a whole number from 1 to 100,000"),
+        ({"hoodie__compact__inline__max__delta__commits": "2.0"}, "commits=2.0: say a whole number from 1 to "),
+        ({"hoodie__cleaner__policy": "KEEP_ALL"}, "hoodie.cleaner.policy=KEEP_ALL: say KEEP_LATEST_COMMITS or "),
+        ({"hoodie__simple__index__update__partition__path": "yes"}, "path=yes: say true or false"),
+        ({"hoodie__metadata__enable": ""}, "hoodie.metadata.enable=: say true or false"),
         ({"hoodie__streamer__source__dfs__root": ""}, "hoodie.streamer.source.dfs.root is missing: JsonDFSSource"),
         ({"hoodie__datasource__write__recordkey__field": ""}, "recordkey.field is missing: a Hudi table needs it"),
         (
@@ -181,7 +188,7 @@ def test_each_number_has_bounds(name: str) -> None:
         if name in options.NUMBERS:
             options.parse([*NEEDED, f"{name}={text}"])
         elif name in keys.MULTI_TABLE_PROPERTIES:
-            own = "\n".join(f"{key}={value}" for key, value in (LEAST | {name: text}).items())
+            own = "\n".join(f"{key}={value}" for key, value in LEAST.items())
             found = listed({"list.properties": f"{keys.TABLES}=a\n{name}={text}\n", "default_a_config.properties": own})
             assert found.parallel_commits
             first(found)
@@ -275,6 +282,7 @@ def test_what_only_hoodie_streamer_has_is_refused_with_a_reason_of_its_own(key: 
 def test_only_an_index_over_all_partitions_is_global() -> None:
     index = "hoodie__index__type"
     assert decide(**{PARTITION: "a"})[0].table.global_index
-    assert decide(**{PARTITION: "a", index: "record_index"})[0].table.global_index
+    record_index = decide(**{PARTITION: "a", index: "record_index"})[0].table
+    assert (record_index.global_index, record_index.write_options[keys.INDEX_TYPE]) == (True, "RECORD_INDEX")
     assert not decide(**{PARTITION: "a", index: "BLOOM"})[0].table.global_index
     assert decide(**{index: "BLOOM"})[0].table.global_index  # a single partition is all
