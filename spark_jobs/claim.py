@@ -124,7 +124,7 @@ class Claim:
         Raises ConcurrentWriterError when the job lives.
         """
         first = text = self._store.read(_name(number))
-        since = self._clock()
+        since, told = self._clock(), False
         while text is not None:
             held, waited = _parsed(text), self._clock() - since
             is_here = held.get("machine") == _machine() and Path(str(held.get("lock"))).exists()
@@ -138,8 +138,9 @@ class Claim:
             if waited > self._lease:
                 self._log(f"{self._table}: the job before ({held.get('job')}) is gone, its claim is taken over")
                 return True
-            if not waited:
+            if not told:
                 self._log(f"{self._table}: waiting to see whether the job before ({held.get('job')}) still lives")
+                told = True
             if self._stop.wait(self._lease / 60):
                 return False
             text = self._store.read(_name(number))

@@ -258,6 +258,17 @@ def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(p
     assert place.rows() == {number: 100 + number for number in range(2, 50)} | {1: 200}
 
 
+@pytest.mark.integration
+def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(place: Place) -> None:
+    held = place.folder / "lake" / "_claims" / "cdc_events" / "000000000001.json"
+    held.parent.mkdir(parents=True)
+    held.write_text('{"job": "process 1 on another machine"}')
+    job = place.start(*place.arguments(), "--max-retry-count", "0")
+    job.wait_for(lambda: "waiting to see whether the job before" in job.output.read_text(), "wait")
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "InterruptedError" not in job.output.read_text()
+
+
 def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert streamer.main(["--continous"]) == 1
     printed = capsys.readouterr()
