@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from contract.lake import QUARANTINE_FOLDER
+from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
 from spark_jobs.number import DAY_S, Number
 
 RECORD_KEY = "hoodie.datasource.write.recordkey.field"
@@ -35,6 +36,7 @@ KAFKA_NATIVE_RESET = "auto.offset.reset"
 KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
 KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
 KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
+LINE_BYTES = "hoodie.streamer.source.line.max.bytes"
 JDBC_PREFIX = "hoodie.streamer.jdbc."
 JDBC_URL = f"{JDBC_PREFIX}url"
 JDBC_USER = f"{JDBC_PREFIX}user"
@@ -95,6 +97,8 @@ NUMBERS = {
     FILES_REMEMBERED: Number(5000, 1, 100_000),
     FILES_SWEEP: Number(300, 0, DAY_S, whole=False),
     KAFKA_MAX_EVENTS: Number(5_000_000, 1, 1_000_000_000),
+    # By default what the source may let through (contract/sizes.py), and some more.
+    LINE_BYTES: Number(LARGEST_SETTING_BYTES + HEADROOM_BYTES, 1000, 1_000_000_000),
     JDBC_SWEEP: Number(5, 0, DAY_S, whole=False),
     JDBC_MARGIN: Number(1, 0, DAY_S, whole=False),
     JDBC_DELETES_PERCENT: Number(10, 0, 100, whole=False),
@@ -136,6 +140,9 @@ STREAMER_PROPERTIES = {
     KAFKA_RESET: Property(default=None, meaning=f"an older name of {KAFKA_NATIVE_RESET}, EARLIEST or LATEST"),
     KAFKA_MAX_EVENTS: Property(meaning="events that one commit may take without --source-limit"),
     KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
+    LINE_BYTES: Property(
+        own=True, meaning="files and Kafka: bytes of a line or value; a longer one goes to quarantine"
+    ),
     JDBC_URL: Property(default=None, meaning="JdbcSource: jdbc:postgresql://host:port/database"),
     JDBC_USER: Property(default=None, meaning="the role that reads; a secret's `username` where there is one"),
     JDBC_PASSWORD: Property(default=None, meaning="its password; refused on the command line"),
