@@ -97,7 +97,7 @@ def _retention(hours: int | None) -> dict[str, str]:
     """Keep the files of versions that are younger; Hudi's archive keeps the commits that its cleaner needs."""
     if hours is None:
         return {}
-    return {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained": str(hours)}
+    return {"hoodie.cleaner.policy": "KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained": str(hours)}
 
 
 def queried(table: CapturedTableSettings) -> dict[str, str]:

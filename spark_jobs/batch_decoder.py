@@ -160,10 +160,17 @@ class BatchDecoder:
         if self._decoder is None:
             self._decoder = self._new_decoder(growing=self._room() > 0)
         decoded = self._decoded(lines, self._decoder)
-        unknown = decoded.summary.unknown
-        if not unknown:
+        if not decoded.summary.unknown:
             return decoded
-        new = new_columns([column.name for column in self._columns], unknown, room=self._room())
+        try:
+            unusable = self._grow(decoded)
+        finally:
+            decoded.cached.release()
+        return self._decoded(lines, self._new_decoder(growing=False, unusable=unusable))
+
+    def _grow(self, decoded: DecodedBatch) -> Collection[str]:
+        """Add the columns that events bring; returns the fields that can't be columns."""
+        new = new_columns([column.name for column in self._columns], decoded.summary.unknown, room=self._room())
         if new.names:
             added = infer_columns(self._spark, decoded.events, new.names)
             fields = {name: field for field, name in new.names.items()}
@@ -175,8 +182,7 @@ class BatchDecoder:
                     f"new column {column.name} {kind}{called}, from the events; older rows have null: where the"
                     " source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
                 )
-        decoded.cached.release()
-        return self._decoded(lines, self._new_decoder(growing=False, unusable=new.unusable))
+        return new.unusable
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
         """Return a large batch of queried rows, when these are of simple types and nothing about them is odd."""

@@ -27,7 +27,11 @@ def cached(planned: DataFrame) -> Cached:
     of all columns again, only to find in the end that its rows are cached.
     """
     planned.persist()
-    return Cached(quicker("caching", lambda: _one_node(planned), lambda: planned), planned)
+    try:
+        return Cached(quicker("caching", lambda: _one_node(planned), lambda: planned), planned)
+    except Exception:
+        planned.unpersist()
+        raise
 
 
 def _one_node(planned: DataFrame) -> DataFrame:

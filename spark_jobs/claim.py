@@ -86,7 +86,8 @@ class Claim:
         if self._number:
             # Whatever fails here: the next job finds out for itself that this one is gone.
             with contextlib.suppress(Exception):
-                self._store.write(_name(self._number), self._text(released=True))
+                if self._highest() == self._number:
+                    self._store.write(_name(self._number), self._text(released=True))
             self._number = 0
         if self._lock:
             Path(self._lock.name).unlink(missing_ok=True)
@@ -95,17 +96,27 @@ class Claim:
 
     def _take(self) -> bool:
         """Try the number after the highest, once that one's job is known to be gone; False to try again."""
-        numbers = sorted(int(name.partition(".")[0]) for name in self._store.names())
-        newest = numbers[-1] if numbers else 0
+        numbers = self._numbers()
+        newest = max(numbers, default=0)
         if newest and not self._is_free(newest):
             return False
-        self._beats = 0
+        self._beats, started = 0, self._clock()
         if not self._store.create(_name(newest + 1), self._text()):
             return False
-        self._number, self._renewed = newest + 1, self._clock()
+        if self._highest() != newest + 1:
+            # This job was frozen here: others have held the number before, and given it up.
+            self._store.delete(_name(newest + 1))
+            return False
+        self._number, self._renewed = newest + 1, started
         for number in numbers:
             self._store.delete(_name(number))
         return True
+
+    def _numbers(self) -> list[int]:
+        return [int(name.partition(".")[0]) for name in self._store.names()]
+
+    def _highest(self) -> int:
+        return max(self._numbers(), default=0)
 
     def _is_free(self, number: int) -> bool:
         """Wait until it is clear whether a claim's job is gone; False when the number is no longer there.
@@ -113,7 +124,7 @@ class Claim:
         Raises ConcurrentWriterError when the job lives.
         """
         first = text = self._store.read(_name(number))
-        since = self._clock()
+        since, told = self._clock(), False
         while text is not None:
             held, waited = _parsed(text), self._clock() - since
             is_here = held.get("machine") == _machine() and Path(str(held.get("lock"))).exists()
@@ -127,8 +138,9 @@ class Claim:
             if waited > self._lease:
                 self._log(f"{self._table}: the job before ({held.get('job')}) is gone, its claim is taken over")
                 return True
-            if not waited:
+            if not told:
                 self._log(f"{self._table}: waiting to see whether the job before ({held.get('job')}) still lives")
+                told = True
             if self._stop.wait(self._lease / 60):
                 return False
             text = self._store.read(_name(number))
@@ -146,10 +158,12 @@ class Claim:
                 self._failing = True
 
     def _renew(self) -> None:
-        if self._store.read(_name(self._number + 1)) is not None:
+        started = self._clock()
+        # The highest, not the next one: the next job may have ended, and another one holds the claim by now.
+        if self._highest() != self._number:
+            self._renewed = float("-inf")
             raise ConcurrentWriterError(f"{self._table}: another job has taken over; run one job per table")
         self._beats += 1
-        started = self._clock()
         self._store.write(_name(self._number), self._text())
         self._renewed, self._failing = started, False
 

@@ -10,7 +10,7 @@ found by whoever asks.
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -112,17 +112,16 @@ class HistoryTable:
         newest = None if stored is None else self._newest(stored)
         put_away = self._events.names()
         chains = self._chains(self._named(instants, put_away), rows, newest)
-        difference = derived_rows.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
-        try:
+        with ExitStack() as cached:
+            if chains is not None:
+                cached.callback(chains.unpersist)
+            difference = derived_rows.compare(rows, newest, self._keys, ignored=_HOW_IT_CAME)
+            cached.callback(difference.release)
             found = difference.to_append(self._keys, ENDED).withColumn(VERSION, F.lit(0))
             is_new = not difference.is_none
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
             commit = self._append(found, instant) if is_new else None
-        finally:
-            difference.release()
-            if chains is not None:
-                chains.unpersist()
         self._events.forget_before(instant, put_away)
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 

@@ -213,14 +213,19 @@ class Ingest:
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
     def _write(self, batch: Batch, settled: Settled) -> Commit:
-        ordering, summary = self._settings.table.ordering_field, settled.summary
-        newest, deleted = settled.events, {}
+        newest, told = settled.events, self._truncates(settled.summary)
         if not settled.fresh:
-            newest = changes.keep_newest(newest, ordering=ordering)
-        told = self._truncates(summary)
-        after, emptied = told.after, told.emptied
-        if summary.deletes or emptied is not None:
+            newest = changes.keep_newest(newest, ordering=self._settings.table.ordering_field)
+        if settled.summary.deletes or told.emptied is not None:
             newest = newest.persist()
+        try:
+            return self._write_newest(batch, settled, newest, told)
+        finally:
+            newest.unpersist()
+
+    def _write_newest(self, batch: Batch, settled: Settled, newest: DataFrame, told: BatchTruncates) -> Commit:
+        ordering, summary = self._settings.table.ordering_field, settled.summary
+        after, emptied, deleted = told.after, told.emptied, {}
         if summary.deletes and self._settles.remembers_deletes:
             deleted = deletes_register.collected(changes.deletes(newest, ordering=ordering))
         limit = self._settings.deletes_limit
@@ -239,10 +244,7 @@ class Ingest:
             rows = self._emptied(rows, newest, emptied)
         is_new = self._writer.last_instant is None
         operation = operation_for(self._settings.table, settled, is_new=is_new, log=self._log)
-        try:
-            commit = self._table.write(rows, following.to_metadata(), operation=operation)
-        finally:
-            newest.unpersist()
+        commit = self._table.write(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)
         self._writer.note(commit.newest, following.source)

@@ -117,7 +117,7 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
             user=properties.get(keys.JDBC_USER),
             password=_password(properties),
             ca_file=properties.get(keys.JDBC_CA_FILE),
-            connections=_at_least_one(properties, keys.JDBC_CONNECTIONS),
+            connections=int(number(properties, keys.JDBC_CONNECTIONS)),
             statement_seconds=number(properties, keys.JDBC_TIMEOUT),
             extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
         ),
@@ -130,9 +130,9 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
         margin_seconds=number(properties, keys.JDBC_MARGIN),
         sweep_seconds=number(properties, keys.JDBC_SWEEP),
         deletes_percent=number(properties, keys.JDBC_DELETES_PERCENT),
-        max_rows=options.source_limit or _at_least_one(properties, keys.JDBC_MAX_ROWS),
-        fetch_size=int(extra[_FETCH_SIZE]) if _FETCH_SIZE in extra else _at_least_one(properties, keys.JDBC_FETCH_SIZE),
-        readers=_at_least_one(properties, keys.JDBC_READERS),
+        max_rows=options.source_limit or int(number(properties, keys.JDBC_MAX_ROWS)),
+        fetch_size=_fetch_size(properties),
+        readers=int(number(properties, keys.JDBC_READERS)),
         looked_file=properties.get(keys.JDBC_LOOKED_FILE),
     )
 
@@ -219,8 +219,7 @@ def _extra(properties: Mapping[str, str]) -> dict[str, str]:
     return extra
 
 
-def _at_least_one(properties: Mapping[str, str], key: str) -> int:
-    count = int(number(properties, key))
-    if not count:
-        raise SettingsError(f"{key}=0: say 1 or more")
-    return count
+def _fetch_size(properties: Mapping[str, str]) -> int:
+    sparks = f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
+    given = sparks if sparks in properties else keys.JDBC_FETCH_SIZE
+    return int(number(properties, given, like=keys.JDBC_FETCH_SIZE))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from contract.lake import QUARANTINE_FOLDER
+from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
+from spark_jobs.number import DAY_S, Number
 
 RECORD_KEY = "hoodie.datasource.write.recordkey.field"
 PARTITION_PATH = "hoodie.datasource.write.partitionpath.field"
@@ -12,7 +14,7 @@ HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 INDEX_TYPE = "hoodie.index.type"
 URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
 # By these a row is found in whichever partition it is.
-GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE", "INMEMORY")
+GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE")
 SYNC_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.datasource.meta.sync.", "hoodie.meta.sync.")
 SYNC_DATABASE = "hoodie.datasource.hive_sync.database"
 SYNC_TABLE = "hoodie.datasource.hive_sync.table"
@@ -36,6 +38,7 @@ KAFKA_NATIVE_RESET = "auto.offset.reset"
 KAFKA_RESET = "hoodie.streamer.source.kafka.auto.reset.offsets"
 KAFKA_MAX_EVENTS = "hoodie.streamer.kafka.source.maxEvents"
 KAFKA_FAIL_ON_LOSS = "hoodie.streamer.source.kafka.enable.failOnDataLoss"
+LINE_BYTES = "hoodie.streamer.source.line.max.bytes"
 JDBC_PREFIX = "hoodie.streamer.jdbc."
 JDBC_URL = f"{JDBC_PREFIX}url"
 JDBC_USER = f"{JDBC_PREFIX}user"
@@ -91,30 +94,57 @@ MIN_SYNC_INTERVAL = "hoodie.streamer.ingestion.min.sync.interval.seconds"
 INGESTION_PREFIX = "hoodie.streamer.ingestion."
 CONFIG_FILE_SUFFIX = ".configFile"
 
+# The properties that are numbers: default, lowest and highest value.
+NUMBERS = {
+    FILES_REMEMBERED: Number(5000, 1, 100_000),
+    FILES_SWEEP: Number(300, 0, DAY_S, whole=False),
+    KAFKA_MAX_EVENTS: Number(5_000_000, 1, 1_000_000_000),
+    # By default what the source may let through (contract/sizes.py), and some more.
+    LINE_BYTES: Number(LARGEST_SETTING_BYTES + HEADROOM_BYTES, 1000, 1_000_000_000),
+    JDBC_SWEEP: Number(5, 0, DAY_S, whole=False),
+    JDBC_MARGIN: Number(1, 0, DAY_S, whole=False),
+    JDBC_DELETES_PERCENT: Number(10, 0, 100, whole=False),
+    JDBC_MAX_ROWS: Number(1_000_000, 1, 1_000_000_000),
+    JDBC_FETCH_SIZE: Number(10_000, 1, 1_000_000),
+    JDBC_READERS: Number(4, 1, 100),
+    JDBC_CONNECTIONS: Number(2, 1, 100),
+    JDBC_TIMEOUT: Number(600, 1, DAY_S, whole=False),
+    QUARANTINE_LIMIT: Number(1000, 0, 1_000_000),
+    DELETES_LIMIT: Number(20_000, 0, 1_000_000),
+    NEW_COLUMNS_LIMIT: Number(50, 0, 10_000),
+    POLL_INTERVAL: Number(1, 0.1, DAY_S, whole=False),
+    SYNC_TIMEOUT: Number(60, 0, 3600, whole=False),
+    PARALLEL_COMMITS: Number(4, 1, 1000),
+    MIN_SYNC_INTERVAL: Number(None, 0, DAY_S),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Property:
-    """One `hoodie.streamer.*` property: `own` says that it is this job's, not HoodieStreamer's."""
+    """One `hoodie.streamer.*` property: `own` says that it is this job's, not HoodieStreamer's.
 
-    default: str | None
+    NUMBERS has the defaults of those that are numbers.
+    """
+
     meaning: str
+    default: str | None = None
     own: bool = False
 
 
 STREAMER_PROPERTIES = {
     FILES_ROOT: Property(default=None, meaning="JsonDFSSource: the folder with the JSON files"),
     FILES_REMEMBERED: Property(
-        default="5000",
         own=True,
         meaning="consumed files whose names the checkpoint remembers; older ones by their time",
     ),
-    FILES_SWEEP: Property(
-        default="300", own=True, meaning="seconds between two full listings that look for late or rewritten files"
-    ),
+    FILES_SWEEP: Property(own=True, meaning="seconds between two full listings that look for late or rewritten files"),
     KAFKA_TOPIC: Property(default=None, meaning="JsonKafkaSource: the topic"),
     KAFKA_RESET: Property(default=None, meaning=f"an older name of {KAFKA_NATIVE_RESET}, EARLIEST or LATEST"),
-    KAFKA_MAX_EVENTS: Property(default="5000000", meaning="events that one commit may take without --source-limit"),
+    KAFKA_MAX_EVENTS: Property(meaning="events that one commit may take without --source-limit"),
     KAFKA_FAIL_ON_LOSS: Property(default="false", meaning="stop when the topic has lost offsets that weren't read yet"),
+    LINE_BYTES: Property(
+        own=True, meaning="files and Kafka: bytes of a line or value; a longer one goes to quarantine"
+    ),
     JDBC_URL: Property(default=None, meaning="JdbcSource: jdbc:postgresql://host:port/database"),
     JDBC_USER: Property(default=None, meaning="the role that reads; a secret's `username` where there is one"),
     JDBC_PASSWORD: Property(default=None, meaning="its password; refused on the command line"),
@@ -143,27 +173,23 @@ STREAMER_PROPERTIES = {
         meaning="how changes are found: xmin, column, hash, or auto: xmin where rows have one, hash where they haven't",
     ),
     JDBC_LEFT_OUT: Property(default=None, own=True, meaning="columns that aren't read, by comma"),
-    JDBC_SWEEP: Property(default="5", own=True, meaning="seconds between two looks at all rows, at least"),
+    JDBC_SWEEP: Property(own=True, meaning="seconds between two looks at all rows, at least"),
     JDBC_LOOKED_FILE: Property(
         default=None,
         own=True,
         meaning="the driver's file that says when the last look at all rows began that the table has all of",
     ),
     JDBC_MARGIN: Property(
-        default="1", own=True, meaning="seconds that a look by the column goes back before the oldest transaction"
+        own=True, meaning="seconds that a look by the column goes back before the oldest transaction"
     ),
     JDBC_DELETES_PERCENT: Property(
-        default="10", own=True, meaning="share of the rows that one commit may delete; more stops the job"
+        own=True, meaning="share of the rows that one commit may delete; more stops the job"
     ),
-    JDBC_MAX_ROWS: Property(
-        default="1000000", own=True, meaning="rows that one commit may take without --source-limit"
-    ),
-    JDBC_FETCH_SIZE: Property(default="10000", own=True, meaning="rows that a reader has in memory at a time"),
-    JDBC_READERS: Property(default="4", own=True, meaning="connections that read one large batch side by side"),
-    JDBC_CONNECTIONS: Property(
-        default="2", own=True, meaning="connections that the tables of one database share for their looks"
-    ),
-    JDBC_TIMEOUT: Property(default="600", own=True, meaning="seconds that one statement may take"),
+    JDBC_MAX_ROWS: Property(own=True, meaning="rows that one commit may take without --source-limit"),
+    JDBC_FETCH_SIZE: Property(own=True, meaning="rows that a reader has in memory at a time"),
+    JDBC_READERS: Property(own=True, meaning="connections that read one large batch side by side"),
+    JDBC_CONNECTIONS: Property(own=True, meaning="connections that the tables of one database share for their looks"),
+    JDBC_TIMEOUT: Property(own=True, meaning="seconds that one statement may take"),
     SQL_QUERY: Property(
         default=None,
         meaning="a derived table's query, in Spark's SQL: its rows are the table's, whatever --source-class says",
@@ -184,14 +210,9 @@ STREAMER_PROPERTIES = {
         own=True,
         meaning="folder for the events that don't fit",
     ),
-    QUARANTINE_LIMIT: Property(
-        default="1000", own=True, meaning="events one batch may put into quarantine; one more stops the job"
-    ),
-    DELETES_LIMIT: Property(
-        default="20000", own=True, meaning="deleted keys the table's commits remember against older events"
-    ),
+    QUARANTINE_LIMIT: Property(own=True, meaning="events one batch may put into quarantine; one more stops the job"),
+    DELETES_LIMIT: Property(own=True, meaning="deleted keys the table's commits remember against older events"),
     NEW_COLUMNS_LIMIT: Property(
-        default="50",
         own=True,
         meaning="columns a table may have that came from events' fields, not from the Avro schema",
     ),
@@ -203,8 +224,8 @@ STREAMER_PROPERTIES = {
         own=True,
         meaning="what the event of a TRUNCATE does: apply (its table's rows go) or ignore (they stay, and it is told)",
     ),
-    POLL_INTERVAL: Property(default="1", own=True, meaning="seconds between two looks for data while there is none"),
-    SYNC_TIMEOUT: Property(default="60", own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
+    POLL_INTERVAL: Property(own=True, meaning="seconds between two looks for data while there is none"),
+    SYNC_TIMEOUT: Property(own=True, meaning="seconds the job waits for a catalogue sync when it ends"),
     STOP_FILE: Property(default=None, own=True, meaning="a file that ends the job, as SIGTERM does, once it is there"),
     TRANSFORMER_SQL: Property(
         default=None, meaning="--transformer-class SqlQueryBasedTransformer: the query, `<SRC>` being the batch"
@@ -213,13 +234,13 @@ STREAMER_PROPERTIES = {
 }
 MULTI_TABLE_PROPERTIES = {
     TABLES: Property(default=None, meaning="the tables, `database.table`, by comma; without a database: `default`"),
-    PARALLEL_COMMITS: Property(default="4", own=True, meaning="tables that decode and commit at the same time"),
+    PARALLEL_COMMITS: Property(own=True, meaning="tables that decode and commit at the same time"),
     TARGET_BASE_PATH: Property(default="<prefix>/<database>/<table>", meaning="in a table's own file: its base path"),
-    MIN_SYNC_INTERVAL: Property(
-        default=None, own=True, meaning="in a table's own file: its --min-sync-interval-seconds"
-    ),
+    MIN_SYNC_INTERVAL: Property(own=True, meaning="in a table's own file: its --min-sync-interval-seconds"),
 }
 
+# A table's own file can't have them.
+OF_THE_APPLICATION = frozenset((TABLES, PARALLEL_COMMITS, STOP_FILE, METRICS_NAMESPACE))
 KAFKA_ONLY = frozenset((KAFKA_TOPIC, KAFKA_RESET, KAFKA_MAX_EVENTS, KAFKA_FAIL_ON_LOSS))
 FILES_ONLY = frozenset((FILES_ROOT, FILES_REMEMBERED, FILES_SWEEP))
 

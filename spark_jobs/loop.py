@@ -88,7 +88,9 @@ class Loop:
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
-            self._try_again(error, waited_for=continuous and is_outage(error))
+            # Told to stop while it waited for another job's claim: that is no failure.
+            if not (isinstance(error, InterruptedError) and self._stop.is_set()):
+                self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
         self._backoff.over()
         self._counted = 0

@@ -53,20 +53,17 @@ def _known_class(name: str, known: Sequence[str]) -> str:
     raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {', '.join(known)})")
 
 
-def count(text: str) -> int:
-    """Return a whole number, 0 or more."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
+def is_table_name(text: str) -> bool:
+    """Tell whether a text is `database.table` or `table`."""
+    parts = text.split(".")
+    return len(parts) <= 2 and all(part.strip() for part in parts) and "/" not in text
 
 
-def positive(text: str) -> int:
-    """Return a whole number, 1 or more."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return number
+def table_name(text: str) -> str:
+    """Return the name of a table."""
+    if not is_table_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} isn't database.table or table")
+    return text
 
 
 def one_field(text: str) -> str:

@@ -2,12 +2,13 @@
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from contract.events import ORDERING, READ_MS
 from spark_jobs.errors import SettingsError
+from spark_jobs.number import DAY_S, Number
 from spark_jobs.option_values import (
     FILE_SOURCES,
     JDBC_SOURCES,
@@ -18,15 +19,20 @@ from spark_jobs.option_values import (
     SCHEMA_PROVIDERS,
     SYNC_TOOLS,
     TABLE_TYPES,
-    count,
     one_field,
     one_of,
-    positive,
+    table_name,
     transformers,
 )
 
 # Checked after everything else, so that a misspelt option is named rather than the one that it was meant to be.
 REQUIRED = ("--target-base-path", "--target-table", "--table-type")
+NUMBERS = {
+    "--min-sync-interval-seconds": Number(0, 0, DAY_S),
+    "--source-limit": Number(None, 1, 10**15),
+    "--retry-interval-seconds": Number(30, 1, DAY_S),
+    "--max-retry-count": Number(5, 0, 1_000_000),
+}
 
 _INLINE = "table services run inside the commit here, one at a time"
 UNSUPPORTED = {
@@ -103,7 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument_group("table").add_argument
     add("--target-base-path", help="the table's base path (local, s3://, s3a://, hdfs://)")
-    add("--target-table", help="the table's name, `database.table` or `table`")
+    add("--target-table", type=table_name, help="the table's name, `database.table` or `table`")
     add_shared(parser)
     return parser
 
@@ -131,6 +137,9 @@ def read_values(
     missing = [name for name in required if getattr(values, name[2:].replace("-", "_")) is None]
     if missing:
         raise SettingsError(f"missing: {', '.join(missing)}; see --help")
+    for name, value in vars(values).items():
+        if isinstance(value, str) and not value.strip(" /"):
+            raise SettingsError(f"--{name.replace('_', '-')}={value}: say a value, or leave the option out")
     return values
 
 
@@ -188,12 +197,7 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add("--disable-compaction", action="store_true", help="merge-on-read: no compaction within this job")
     add("--enable-sync", "--enable-hive-sync", action="store_true", help="keep the Glue catalogue up to date")
     add("--sync-tool-classes", default=SYNC_TOOLS[1], choices=SYNC_TOOLS, help="only Hudi's own Glue sync")
-    add(
-        "--min-sync-interval-seconds",
-        type=count,
-        default=0,
-        help="seconds from round to round, at least",
-    )
+    _add_number(add, "--min-sync-interval-seconds", "seconds from round to round, at least")
 
 
 def _add_source_options(parser: argparse.ArgumentParser) -> None:
@@ -223,7 +227,7 @@ def _add_source_options(parser: argparse.ArgumentParser) -> None:
         type=transformers,
         help="SqlQueryBasedTransformer: hoodie.streamer.transformer.sql changes each batch; several, by comma, chain",
     )
-    add("--source-limit", type=positive, help="bytes (files), events (Kafka) or rows (JDBC) that one commit may take")
+    _add_number(add, "--source-limit", "bytes (files), events (Kafka) or rows (JDBC) that one commit may take")
     add("--checkpoint", help="start here instead of at the table's progress; applied once per value")
     add("--ignore-checkpoint", help="a unique value: forget the table's progress once and start at the beginning")
 
@@ -232,10 +236,14 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("run").add_argument
     add("--continuous", action="store_true", help="go on until SIGTERM instead of ending when all is read")
     add("--retry-on-source-failures", action="store_true", help="accepted: they always are")
-    add("--retry-interval-seconds", type=positive, default=30, help="the longest pause between two attempts")
-    add("--max-retry-count", type=count, default=5, help="attempts before the job gives up")
+    _add_number(add, "--retry-interval-seconds", "the longest pause between two attempts")
+    _add_number(add, "--max-retry-count", "attempts before the job gives up")
     add("--spark-master", help="the Spark master, when spark-submit doesn't give one")
     add("--spark-app-name", help="the application's name; streamer-<table> when not given")
+
+
+def _add_number(add: Callable[..., object], name: str, meaning: str) -> None:
+    add(name, type=lambda text: int(NUMBERS[name].read(name, text)), default=NUMBERS[name].default, help=meaning)
 
 
 def _unknown_option(parser: argparse.ArgumentParser, argument: str) -> str:

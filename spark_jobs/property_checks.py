@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
+from spark_jobs.property_values import number
 
 
 def refuse_unknown(properties: Mapping[str, str]) -> None:
@@ -18,6 +19,12 @@ def refuse_unknown(properties: Mapping[str, str]) -> None:
             raise SettingsError(f"{key} isn't supported: {reason}")
         close = difflib.get_close_matches(key, keys.STREAMER_PROPERTIES, n=1, cutoff=0.85)
         raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
+
+
+def refuse_beyond_bounds(properties: Mapping[str, str]) -> None:
+    """Raise SettingsError for a number that can't be meant, whether this job uses it or not."""
+    for key in keys.NUMBERS.keys() & properties:
+        number(properties, key)
 
 
 def _why_unsupported(key: str) -> str | None:

@@ -26,15 +26,11 @@ def flag(properties: Mapping[str, str], key: str) -> bool:
     return text == "true"
 
 
-def number(
-    properties: Mapping[str, str], key: str, known: Mapping[str, keys.Property] = keys.STREAMER_PROPERTIES
-) -> float:
-    """Return a number that isn't negative, the key's default where there is none."""
-    text = properties.get(key) or known[key].default or ""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1e12:
-        raise SettingsError(f"{key}={text}: say a number, 0 or more")
-    return value
+def number(properties: Mapping[str, str], key: str, *, like: str | None = None) -> float:
+    """Return a number within the bounds of its key, or of the one that it is `like`; without one the default."""
+    known = keys.NUMBERS[like or key]
+    if key in properties:
+        return known.read(key, properties[key])
+    if known.default is None:
+        raise SettingsError(f"{key} is missing: say a number from {known}")
+    return known.default

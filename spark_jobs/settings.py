@@ -9,7 +9,7 @@ from spark_jobs.beside import CLAIMS_FOLDER, EVENTS_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.history_settings import HistorySettings
 from spark_jobs.options import Options
-from spark_jobs.property_checks import refuse_contradictions, refuse_unknown
+from spark_jobs.property_checks import refuse_beyond_bounds, refuse_contradictions, refuse_unknown
 from spark_jobs.property_values import flag, number, required
 from spark_jobs.source_settings import FileSettings, KafkaSettings, SourceSettings, source_settings
 from spark_jobs.sql_settings import SqlSettings
@@ -59,6 +59,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
     Raises SettingsError, naming the key, for one that is unknown, unsupported, missing or contradicts an option.
     """
     refuse_unknown(properties)
+    refuse_beyond_bounds(properties)
     refuse_contradictions(options, properties)
     hudi_keys.check(properties, [*keys.NOT_USED, *keys.OURS], warn)
     for key, reason in keys.NOT_USED.items():

@@ -21,6 +21,7 @@ class KafkaSettings:
     consumer: Mapping[str, str] = field(repr=False)
     from_earliest: bool
     max_events: int
+    line_bytes: int
     fail_on_loss: bool
     # A continuous job waits for a topic or folder that isn't there yet.
     must_exist: bool
@@ -38,6 +39,7 @@ class FileSettings:
     root: str
     remembered_files: int
     sweep_seconds: float
+    line_bytes: int
     max_bytes: int | None
     must_exist: bool
 
@@ -76,6 +78,7 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Calla
             consumer=consumer,
             from_earliest=reset == "EARLIEST",
             max_events=options.source_limit or int(number(properties, keys.KAFKA_MAX_EVENTS)),
+            line_bytes=int(number(properties, keys.LINE_BYTES)),
             fail_on_loss=flag(properties, keys.KAFKA_FAIL_ON_LOSS),
             must_exist=not options.continuous,
         )
@@ -85,6 +88,7 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Calla
         root=required(properties, keys.FILES_ROOT, "JsonDFSSource").rstrip("/"),
         remembered_files=int(number(properties, keys.FILES_REMEMBERED)),
         sweep_seconds=number(properties, keys.FILES_SWEEP),
+        line_bytes=int(number(properties, keys.LINE_BYTES)),
         max_bytes=options.source_limit,
         must_exist=not options.continuous,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from spark_jobs import keys, properties
 from spark_jobs.errors import SettingsError
 from spark_jobs.multi_table_options import MultiTableOptions
-from spark_jobs.option_values import OPERATIONS, TABLE_TYPES, transformers
+from spark_jobs.option_values import OPERATIONS, TABLE_TYPES, is_table_name, transformers
 from spark_jobs.options import Options
 from spark_jobs.property_values import number
 from spark_jobs.settings import Settings, decide
@@ -49,14 +49,13 @@ class TableList:
         self._common = properties.combine(common, [])
         self.tables = self._listed()
         self._refuse_unknown(self._common | self._overrides)
+        if keys.TARGET_BASE_PATH in self._common | self._overrides:
+            raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
 
     @property
     def parallel_commits(self) -> int:
         """How many tables may decode and commit at the same time."""
-        count = int(number(self._all({}), keys.PARALLEL_COMMITS, keys.MULTI_TABLE_PROPERTIES))
-        if not count:
-            raise SettingsError(f"{keys.PARALLEL_COMMITS}=0: say 1 or more")
-        return count
+        return int(number(self._all({}), keys.PARALLEL_COMMITS))
 
     @property
     def poll_seconds(self) -> float:
@@ -76,6 +75,9 @@ class TableList:
     def settings(self, table: ListedTable, warn: Log) -> Settings:
         """Return the settings of a table's job; raises SettingsError as `settings.decide` does."""
         own = properties.combine(properties.load(table.config_file, self._read_text), [])
+        for key in own:
+            if key in keys.OF_THE_APPLICATION or key.endswith(keys.CONFIG_FILE_SUFFIX):
+                raise SettingsError(f"{table.config_file}: {key} is for the whole application: say it in --props")
         merged = self._all(own)
         self._refuse_unknown(own)
         options = self._options(table, own, merged)
@@ -102,10 +104,10 @@ class TableList:
         return tables
 
     def _table(self, name: str) -> ListedTable:
-        parts = name.split(".")
-        if len(parts) > 2 or not all(parts) or "/" in name:
+        if not is_table_name(name):
             raise SettingsError(f"{keys.TABLES}: {name!r} isn't database.table or table")
-        database, table = parts if len(parts) == 2 else (_NO_DATABASE, parts[0])
+        database, _, table = name.rpartition(".")
+        database = database or _NO_DATABASE
         key = f"{keys.INGESTION_PREFIX}{database}.{table}{keys.CONFIG_FILE_SUFFIX}"
         default = f"{self._given.config_folder}/{database}_{table}_config.properties"
         return ListedTable(database, table, self._all({}).get(key, default))
@@ -124,7 +126,7 @@ class TableList:
         shared = self._given.shared
         interval = shared.min_sync_interval_seconds
         if keys.MIN_SYNC_INTERVAL in merged:
-            interval = int(number(merged, keys.MIN_SYNC_INTERVAL, keys.MULTI_TABLE_PROPERTIES))
+            interval = int(number(merged, keys.MIN_SYNC_INTERVAL))
         applied = shared.transformers
         if given := merged.get(keys.TRANSFORMER_CLASS):
             applied = _transformers(given)

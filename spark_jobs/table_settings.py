@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contract.events import EVENT_ID, LSN
-from spark_jobs import keys
+from spark_jobs import hudi_keys, keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
 from spark_jobs.property_values import fields, flag, number, required
@@ -64,7 +64,7 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
     else:
         index = {}
-    passed = {key: value for key, value in properties.items() if _is_write_option(key)}
+    passed = {key: hudi_keys.spelt(key, value) for key, value in properties.items() if _is_write_option(key)}
     return TableSettings(
         base_path=options.target_base_path,
         database=database,
@@ -79,7 +79,7 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         key_generator=_key_generator(properties, key_fields, partition_fields),
         hive_style=flag(properties, keys.HIVE_STYLE),
         url_encode=flag(properties, keys.URL_ENCODE) if keys.URL_ENCODE in properties else None,
-        global_index=(index | passed)[keys.INDEX_TYPE].upper() in keys.GLOBAL_INDEXES if partition_fields else True,
+        global_index=(index | passed)[keys.INDEX_TYPE] in keys.GLOBAL_INDEXES if partition_fields else True,
         compaction=not options.disable_compaction,
         write_options=index | passed,
     )

@@ -25,14 +25,14 @@ from contract.errors import one_line_errors
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.services.spark import MULTI_TABLE_JOB
-from spark_jobs import keys, submit
+from spark_jobs import keys, property_values, submit
 from spark_jobs.archive import ROOT
 
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
 SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 IDLE_S = 30
 # A look of all tables together; the job's default.
-POLL_S = float(str(keys.STREAMER_PROPERTIES[keys.POLL_INTERVAL].default))
+POLL_S = property_values.number({}, keys.POLL_INTERVAL)
 # Rounds before the one that counts: the JVM compiles what it meets, the first time and for a while.
 WARM_UP = 2
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

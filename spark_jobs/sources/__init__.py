@@ -4,11 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs import keys
 
 # Up to here a batch is small: to share it among tasks and to compile its queries costs more than the work itself.
 SMALL_BYTES = 1 << 20
 SMALL_EVENTS = 1000
+_SHOWN = 1000
+
+
+def bounded(line: Column, most: int) -> Column:
+    """Return a line; of one beyond `most` bytes its beginning and its size, which is no JSON, so that it is set aside.
+
+    Nothing that decodes could take it: it needs its size in memory several times over.
+    """
+    size = F.octet_length(line)
+    note = F.format_string(f"… (%d bytes, more than {keys.LINE_BYTES}={most})", size)
+    return F.when(size <= most, line).otherwise(F.concat(F.substring(line, 1, _SHOWN), note))
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ class Batch(Protocol):
 
     @property
     def unreadable(self) -> Mapping[str, str]:
-        """Name → reason of what can't be read at all and was left out of `lines`: it goes to quarantine whole."""
+        """Name → reason of what can't be read, or not all of it: `lines` are without, a copy goes to quarantine."""
 
     def without_unreadable(self) -> "Batch | None":
         """Return the batch without what can't be read, after reading it has failed; None when all of it can."""

@@ -4,17 +4,18 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.source_settings import FileSettings
-from spark_jobs.sources import SMALL_BYTES, Findings
+from spark_jobs.sources import SMALL_BYTES, Findings, bounded
 from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
@@ -32,6 +33,7 @@ _READ = {
 # Spark must not even try these: plain text called .bz2 has no lines for it, and under the other names text is taken for
 # the length of a block, for which the JVM runs out of memory and ends.
 _DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
+_COMPRESSED = (*_DANGEROUS, ".gz", ".deflate", ".zst")
 _GLOB = "*?[{"
 _OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
 _SENT_IN_NAME = r"\d{12,}_\d+_(\d+)\.json$"
@@ -51,7 +53,10 @@ class FileBatch:
     consumed: Sequence[SourceFile]
     before: FileCheckpoint
     progress: FileCheckpoint
+    line_bytes: int
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    # Those of the unreadable that are read all the same, without their longest lines.
+    with_long_lines: frozenset[str] = frozenset()
 
     @property
     def files(self) -> int:
@@ -80,11 +85,22 @@ class FileBatch:
 
     def lines(self) -> DataFrame:
         """Return the lines, `number` counting them within a block of their file."""
-        paths = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
-        if not paths:
+        whole = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
+        cut = [file.path for file in self.consumed if file.name in self.with_long_lines]
+        if not whole and not cut:
             tie = "named_struct('offset', 0L, 'sent_ms', 0L, 'late', false) AS tie"
             return self.spark.range(0).selectExpr("'' AS line", "'' AS origin", "0L AS block", "id AS number", tie)
-        text = self.spark.read.options(**_READ).text(paths)
+        parts = [self._lines(self.spark.read, whole)] if whole else []
+        if cut:
+            # In one piece: at a piece's end Hadoop's reader takes the rest of a line that it passes by for a line.
+            session = self.spark.newSession()
+            for name, value in (("maxPartitionBytes", 2**62), ("minPartitionNum", 1)):
+                session.conf.set(f"spark.sql.files.{name}", str(value))
+            parts.append(self._lines(session.read.options(**self._cutting), cut))
+        return reduce(DataFrame.unionAll, parts)
+
+    def _lines(self, reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+        text = reader.options(**_READ).text(list(paths))
         path = F.col("_metadata.file_path")
         offset, sent_ms = (F.regexp_extract(path, mark, 1).cast("long") for mark in (_OFFSET_IN_NAME, _SENT_IN_NAME))
         # Of a name the partition and the file tell enough, and are never encoded.
@@ -92,12 +108,44 @@ class FileBatch:
         is_late = F.concat_ws("/", F.slice(F.split(path, "/"), -2, 2)).isin(late) if late else F.lit(False)
         time = F.col("_metadata.file_modification_time").alias("time")
         return text.select(
-            F.col("value").alias("line"),
+            bounded(F.col("value"), self.line_bytes).alias("line"),
             path.alias("origin"),
             F.col("_metadata.file_block_start").alias("block"),
             F.monotonically_increasing_id().alias("number"),
             F.struct(offset.alias("offset"), time, path, sent_ms.alias("sent_ms"), is_late.alias("late")).alias("tie"),
         )
+
+    @property
+    def _cutting(self) -> Mapping[str, str]:
+        """What makes Hadoop's reader pass by lines that are too long, without keeping them in memory.
+
+        It counts a line's end, too, of two characters at most, and passes by what has as many bytes as it is told.
+        """
+        return {"mapreduce.input.linerecordreader.line.maxlength": str(self.line_bytes + 3)}
+
+    def without_long_lines(self) -> "FileBatch":
+        """Return the batch without the lines beyond the bound, whose files go to quarantine besides.
+
+        Only a file that is larger than a line may be has such lines. It is read once more here, and what its lines lack
+        of its size tells. What is compressed isn't looked at: its lines are cut as they come.
+        """
+        large = [file for file in self.consumed if file.size > self.line_bytes and not file.name.endswith(_COMPRESSED)]
+        if not large:
+            return self
+        kept = self.spark.read.options(**_READ, **self._cutting).text([file.path for file in large])
+        counts = kept.groupBy("_metadata.file_path").agg(F.count("*"), F.sum(F.octet_length("value")))
+        found = {self.name_of(path): (lines, size) for path, lines, size in counts.collect()}
+        long = set()
+        for file in large:
+            lines, size = found.get(file.name, (0, 0))
+            # A line ends in one character or two, and a file may begin with a mark of three.
+            if file.size - size - lines > min(lines + 3, self.line_bytes):
+                long.add(file.name)
+        if not long:
+            return self
+        reason = f"a line has more than {self.line_bytes} bytes ({keys.LINE_BYTES}); the other lines are read"
+        unreadable = {**self.unreadable, **dict.fromkeys(long, reason)}
+        return replace(self, unreadable=unreadable, with_long_lines=frozenset(long))
 
     def without_unreadable(self, *, endings: tuple[str, ...] = ("",)) -> "FileBatch | None":
         """Return the batch without its files, of these endings, that can't be decompressed; None if all can."""
@@ -113,7 +161,9 @@ class FileBatch:
     def copy(self, name: str, folder: str) -> str:
         """Copy a file, as it is, below a folder; return the copy's path."""
         [file] = [file for file in self.consumed if file.name == name]
-        to = f"{folder}/{self._content_of(name)}"
+        # Lines of the file that are read may go to quarantine, too, under the file's own name.
+        ending = ".whole" if name in self.with_long_lines else ""
+        to = f"{folder}/{self._content_of(name)}{ending}"
         Hadoop(self.spark).copy(file.path, to)
         return to
 
@@ -180,10 +230,10 @@ class JsonFiles:
         self._since_sweep += 0 if self._is_sweeping else count
         remembered = self._settings.remembered_files
         after = progress.after(consumed, self._waiting, remembered=remembered, ceiling_ms=self._ceiling_ms)
-        batch = FileBatch(self._spark, consumed, progress, after)
+        batch = FileBatch(self._spark, consumed, progress, after, self._settings.line_bytes)
         if any(file.name.endswith(_DANGEROUS) for file in consumed):
-            return batch.without_unreadable(endings=_DANGEROUS) or batch
-        return batch
+            batch = batch.without_unreadable(endings=_DANGEROUS) or batch
+        return batch.without_long_lines()
 
     def reset(self) -> None:
         """List everything anew."""

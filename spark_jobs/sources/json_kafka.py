@@ -12,7 +12,7 @@ from contract.sizes import SizeLimits
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.source_settings import KafkaSettings
-from spark_jobs.sources import SMALL_EVENTS, Findings
+from spark_jobs.sources import SMALL_EVENTS, Findings, bounded
 
 Offsets = dict[int, int]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -120,7 +120,7 @@ class KafkaBatch:
         records = self.spark.read.format("kafka").options(**options).load().filter("value IS NOT NULL")
         place = (F.col("offset"), F.unix_millis("timestamp").alias("sent_ms"), F.lit(False).alias("late"))
         return records.select(
-            F.col("value").cast("string").alias("line"),
+            bounded(F.col("value").cast("string"), self.settings.line_bytes).alias("line"),
             F.concat_ws("/", "topic", "partition").alias("origin"),
             F.lit(0).cast("long").alias("block"),
             F.col("offset").alias("number"),

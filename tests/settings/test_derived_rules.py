@@ -45,7 +45,7 @@ def test_its_job_has_the_query_in_sparks_sql_and_where_its_tables_are(tmp_path: 
     assert given[keys.SQL_TABLES] == "shop_items=s3a://lake/shop_items"
     assert given[keys.RECORD_KEY] == "id"
     assert given["hoodie.bucket.index.num.buckets"] == "4"
-    assert given["hoodie.clean.hours.retained"] == "24"
+    assert given["hoodie.cleaner.hours.retained"] == "24"
     assert given["a"] == "b"
 
 

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
-from spark_jobs import keys
+from spark_jobs import hudi_keys, keys
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
 PLACES = JobPlaces(
@@ -63,9 +65,10 @@ def test_columns_have_the_names_that_the_lake_gives_them() -> None:
 
 
 def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
-    assert "hoodie.clean.policy" not in layout_of()
+    assert "hoodie.cleaner.policy" not in layout_of()
     found = layout_of(retention_hours=168)
-    assert (found["hoodie.clean.policy"], found["hoodie.clean.hours.retained"]) == ("KEEP_LATEST_BY_HOURS", "168")
+    assert (found["hoodie.cleaner.policy"], found["hoodie.cleaner.hours.retained"]) == ("KEEP_LATEST_BY_HOURS", "168")
+    hudi_keys.check(found, keys.OURS, lambda line: pytest.fail(line))
 
 
 def test_a_table_with_fixed_columns_takes_no_new_one() -> None:

@@ -174,6 +174,12 @@ def event(order_id: int, lsn: int, op: str = "u", **fields: Any) -> Event:
     } | fields
 
 
+def has_cached(spark: SparkSession) -> bool:
+    """Whether the session keeps a frame in memory."""
+    shared: Any = spark._jsparkSession.sharedState()
+    return not shared.cacheManager().isEmpty()
+
+
 def captured(case: str) -> list[str]:
     """The values of a captured case, as they were on the topic."""
     return (EVENTS / f"{case}.jsonl").read_text().splitlines()

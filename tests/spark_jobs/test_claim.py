@@ -3,7 +3,7 @@
 import fcntl
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -84,15 +84,58 @@ def test_the_next_job_goes_on_at_once_after_a_death_and_after_an_end(jobs: Jobs)
     assert (jobs.now, jobs.holder()["number"], jobs.log) == (0, 3, [])
 
 
-def test_who_was_taken_over_stops_before_it_writes(jobs: Jobs) -> None:
-    first, second = jobs.new(), jobs.new()
-    first.acquire()
-    dies(first)
-    second.acquire()
+def taken_over(jobs: Jobs) -> None:
+    jobs.new().acquire()
+
+
+def taken_over_twice(jobs: Jobs) -> None:
+    taken_over(jobs)
+    jobs.claims[-1].release()
+    taken_over(jobs)
+
+
+def removed(jobs: Jobs) -> None:
+    for path in jobs.folder.glob("[0-9]*.json"):
+        path.unlink()
+
+
+def removed_and_taken(jobs: Jobs) -> None:
+    removed(jobs)
+    taken_over(jobs)
+
+
+@pytest.mark.parametrize("meanwhile", [taken_over, taken_over_twice, removed, removed_and_taken])
+def test_a_job_that_lost_its_claim_stops_before_it_writes(jobs: Jobs, meanwhile: Callable[[Jobs], None]) -> None:
+    jobs.new().acquire()
+    jobs.claims[0].release()
+    frozen = jobs.new()
+    frozen.acquire()
+    dies(frozen)
+    meanwhile(jobs)
     jobs.now += 31
-    with pytest.raises(ConcurrentWriterError, match="another job has taken over"):
-        first.check()
-    second.check()
+    for _ in range(2):
+        with pytest.raises(ConcurrentWriterError, match="another job has taken over"):
+            frozen.check()
+    before = {path.name: path.read_text() for path in jobs.folder.glob("[0-9]*.json")}
+    frozen.release()
+    assert {path.name: path.read_text() for path in jobs.folder.glob("[0-9]*.json")} == before
+    for last in jobs.claims[2:][-1:]:
+        last.check()
+
+
+def test_a_job_that_froze_while_it_took_the_claim_tries_again(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    create, frozen = jobs.store.create, jobs.new()
+
+    def late(name: str, text: str) -> bool:
+        monkeypatch.setattr(jobs.store, "create", create)
+        taken_over_twice(jobs)
+        return create(name, text)
+
+    monkeypatch.setattr(jobs.store, "create", late)
+    with pytest.raises(ConcurrentWriterError, match="is being written by another job"):
+        frozen.acquire()
+    assert jobs.holder()["number"] == 2
+    jobs.claims[-1].check()
 
 
 def test_a_job_on_another_machine_has_a_lease_to_show_itself(jobs: Jobs) -> None:
@@ -159,10 +202,10 @@ def test_an_outage_is_waited_for_and_told_once(jobs: Jobs, monkeypatch: pytest.M
     first = jobs.new()
     first.acquire()
 
-    def failing(_name: str) -> str | None:
+    def failing() -> list[str]:
         raise OSError("S3 is away")
 
-    monkeypatch.setattr(jobs.store, "read", failing)
+    monkeypatch.setattr(jobs.store, "names", failing)
     turns = iter([False, False, True])
     monkeypatch.setattr(first._ended, "wait", lambda _seconds: next(turns))
     first._keep()

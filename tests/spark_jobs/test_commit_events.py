@@ -13,14 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
-from spark_jobs import commit_events, history_table, keys, options, settings
+from spark_jobs import commit_events, derived_rows, history_table, keys, options, settings
 from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_kept
 from spark_jobs.timeline import Carried, Timeline
-from tests.spark_jobs.conftest import Event, Lake, event
+from tests.spark_jobs.conftest import Event, Lake, event, has_cached
 
 pytestmark = pytest.mark.integration
 
@@ -191,14 +191,17 @@ def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypa
 
 
 class Failing:
-    """Has a write of a table fail, before or behind what it writes."""
+    """Has a write of a table fail, before or behind what it writes, or another step."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._patch = patch
 
-    def __call__(self, run: Callable[[], object], *, committed: bool, always: bool = True) -> None:
+    def __call__(
+        self, run: Callable[[], object], *, committed: bool, always: bool = True, step: tuple[Any, str] | None = None
+    ) -> None:
         """Run it; `always` says that it has something to write."""
-        write = HudiTable.write
+        owner, name = step or (HudiTable, "write")
+        write = getattr(owner, name)
 
         def failing(*given: Any, **named: Any) -> Any:
             if committed:
@@ -206,7 +209,7 @@ class Failing:
             raise ConnectionError("killed")
 
         with self._patch.context() as patch:
-            patch.setattr(HudiTable, "write", failing)
+            patch.setattr(owner, name, failing)
             with pytest.raises(ConnectionError) if always else contextlib.suppress(ConnectionError):
                 run()
 
@@ -238,6 +241,9 @@ def test_each_version_is_there_once_after_crashes_behind_either_commit(kept: Kep
     kept.lake.land(change(1, 10, "a"), change(1, 11, "b"))
     fails(lambda: kept.lake.job().run_batch(), committed=True)
     assert kept.lake.job().run_batch() is None
+    kept.lake.spark.catalog.clearCache()
+    fails(kept.follow, committed=False, step=(derived_rows, "compare"))
+    assert not has_cached(kept.lake.spark)
     fails(kept.follow, committed=False)
     fails(kept.follow, committed=True)
     assert kept.follow() == 0

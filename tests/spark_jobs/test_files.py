@@ -65,7 +65,12 @@ class Reader:
     ) -> None:
         self.listing = Listing(*files)
         self.settings = FileSettings(
-            root=root, remembered_files=remembered, sweep_seconds=300, max_bytes=max_bytes, must_exist=must_exist
+            line_bytes=20_000_000,
+            root=root,
+            remembered_files=remembered,
+            sweep_seconds=300,
+            max_bytes=max_bytes,
+            must_exist=must_exist,
         )
         self.log: list[str] = []
         self.now = 0.0

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from local.setup.jars import jar_folder
-from spark_jobs.hudi_keys import known
+from spark_jobs.hudi_keys import NUMBERS, WORDS, known
+from spark_jobs.keys import OURS
 from tests.spark_jobs.conftest import CONF
 
 JARS = ("hudi-spark3.5-bundle_2.12-0.15.0.jar", "hudi-aws-0.15.0.jar")
@@ -43,6 +44,32 @@ def test_the_list_is_what_the_jars_name() -> None:
                     is_class = name.endswith(".class")
                     found |= {text.decode() for text in texts(content) if KEY.fullmatch(text)} if is_class else set()
     assert known() == {key for key in found if not key.startswith(STREAMERS)}
+
+
+# The classes of WORDS' values, by key.
+ENUMERATIONS = {
+    "hoodie.index.type": "index/HoodieIndex$IndexType",
+    "hoodie.index.bucket.engine": "index/HoodieIndex$BucketIndexEngineType",
+    "hoodie.storage.layout.type": "table/storage/HoodieStorageLayout$LayoutType",
+    "hoodie.write.markers.type": "common/table/marker/MarkerType",
+    "hoodie.write.concurrency.mode": "common/model/WriteConcurrencyMode",
+    "hoodie.cleaner.policy": "common/model/HoodieCleaningPolicy",
+    "hoodie.cleaner.policy.failed.writes": "common/model/HoodieFailedWritesCleaningPolicy",
+    "hoodie.compact.inline.trigger.strategy": "table/action/compact/CompactionTriggerStrategy",
+    "hoodie.bulkinsert.sort.mode": "execution/bulkinsert/BulkInsertSortMode",
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("key", WORDS)
+def test_the_words_are_what_hudi_takes(key: str) -> None:
+    with zipfile.ZipFile(jar_folder("spark") / JARS[0]) as archive:
+        found = set(texts(archive.read(f"org/apache/hudi/{ENUMERATIONS[key]}.class")))
+    assert {word.encode() for word in WORDS[key]} <= found
+
+
+def test_only_known_keys_have_words_and_numbers() -> None:
+    assert WORDS.keys() | NUMBERS.keys() <= known() | set(OURS)
 
 
 def test_the_jobs_own_files_have_known_keys_only() -> None:

@@ -4,13 +4,18 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs import batch_decoder, cached, keys, snapshot_rows
+from spark_jobs.commit_events import CommitEvents
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
-from tests.spark_jobs.conftest import Lake, captured, event
+from spark_jobs.one_writer import OneWriter
+from spark_jobs.table import HudiTable
+from tests.spark_jobs.conftest import Lake, captured, event, has_cached
 
 pytestmark = pytest.mark.integration
 
@@ -105,6 +110,34 @@ def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
     assert not lake.quarantine.exists()
     lake.extra = {"hoodie.streamer.quarantine.max.records": "3"}
     assert lake.run().upserts == 1
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [
+        (cached, "_one_node"),
+        (batch_decoder, "summarise"),
+        (batch_decoder, "infer_columns"),
+        (snapshot_rows, "placed"),
+        (OneWriter, "check"),
+        (CommitEvents, "put"),
+        (HudiTable, "write"),
+    ],
+)
+def test_a_step_that_fails_leaves_nothing_cached(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str
+) -> None:
+    lake.extra = {keys.HISTORY_KEPT: "true"}
+    lake.land(event(1, 10, "c"), event(2, 20, "d"), event(3, 15, "r"), event(4, 30, "c", sales_channel="web"))
+    lake.spark.catalog.clearCache()
+
+    def fails(*_given: object, **_named: object) -> None:
+        raise OSError("as in an outage")
+
+    monkeypatch.setattr(owner, step, fails)
+    with pytest.raises(OSError, match="as in an outage"):
+        lake.job().run_batch()
+    assert not has_cached(lake.spark)
 
 
 def test_unavailable_values_are_restored_or_set_aside(lake: Lake) -> None:

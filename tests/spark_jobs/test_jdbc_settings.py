@@ -63,7 +63,12 @@ def test_what_has_no_use_is_told() -> None:
         ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver isn't supported: only PostgreSQL's"),
         ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto, xmin, column, hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
-        ({keys.JDBC_READERS: "0"}, "readers=0: say 1 or more"),
+        ({keys.JDBC_READERS: "0"}, "readers=0: say a whole number from 1 to 100"),
+        (
+            {f"{keys.JDBC_EXTRA}fetchsize": "many"},
+            "extra.options.fetchsize=many: say a whole number from 1 to 1,000,000",
+        ),
+        ({f"{keys.JDBC_EXTRA}fetchsize": "-5"}, "extra.options.fetchsize=-5: say a whole number from 1 to 1,000,000"),
         ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, "append.only=true isn't possible with JdbcSource"),
         ({f"{keys.JDBC_EXTRA}partitionColumn": "id"}, "extra.options.partitionColumn isn't supported"),
         ({f"{keys.JDBC_EXTRA}password": "hush"}, "extra.options.password: say hoodie.streamer.jdbc.password"),

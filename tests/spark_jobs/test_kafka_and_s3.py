@@ -1,5 +1,6 @@
 """The two ways from the outside into the job on real servers: a Kafka topic, and objects on S3."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from plugins.kafka_access import reader_access
 from plugins.topics import PlannedTopic
+from spark_jobs import keys
 from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.hadoop import Hadoop
@@ -98,12 +100,14 @@ def test_a_topic_is_read_from_where_the_table_is(lake: Lake, services: Services)
     assert job.run_batch() is None
 
     # A restart goes on from the commit; --source-limit counts events.
-    services.produce(topic, event(3, 40, "c"), event(3, 50), event(1, 60, "d"))
-    lake.arguments = (*lake.arguments, "--source-limit", "2")
+    services.produce(topic, event(3, 40, "c"), event(3, 50), event(1, 60, "d"), event(3, 70, products="x" * 3000))
+    lake.arguments = (*lake.arguments, "--source-limit", "3")
+    lake.extra |= {keys.LINE_BYTES: "3000"}
     job = lake.job()
     batches = [job.run_batch(), job.run_batch(), job.run_batch()]
-    assert [batch and batch.events for batch in batches] == [2, 1, None]
+    assert [batch and batch.events for batch in batches] == [3, 1, None]
     assert lake.lsns() == {2: 20, 3: 50}
+    assert re.search(r"xxx… \(\d{4} bytes, more than .*=3000\)$", lake.quarantined()[-1]["text"])
 
     # A progress beyond the topic's end is another topic's: going on would skip events.
     lake.arguments = (*lake.arguments, "--checkpoint", f"{topic},0:100")
@@ -168,7 +172,13 @@ def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
 
 def _latest() -> KafkaSettings:
     return KafkaSettings(
-        topic="t", consumer={}, from_earliest=False, max_events=100, fail_on_loss=False, must_exist=False
+        line_bytes=20_000_000,
+        topic="t",
+        consumer={},
+        from_earliest=False,
+        max_events=100,
+        fail_on_loss=False,
+        must_exist=False,
     )
 
 

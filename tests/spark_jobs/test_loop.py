@@ -108,6 +108,11 @@ def test_it_gives_up_with_one_line(run: Run) -> None:
         run(*[OSError("gone\nmore")] * 3, None, retries=2)
 
 
+def test_a_stop_while_it_waits_for_the_claim_is_no_failure(run: Run) -> None:
+    script, _, log = run(InterruptedError("told to stop"), retries=0)
+    assert (script.loads, log) == (1, [])
+
+
 @pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
 def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
     with pytest.raises(type(error)):

@@ -61,9 +61,13 @@ def test_known_but_unsupported_options_are_refused_with_a_reason(name: str) -> N
         (["--payload-class", "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"], "--payload-class"),
         (["--sync-tool-classes", "org.apache.hudi.hive.HiveSyncTool"], "argument --sync-tool-classes: invalid"),
         (["--source-ordering-field", "a,b"], "--source-ordering-field"),
-        (["--source-limit", "0"], "argument --source-limit"),
-        (["--min-sync-interval-seconds", "-1"], "argument --min-sync-interval-seconds"),
-        (["--max-retry-count", "x"], "argument --max-retry-count"),
+        (["--source-limit", "0"], "--source-limit=0: say a whole number from 1 to "),
+        (["--min-sync-interval-seconds", "-1"], "--min-sync-interval-seconds=-1: say a whole number from 0 to "),
+        (["--target-table", ""], "argument --target-table: '' isn't database.table or table"),
+        (["--target-table", "a.b.c"], "argument --target-table: 'a.b.c' isn't database.table or table"),
+        (["--target-base-path", "/"], "--target-base-path=/: say a value, or leave the option out"),
+        (["--props", ""], "--props=: say a value, or leave the option out"),
+        (["--max-retry-count", "x"], "--max-retry-count=x: say a whole number from 0 to "),
     ],
 )
 def test_anything_else_is_refused_by_name(arguments: list[str], message: str) -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from spark_jobs import keys, multi_table_options, options
+from spark_jobs.number import Number
 from tests.spark_jobs.conftest import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
@@ -18,6 +19,11 @@ def table(heading: str) -> dict[str, list[str]]:
     return {name: cells[1:] for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
 
 
+def number_cell(number: Number) -> str:
+    """A number's default, and its bounds."""
+    return f"{'none' if number.default is None else f'`{number.default}`'}, {number}"
+
+
 def test_every_option_is_listed_with_its_default() -> None:
     listed = table("Options")
     actions = {name: action for action in options.build_parser()._actions for name in action.option_strings}
@@ -28,6 +34,8 @@ def test_every_option_is_listed_with_its_default() -> None:
         cell = listed[name][0]
         if name in options.REQUIRED:
             assert cell == "needed", name
+        elif name in options.NUMBERS:
+            assert cell == number_cell(options.NUMBERS[name]), name
         elif isinstance(action.default, str | int) and not isinstance(action.default, bool):
             assert cell == f"`{action.default}`", name
         elif action.default is False:
@@ -37,7 +45,9 @@ def test_every_option_is_listed_with_its_default() -> None:
 @pytest.mark.parametrize("name", sorted(keys.STREAMER_PROPERTIES))
 def test_every_property_is_listed_with_its_default(name: str) -> None:
     known, cells = keys.STREAMER_PROPERTIES[name], table("Properties")[name]
-    if known.default is not None and " " not in known.default:
+    if name in keys.NUMBERS:
+        assert cells[0] == number_cell(keys.NUMBERS[name])
+    elif known.default is not None and " " not in known.default:
         assert cells[0] == f"`{known.default}`"
     assert cells[1].startswith("own: ") is known.own
 
@@ -59,7 +69,8 @@ def test_what_many_tables_take_besides_is_listed() -> None:
 @pytest.mark.parametrize("name", sorted(keys.MULTI_TABLE_PROPERTIES))
 def test_a_property_of_many_tables_is_listed_with_its_default(name: str) -> None:
     known, cells = keys.MULTI_TABLE_PROPERTIES[name], table("Many tables")[name]
-    assert cells[0].strip("`") == (known.default or cells[0])
+    expected = number_cell(keys.NUMBERS[name]) if name in keys.NUMBERS else known.default or cells[0]
+    assert cells[0].strip("`") == expected.strip("`")
     assert cells[1].startswith("own: ") is known.own
 
 

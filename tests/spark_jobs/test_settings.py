@@ -12,6 +12,7 @@ from spark_jobs.settings import Settings
 from spark_jobs.source_settings import FileSettings, KafkaSettings
 from tests.spark_jobs.conftest import CONF
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE, NEEDED
+from tests.spark_jobs.test_table_list import first, listed
 
 # A properties file as HoodieDeltaStreamer takes it on EMR.
 DELTASTREAMER_PROPERTIES = """
@@ -153,10 +154,20 @@ PARTITION = "hoodie__datasource__write__partitionpath__field"
             {"hoodie__cleaner__comits__retained": "3"},
             "hoodie.cleaner.comits.retained: Hudi knows no such key; did you mean hoodie.cleaner.commits.retained?",
         ),
+        ({"hoodie__index__type": "BUCKETS"}, "hoodie.index.type=BUCKETS: say BLOOM or GLOBAL_BLOOM or SIMPLE or "),
+        ({"hoodie__index__type": "INMEMORY"}, "hoodie.index.type=INMEMORY: say BLOOM or "),
+        ({"hoodie__bucket__index__num__buckets": "abc"}, "num.buckets=abc: say a whole number from 1 to 100,000"),
+        ({"hoodie__compact__inline__max__delta__commits": "2.0"}, "commits=2.0: say a whole number from 1 to "),
+        ({"hoodie__cleaner__policy": "KEEP_ALL"}, "hoodie.cleaner.policy=KEEP_ALL: say KEEP_LATEST_COMMITS or "),
+        ({"hoodie__simple__index__update__partition__path": "yes"}, "path=yes: say true or false"),
+        ({"hoodie__metadata__enable": ""}, "hoodie.metadata.enable=: say true or false"),
         ({"hoodie__streamer__source__dfs__root": ""}, "hoodie.streamer.source.dfs.root is missing: JsonDFSSource"),
         ({"hoodie__datasource__write__recordkey__field": ""}, "recordkey.field is missing: a Hudi table needs it"),
-        ({"hoodie__streamer__poll__interval__seconds": "soon"}, "poll.interval.seconds=soon: say a number"),
-        ({"hoodie__streamer__quarantine__max__records": "-1"}, "quarantine.max.records=-1: say a number, 0 or more"),
+        (
+            {"hoodie__streamer__poll__interval__seconds": "0"},
+            "poll.interval.seconds=0: say a number from 0.1 to 86,400",
+        ),
+        ({"hoodie__streamer__quarantine__max__records": "-1"}, "records=-1: say a whole number from 0 to 1,000,000"),
         ({"hoodie__datasource__write__hive_style_partitioning": "yes"}, "say true or false"),
         ({KEYGEN: "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}, "TimestampBasedKeyGenerator isn't supported"),
         ({KEYGEN: "org.apache.hudi.keygen.SimpleKeyGenerator"}, "takes exactly one key field and one partition field"),
@@ -167,6 +178,44 @@ def test_refusals_name_the_key(changed: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError) as refusal:
         decide(**changed)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", [*options.NUMBERS, *keys.NUMBERS])
+def test_each_number_has_bounds(name: str) -> None:
+    bounds = options.NUMBERS.get(name) or keys.NUMBERS[name]
+
+    def say(text: str) -> None:
+        if name in options.NUMBERS:
+            options.parse([*NEEDED, f"{name}={text}"])
+        elif name in keys.MULTI_TABLE_PROPERTIES:
+            own = "\n".join(f"{key}={value}" for key, value in LEAST.items())
+            found = listed({"list.properties": f"{keys.TABLES}=a\n{name}={text}\n", "default_a_config.properties": own})
+            assert found.parallel_commits
+            first(found)
+        else:
+            decide([], **{name: text})
+
+    for text in (f"{bounds.low}", f"{bounds.high}"):
+        say(text)
+    step = 1 if bounds.whole else 0.01
+    kind = "whole number" if bounds.whole else "number"
+    beyond = [f"{bounds.low - step:.2f}", f"{bounds.high + step:.2f}"]
+    wrong = [
+        *(text.removesuffix(".00") for text in beyond),
+        "nan",
+        "inf",
+        "-inf",
+        "many",
+        "",
+        "1_0",
+        "٣",
+        "0x1",
+        "1e400",
+    ]
+    for text in [*wrong, *(["1.5"] if bounds.whole else [])]:
+        with pytest.raises(SettingsError) as refusal:
+            say(text)
+        assert str(refusal.value) == f"{name}={text}: say a {kind} from {bounds.low:,} to {bounds.high:,}"
 
 
 @pytest.mark.parametrize(("partitions", "name"), [("", "Nonpartitioned"), ("a", "Simple"), ("a,b", "Complex")])
@@ -233,6 +282,7 @@ def test_what_only_hoodie_streamer_has_is_refused_with_a_reason_of_its_own(key: 
 def test_only_an_index_over_all_partitions_is_global() -> None:
     index = "hoodie__index__type"
     assert decide(**{PARTITION: "a"})[0].table.global_index
-    assert decide(**{PARTITION: "a", index: "record_index"})[0].table.global_index
+    record_index = decide(**{PARTITION: "a", index: "record_index"})[0].table
+    assert (record_index.global_index, record_index.write_options[keys.INDEX_TYPE]) == (True, "RECORD_INDEX")
     assert not decide(**{PARTITION: "a", index: "BLOOM"})[0].table.global_index
     assert decide(**{index: "BLOOM"})[0].table.global_index  # a single partition is all

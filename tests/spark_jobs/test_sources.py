@@ -3,10 +3,12 @@
 import bz2
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from spark_jobs import keys
 from spark_jobs.errors import QuarantineLimitError, SettingsError
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 
@@ -74,6 +76,47 @@ def test_a_file_that_cannot_be_read_goes_to_quarantine_whole(lake: Lake) -> None
     lake.extra = {}
     assert lake.run().quarantined == 1
     assert lake.job().run_batch() is None
+
+
+def sized(number: int, size: int) -> str:
+    """A valid event of so many bytes."""
+    text = json.dumps(event(number, 10, "c", customer_id=""))
+    return text.replace('"customer_id": ""', f'"customer_id": "{"x" * (size - len(text))}"')
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_beyond_the_bound_goes_to_quarantine_and_the_others_are_read(lake: Lake, end: str) -> None:
+    bound = 2000
+    lake.extra = {keys.LINE_BYTES: str(bound)}
+    folder = lake.landing / TOPIC / "0"
+    folder.mkdir(parents=True)
+    for first, ending in ((100, "json"), (200, "json.gz")):
+        lines = {
+            "within": [sized(first + number, bound) for number in range(9)],
+            "one beyond": [sized(first + 10, bound), sized(first + 11, bound + 1), sized(first + 12, bound)],
+            "far beyond": [*(sized(first + number, 9 * bound) for number in (20, 21)), sized(first + 22, bound), "{"],
+            "only": [sized(first + 30, 3 * bound)],
+        }
+        for name, texts in lines.items():
+            content = (end.join(texts) + ("" if name == "one beyond" else end)).encode()
+            (folder / f"{name}.{ending}").write_bytes(gzip.compress(content) if ending == "json.gz" else content)
+    report = lake.run()
+    fitting = [*range(9), 10, 12, 22]
+    assert sorted(lake.rows()) == [first + number for first in (100, 200) for number in fitting]
+    whole = [entry for entry in lake.quarantined() if "file" in entry]
+    for entry in whole:
+        assert Path(entry["file"]).read_bytes() == (lake.landing / entry["origin"]).read_bytes()
+        assert entry["reason"] == f"a line has more than 2000 bytes ({keys.LINE_BYTES}); the other lines are read"
+    origins = {Path(entry["origin"]).name for entry in whole}
+    assert origins - {"one beyond.json"} == {"far beyond.json", "only.json"}
+    # A file whose long lines weren't read counts as one; the lines of the others are cut, one by one.
+    files = [path for path in lake.quarantine.rglob("*-*") if path.suffix in (".json", ".gz") and path.name[0] != "."]
+    entries = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    texts = sorted(entry["text"] for entry in entries if "text" in entry)
+    assert (len(whole) + len(texts), report.quarantined) == (9, 9)
+    assert texts[:2] == ["{", "{"]
+    sizes = [re.findall(r"… \((\d+) bytes, more than .*=2000\)$", text) for text in texts[2:]]
+    assert sorted(int(size) for [size] in sizes)[-4:] == [2001, 6000, 18000, 18000]
 
 
 def test_fields_may_have_the_names_of_our_own_columns(lake: Lake) -> None:

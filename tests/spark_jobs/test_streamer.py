@@ -1,6 +1,7 @@
 """The job as a program, by spark-submit: HoodieDeltaStreamer's command line, signals, and kill -9 at every stage."""
 
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -263,6 +264,34 @@ def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(p
     assert third.terminate(signal.SIGTERM) == 0
     assert "waiting to see" not in third.output.read_text()
     assert place.rows() == {number: 100 + number for number in range(2, 50)} | {1: 200}
+
+
+@pytest.mark.integration
+def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(place: Place) -> None:
+    held = place.folder / "lake" / "_claims" / "cdc_events" / "000000000001.json"
+    held.parent.mkdir(parents=True)
+    held.write_text('{"job": "process 1 on another machine"}')
+    job = place.start(*place.arguments(), "--max-retry-count", "0")
+    job.wait_for(lambda: "waiting to see whether the job before" in job.output.read_text(), "wait")
+    assert job.terminate(signal.SIGTERM) == 0
+    assert "InterruptedError" not in job.output.read_text()
+
+
+@pytest.mark.integration
+def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(place: Place) -> None:
+    def around(first: int, megabytes: int) -> list[Event | str]:
+        """A long line, and events before and behind it."""
+        long = as_lines([event(first, 2, "c", products="x" * megabytes * 1_000_000)]).rstrip("\n")
+        return [event(first, 1, "c"), long, event(first + 1, 3, "c")]
+
+    place.land(*around(1, 150))
+    # Decompressed it comes whole, and is cut at once.
+    with gzip.open(place.landing / TOPIC / "0" / "packed.json.gz", "wt", compresslevel=1) as packed:
+        packed.write(as_lines(around(3, 100)))
+    job = place.start(*(argument for argument in place.arguments() if argument != "--continuous"))
+    assert job.process.wait(WAIT_S) == 0, job.output.read_text()[-2000:]
+    assert place.rows() == {1: 1, 2: 3, 3: 1, 4: 3}
+    assert [commit["quarantined"] for commit in job.commits()] == ["2"]
 
 
 def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

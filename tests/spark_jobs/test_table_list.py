@@ -108,6 +108,10 @@ def test_one_stop_file_is_the_applications() -> None:
             f"hoodie.streamer.ingestion.shop.order.configFile: {keys.TABLES} names no such table",
         ),
         (
+            f"{keys.TABLES}=shop.orders\n{keys.TARGET_BASE_PATH}=s3://lake/x",
+            f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file",
+        ),
+        (
             f"{keys.TABLES}=shop.orders\nhoodie.streamer.ingestion.tables=x",
             "hoodie.streamer.ingestion.tables: unknown property",
         ),
@@ -123,6 +127,13 @@ def test_a_list_that_makes_no_sense_is_refused_in_one_line(properties_text: str,
     ("own", "message"),
     [
         (None, "s3://conf/shop_orders_config.properties: no such file"),
+        *(
+            (f"{key}=1", f"s3://conf/shop_orders_config.properties: {key} is for the whole application: say it in")
+            for key in (
+                *(keys.STOP_FILE, keys.METRICS_NAMESPACE, keys.TABLES, keys.PARALLEL_COMMITS),
+                "hoodie.streamer.ingestion.shop.orders.configFile",
+            )
+        ),
         ("hoodie.datasource.write.table.type=COW", "hoodie.datasource.write.table.type=COW: say"),
         ("hoodie.streamer.transformer.class=x.ChainedTransformer", "hoodie.streamer.transformer.class: x.Chained"),
     ],
@@ -141,7 +152,7 @@ def test_a_mistake_in_a_tables_own_file_is_that_tables_alone(own: str | None, me
 
 def test_at_least_one_table_commits_at_a_time() -> None:
     found = listed({"list.properties": f"{keys.TABLES}=shop.orders\n{keys.PARALLEL_COMMITS}=0\n"})
-    with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say 1 or more"):
+    with pytest.raises(SettingsError, match=r"max\.parallel\.commits=0: say a whole number from 1 to 1,000"):
         _ = found.parallel_commits
 
 

@@ -65,7 +65,7 @@ def told(found: Environment, *, one_step: bool) -> set[str]:
         ("append_only = true", {"hoodie.streamer.append.only=true"}),
         (
             "retention_hours = 168",
-            {"hoodie.clean.policy=KEEP_LATEST_BY_HOURS", "hoodie.clean.hours.retained=168"},
+            {"hoodie.cleaner.policy=KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained=168"},
         ),
         ('evolution = "fixed"', {"hoodie.streamer.schema.max.new.columns=0"}),
     ],
