@@ -59,17 +59,24 @@ class Decoder:
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
         bad_values = unfit_values.bad_values(kinds, takes_specials=len(sent) < len(columns))
-        reasons = [_broken(), unfit_values.wrong_types(sent), bad_values, unfit_values.changed_numbers(sent, unknown)]
+        reasons = [
+            _broken(),
+            _repeated(),
+            unfit_values.wrong_types(sent),
+            bad_values,
+            unfit_values.changed_numbers(sent, unknown),
+        ]
         is_row = ~is_mark() if has_marks else F.lit(True)
         reasons += [_missing(required, not_of_snapshots, is_row), _bad_operation(known, operations)]
         if unplaceable:
             reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
         reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
         fits = F.col("reason").isNull()
-        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
+        self._parsed, self._with_others, self._with_text = _parsed(sent), _with_others(sent), _with_text(sent)
         self._converted = [
             F.col("*"),
             given.alias("_given"),
+            F.when(unfit_values.suspect(sent), unfit_values.own_text(F.col("line"))).alias("_own"),
             values.specials(columns).alias("_specials"),
             *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
         ]
@@ -102,18 +109,33 @@ class Decoder:
         return self._planned(lines)
 
     def _decoded(self, lines: DataFrame) -> DataFrame:
-        converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
-        return converted.select(self._with_row).select(self._judged).select(self._output)
+        parsed = lines.select(self._parsed).select(self._with_others).select(self._with_text)
+        return parsed.select(self._converted).select(self._with_row).select(self._judged).select(self._output)
 
 
 def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names of the others."""
+    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names that it has."""
     fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
     return [
         *map(F.col, LINE_COLUMNS),
         values.is_one_json_value(F.col("line")).alias("_whole"),
         F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.array_except(F.json_object_keys("line"), wire.texts(column.source for column in sent)).alias("_others"),
+        F.json_object_keys("line").alias("_keys"),
+    ]
+
+
+def _with_others(sent: Sequence[Column]) -> list[Expression]:
+    """Add the names of the fields that the columns lack, and those that are there twice.
+
+    To look for both takes long, and most lines have just the columns' names, in their order.
+    """
+    names, found = wire.texts(column.source for column in sent), F.col("_keys")
+    twice = F.filter(F.array_distinct(found), lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
+    is_usual, has_twice = found == names, F.size(F.array_distinct(found)) < F.size(found)
+    return [
+        F.col("*"),
+        F.when(~is_usual, F.array_except(found, names)).otherwise(wire.no_names()).alias("_others"),
+        F.when(~is_usual & has_twice, twice).alias("_twice"),
     ]
 
 
@@ -158,6 +180,11 @@ def _broken() -> Expression:
         .when(~is_object, F.lit("not a JSON object"))
         .when(lone, F.lit("value: half a surrogate pair, which no text can hold"))
     )
+
+
+def _repeated() -> Expression:
+    """Name the fields that are there twice: which of their values is meant, nothing tells."""
+    return F.when(F.col("_twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_twice")))
 
 
 def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expression) -> Expression:
