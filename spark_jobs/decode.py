@@ -55,7 +55,7 @@ class Decoder:
     ) -> None:
         known = [column.name for column in columns]
         sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        given = F.filter(F.coalesce("_others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
+        given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
         bad_values = unfit_values.bad_values(kinds, takes_specials=len(sent) < len(columns))
@@ -72,7 +72,7 @@ class Decoder:
             reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
         reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
         fits = F.col("reason").isNull()
-        self._parsed, self._with_others, self._with_text = _parsed(sent), _with_others(sent), _with_text(sent)
+        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
         self._converted = [
             F.col("*"),
             given.alias("_given"),
@@ -109,8 +109,8 @@ class Decoder:
         return self._planned(lines)
 
     def _decoded(self, lines: DataFrame) -> DataFrame:
-        parsed = lines.select(self._parsed).select(self._with_others).select(self._with_text)
-        return parsed.select(self._converted).select(self._with_row).select(self._judged).select(self._output)
+        converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
+        return converted.select(self._with_row).select(self._judged).select(self._output)
 
 
 def _parsed(sent: Sequence[Column]) -> list[Expression]:
@@ -120,28 +120,25 @@ def _parsed(sent: Sequence[Column]) -> list[Expression]:
         *map(F.col, LINE_COLUMNS),
         values.is_one_json_value(F.col("line")).alias("_whole"),
         F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.json_object_keys("line").alias("_keys"),
+        F.transform(F.array(F.json_object_keys("line")), partial(_odd_names, sent=sent))[0].alias("_names"),
     ]
 
 
-def _with_others(sent: Sequence[Column]) -> list[Expression]:
-    """Add the names of the fields that the columns lack, and those that are there twice.
+def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
+    """Return the names that the columns lack, and those that are there twice; null for most lines.
 
     To look for both takes long, and most lines have just the columns' names, in their order.
     """
-    names, found = wire.texts(column.source for column in sent), F.col("_keys")
-    twice = F.filter(F.array_distinct(found), lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
-    is_usual, has_twice = found == names, F.size(F.array_distinct(found)) < F.size(found)
-    return [
-        F.col("*"),
-        F.when(~is_usual, F.array_except(found, names)).otherwise(wire.no_names()).alias("_others"),
-        F.when(~is_usual & has_twice, twice).alias("_twice"),
-    ]
+    usual = wire.texts(column.source for column in sent)
+    distinct = F.array_distinct(found)
+    twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
+    others = F.array_except(found, usual).alias("others")
+    return F.when(found != usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
 
 
 def _with_text(sent: Sequence[Column]) -> list[Expression]:
     """Add all fields as text, for the few lines that need it: those with unknown fields, and those that don't fit."""
-    needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
+    needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
     return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
 
 
@@ -184,7 +181,9 @@ def _broken() -> Expression:
 
 def _repeated() -> Expression:
     """Name the fields that are there twice: which of their values is meant, nothing tells."""
-    return F.when(F.col("_twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_twice")))
+    return F.when(
+        F.col("_names.twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_names.twice"))
+    )
 
 
 def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expression) -> Expression:

@@ -121,7 +121,7 @@ def _where_own(said: Mapping[str, str], holds: Callable[[Expression], Expression
         return wire.no_names()
     names = F.filter(wire.texts(said), lambda name: holds(F.col("_own")[name]))
     labels = F.from_json(F.lit(json.dumps(said)), "map<string,string>")
-    return F.transform(names, lambda name: labels[name])
+    return F.when(F.col("_own").isNotNull(), F.transform(names, lambda name: labels[name]))
 
 
 def _number(own: Expression) -> Expression:
