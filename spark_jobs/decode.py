@@ -120,7 +120,7 @@ def _parsed(sent: Sequence[Column]) -> list[Expression]:
         *map(F.col, LINE_COLUMNS),
         values.is_one_json_value(F.col("line")).alias("_whole"),
         F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.transform(F.array(F.json_object_keys("line")), partial(_odd_names, sent=sent))[0].alias("_names"),
+        F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0].alias("_names"),
     ]
 
 

@@ -13,7 +13,7 @@ from spark_jobs.property_values import fields
 
 @dataclass(frozen=True, kw_only=True)
 class HistorySettings:
-    """The base path of the table whose versions are kept, and what the history calls the columns that identify one of its rows.
+    """The base path of the table whose versions are kept, and what the history calls the columns of that table's key.
 
     `events_path`: where its job puts the events of its commits.
     """
