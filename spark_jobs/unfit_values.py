@@ -25,6 +25,8 @@ _OPEN_TO_ALL = (Encoding.JSON, Encoding.ANYTHING, Encoding.DECIMAL)
 _LITERAL = r"^(-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|[{\[].*)$"
 # A number that Spark may change as it copies a value into a text: from_json reads fractions as doubles.
 _INEXACT_IN_TEXT = r"(?=[\d.]{17})\d+\.\d+|\d{16}[eE]|\d[eE][-+]?\d{3}"
+# Whether a line may have one: it begins with one sign alone, as few of a line's signs need a second look then.
+_MAYBE_INEXACT = r"\d(?:[\d.]{15}[\d.eE]|[eE][-+]?\d{3})"
 # What a number looks like that is none any more as a double, or as a float.
 _TINY = r"[eE]-\d{2}|0{30}"
 _TWO_TO_53 = float(2**53)
@@ -56,7 +58,7 @@ def suspect(columns: Sequence[Column]) -> Expression:
     found += [_some(alike, lambda number: number == 0) & line.rlike(_TINY) for alike in fractional]
     if copied:
         is_bare = _some(copied, lambda text: text.rlike(r'^[-\d\[{"]')) & _names_one(copied, r"[-\d\[{]")
-        found.append(line.rlike(_INEXACT_IN_TEXT) & is_bare)
+        found.append(line.rlike(_MAYBE_INEXACT) & is_bare)
     if texts:
         found.append(_some(texts, lambda text: text.rlike(_LITERAL)) & _names_one(texts, r'[^"n\s]'))
     return reduce(operator.or_, (F.coalesce(one, F.lit(False)) for one in found))

@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract import events
+from contract import avro_names, events
 from contract.events import PLACEHOLDER
 from spark_jobs.decode import LINE_COLUMNS, Decoder
 from spark_jobs.schema import Column, extend, parse
@@ -323,6 +323,7 @@ ODD: list[dict[str, Any]] = [
     {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
     {"name": "weight", "type": "double"},
     {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
+    {"name": "traits", "type": {"type": "string", "connect.name": avro_names.HSTORE}},
     {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
 ]
 ODD[6]["type"]["connect.parameters"] = {"length": "4"}
@@ -341,6 +342,7 @@ def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
         # Without a column for it.
         ({"price": "NAN"}, "value: price (not a decimal number as text)"),
         ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)"),
+        ({"traits": '{"a": "1", "a": "2"}'}, "value: traits (not a JSON object of texts)"),
         ({"weight": "NaN"}, None),
         ({"weight": "heavy"}, "type: weight (not double)"),
         ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)"),
