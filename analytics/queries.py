@@ -13,7 +13,7 @@ from typing import Literal
 
 from analytics import landed_table, quarantine_table
 from analytics.silver_table import CUSTOMER_ADDRESSES, SilverTable
-from contract import events
+from contract import events, history
 from contract.history import SUFFIX
 from contract.source import OUTBOX_TABLE
 from contract.table_names import lake_name
@@ -212,7 +212,7 @@ def _of_landed(query: Query, database: str, table: Queried) -> NamedQuery:
 
 def _of_history(query: Query, database: str, table: Queried) -> NamedQuery:
     named = _of_one(query, database, table.history, usual=f"{OUTBOX_TABLE}{SUFFIX}")
-    columns = ", ".join(f"h.{lake_name(column)}" for column in table.key)
+    columns = ", ".join(f"h.{history.column(lake_name(name))}" for name in table.key)
     return replace(
         named,
         name=query.name if table.table == OUTBOX_TABLE else f"{query.name}_{table.table}",

@@ -6,3 +6,11 @@ SUFFIX = "_history"
 # and of several versions of a row in that commit which one it is, from 0, the last one being what the commit left.
 VALID_FROM, ENDED, COMMIT, VERSION = "valid_from", "ended", "__commit", "__version"
 COLUMNS = (VALID_FROM, ENDED, COMMIT, VERSION)
+
+
+def column(name: str) -> str:
+    """Return what a history calls a column of its table: that name, with one more underscore behind one of COLUMNS.
+
+    So no two names become one, whichever columns come later.
+    """
+    return f"{name}_" if name.rstrip("_") in COLUMNS else name

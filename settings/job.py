@@ -10,6 +10,7 @@ function `s3://` addresses, and `submit.job_arguments` or the job of many tables
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from contract import history
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
 from contract.table_names import lake_name
@@ -207,7 +208,7 @@ def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPla
         ordering_field=COMMIT,
         sync_interval_seconds=0,
         configuration={
-            keys.RECORD_KEY: _lake_names((*table.key, COMMIT, VERSION)),
+            keys.RECORD_KEY: ",".join((*(history.column(lake_name(name)) for name in table.key), COMMIT, VERSION)),
             keys.PARTITION_PATH: "",
             **_buckets(table.buckets),
             keys.HISTORY_OF: f"{places.lake}/{pipeline.lake_table(table)}",

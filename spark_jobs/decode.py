@@ -55,11 +55,17 @@ class Decoder:
     ) -> None:
         known = [column.name for column in columns]
         sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        given = F.filter(F.coalesce("_others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
+        given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
         bad_values = unfit_values.bad_values(kinds, takes_specials=len(sent) < len(columns))
-        reasons = [_broken(), unfit_values.wrong_types(sent), bad_values, unfit_values.changed_numbers(sent, unknown)]
+        reasons = [
+            _broken(),
+            _repeated(),
+            unfit_values.wrong_types(sent),
+            bad_values,
+            unfit_values.changed_numbers(sent, unknown),
+        ]
         is_row = ~is_mark() if has_marks else F.lit(True)
         reasons += [_missing(required, not_of_snapshots, is_row), _bad_operation(known, operations)]
         if unplaceable:
@@ -70,6 +76,7 @@ class Decoder:
         self._converted = [
             F.col("*"),
             given.alias("_given"),
+            F.when(unfit_values.suspect(sent), unfit_values.own_text(F.col("line"))).alias("_own"),
             values.specials(columns).alias("_specials"),
             *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
         ]
@@ -107,19 +114,31 @@ class Decoder:
 
 
 def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names of the others."""
+    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names that it has."""
     fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
     return [
         *map(F.col, LINE_COLUMNS),
         values.is_one_json_value(F.col("line")).alias("_whole"),
         F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.array_except(F.json_object_keys("line"), wire.texts(column.source for column in sent)).alias("_others"),
+        F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0].alias("_names"),
     ]
+
+
+def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
+    """Return the names that the columns lack, and those that are there twice; null for most lines.
+
+    To look for both takes long, and most lines have just the columns' names, in their order.
+    """
+    usual = wire.texts(column.source for column in sent)
+    distinct = F.array_distinct(found)
+    twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
+    others = F.array_except(found, usual).alias("others")
+    return F.when(found != usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
 
 
 def _with_text(sent: Sequence[Column]) -> list[Expression]:
     """Add all fields as text, for the few lines that need it: those with unknown fields, and those that don't fit."""
-    needs_text = (F.size("_others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
+    needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | unfit_values.is_large(sent)
     return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
 
 
@@ -157,6 +176,13 @@ def _broken() -> Expression:
         .when(~F.col("_whole"), F.lit("not one JSON value"))
         .when(~is_object, F.lit("not a JSON object"))
         .when(lone, F.lit("value: half a surrogate pair, which no text can hold"))
+    )
+
+
+def _repeated() -> Expression:
+    """Name the fields that are there twice: which of their values is meant, nothing tells."""
+    return F.when(
+        F.col("_names.twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_names.twice"))
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,13 @@ class Hadoop:
 
     def copy(self, path: str, to: str) -> None:
         """Copy a file as it is, replacing what is there."""
-        copied = self.jvm.org.apache.hadoop.fs.FileUtil.copy
-        copied(self.system(path), self._path(path), self.system(to), self._path(to), False, True, self.configuration)
+        into = self.system(to).create(self._path(to), True)
+        self.jvm.org.apache.hadoop.io.IOUtils.copyBytes(self._opened(path), into, self.configuration, True)
+
+    def _opened(self, path: str) -> Any:
+        """Open a file; a local one without Hadoop's checksums, whose own file can't have every name."""
+        system = self.system(path)
+        return (system.getRawFileSystem() if local_path(path) else system).open(self._path(path))
 
     def why_unreadable(self, path: str) -> str | None:
         """Return why a compressed file can't be decompressed; None when it can, or isn't compressed.
@@ -130,7 +135,7 @@ class Hadoop:
         return reason
 
     def _begins(self, path: str, count: int) -> bytes:
-        stream = self.system(path).open(self._path(path))
+        stream = self._opened(path)
         try:
             found = [stream.read() for _ in range(count)]
         finally:
@@ -138,7 +143,7 @@ class Hadoop:
         return bytes(byte for byte in found if byte >= 0)
 
     def _read_to_the_end(self, path: str, opened: Callable[[Any], Any]) -> None:
-        stream = self.system(path).open(self._path(path))
+        stream = self._opened(path)
         try:
             nowhere = self.jvm.org.apache.commons.io.output.NullOutputStream.NULL_OUTPUT_STREAM
             self.jvm.org.apache.commons.io.IOUtils.copyLarge(opened(stream), nowhere)
@@ -193,11 +198,16 @@ class Hadoop:
 
 
 def read_text(path: str, spark: SparkSession) -> str:
-    """Return the text of a local file, or of one that only Hadoop can reach; SettingsError when it can't be read."""
+    """Return the UTF-8 text of a local file, or of one that only Hadoop reaches; SettingsError if it can't be read."""
     local = Path(path.removeprefix("file://"))
     if ("://" not in path or path.startswith("file://")) and local.is_file():
-        return local.read_text()
-    hadoop = Hadoop(spark)
-    if not hadoop.exists(path):
-        raise SettingsError(f"{path}: no such file")
-    return hadoop.read_text(path)
+        read = partial(local.read_text, encoding="utf-8")
+    else:
+        hadoop = Hadoop(spark)
+        if not hadoop.exists(path):
+            raise SettingsError(f"{path}: no such file")
+        read = partial(hadoop.read_text, path)
+    try:
+        return read()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text ({error})") from error

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contract.history import COMMIT, VERSION
+from contract.history import COLUMNS, COMMIT, VERSION, column
 from spark_jobs import keys
 from spark_jobs.beside import EVENTS_FOLDER, beside
 from spark_jobs.errors import SettingsError
@@ -13,7 +13,7 @@ from spark_jobs.property_values import fields
 
 @dataclass(frozen=True, kw_only=True)
 class HistorySettings:
-    """The base path of the table whose versions are kept, and the columns that identify one of its rows.
+    """The base path of the table whose versions are kept, and what the history calls the columns of that table's key.
 
     `events_path`: where its job puts the events of its commits.
     """
@@ -28,6 +28,9 @@ def history_settings(options: Options, properties: Mapping[str, str]) -> History
     key = fields(properties.get(keys.RECORD_KEY, ""))
     if len(key) < 3 or key[-2:] != (COMMIT, VERSION):
         raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT},{VERSION}")
+    for name in key[:-2]:
+        if name in COLUMNS:
+            raise SettingsError(f"{keys.RECORD_KEY}: {name} is a column of each history: its table's is {column(name)}")
     if options.ordering_field != COMMIT:
         raise SettingsError(f"--source-ordering-field {options.ordering_field}: a history's is {COMMIT}")
     if options.operation != "upsert":

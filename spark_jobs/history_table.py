@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
-from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION
+from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION, column
 from spark_jobs import commit_events, derived_rows
 from spark_jobs.changes import KEY, key_of
 from spark_jobs.claim import Claim
@@ -108,7 +108,9 @@ class HistoryTable:
     def _brought(self, instants: Sequence[str], started: float) -> CommitReport | None:
         instant, stored = instants[-1], self._kept.rows()
         schema = None if stored is None else stored.schema
-        rows = derived_rows.writable(as_of(self._spark, self._path, instant), self._keys, schema, reserved=COLUMNS)
+        rows = as_of(self._spark, self._path, instant)
+        rows = rows.select(*(F.col(name).alias(column(name)) for name in rows.columns))
+        rows = derived_rows.writable(rows, self._keys, schema, reserved=COLUMNS)
         newest = None if stored is None else self._newest(stored)
         put_away = self._events.names()
         chains = self._chains(self._named(instants, put_away), rows, newest)
@@ -142,7 +144,7 @@ class HistoryTable:
         between = events_between([self._events.read(name) for name in named], rows.schema)
         if between.isEmpty():
             return None
-        ordering = self._of.ordering_field()
+        ordering = column(self._of.ordering_field())
         return chained(between, rows, newest, self._keys, ordering=ordering, ignored=_HOW_IT_CAME).persist()
 
     def _without(self, versions: DataFrame, others: DataFrame) -> DataFrame:

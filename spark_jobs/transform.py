@@ -99,9 +99,15 @@ def _refuse_doubles(result: DataFrame) -> None:
 def _passed_on(rows: DataFrame, result: DataFrame) -> frozenset[str]:
     """Return the columns of the result that are the rows' own under the same name: Spark gives each value an id."""
     analyzed = _plan(result)
-    if "Union" in str(analyzed.treeString()):  # has its first part's ids, whatever the others make
+    if _has_union(analyzed):  # its ids are its first part's, whatever the others make
         return frozenset()
     return frozenset(name for name, _ in _ids(_plan(rows)) & _ids(analyzed))
+
+
+def _has_union(plan: Any) -> bool:
+    children = plan.children()
+    below = (children.apply(index) for index in range(children.size()))
+    return plan.nodeName() == "Union" or any(map(_has_union, below))
 
 
 def _plan(frame: DataFrame) -> Any:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from contract.history import ENDED, VERSION
+from contract.history import ENDED, VERSION, column
 from spark_jobs.changes import KEY, key_of
 from spark_jobs.commit_events import DELETED, NEWER, ROW
 from spark_jobs.same_values import comparable
@@ -63,7 +63,7 @@ def chained(
 def _events(events: DataFrame, fields: Sequence[T.StructField], commit: int) -> DataFrame:
     kind = events.schema[ROW].dataType
     assert isinstance(kind, T.StructType)  # noqa: S101  (an event's row)
-    row = _row({name: F.col(ROW)[name] for name in kind.names}, fields)
+    row = _row({column(name): F.col(ROW)[name] for name in kind.names}, fields)
     return events.select(row.alias(_ROW), F.col(DELETED).alias(_GONE), *_place(F.lit(commit), -F.col(NEWER)))
 
 

@@ -29,12 +29,17 @@ _READ = {
     "__globPaths__": "false",
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
+    # Without Hadoop's checksums of local files: it can't read their names, `.<name>.crc`, where one has a colon.
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
 }
 # Spark must not even try these: plain text called .bz2 has no lines for it, and under the other names text is taken for
 # the length of a block, for which the JVM runs out of memory and ends.
 _DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
 _COMPRESSED = (*_DANGEROUS, ".gz", ".deflate", ".zst")
 _GLOB = "*?[{"
+# Of a name with a digest behind it and what Hadoop adds for its own files, of which most file systems take 255 bytes.
+_LONGEST_NAME, _LONGEST_SUFFIX = 200, 16
 _OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
 _SENT_IN_NAME = r"\d{12,}_\d+_(\d+)\.json$"
 
@@ -178,7 +183,10 @@ class FileBatch:
     def _content_of(self, of: str) -> str:
         name = PurePosixPath(of)
         [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
-        return str(name.with_name(f"{name.stem}-{digest}{name.suffix}"))
+        # Hadoop's own paths can't have a colon, and the name must have room for more.
+        stem = name.stem.encode()[:_LONGEST_NAME].decode(errors="ignore")
+        suffix = name.suffix if len(name.suffix) < _LONGEST_SUFFIX else ""
+        return str(name.with_name(f"{stem}-{digest}{suffix}")).replace(":", "_")
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
         """Compare line counts with the offsets in the names of the ordered layout."""

@@ -67,10 +67,19 @@ def test_a_renamed_column_is_a_new_one_and_the_old_one_keeps_what_it_had(stock: 
 
 
 def test_a_new_column_has_a_lake_name_and_a_job_that_starts_again_knows_the_events_own(stock: Lake) -> None:
-    stock.run(event(2, 2, **{"Mixed Case": "a", "order": "b"}))
-    stock.run(event(1, 2, **{"Mixed Case": "c", "order": None}))
+    odd = {
+        "corrupt line": "corrupt_line",
+        "": "_",
+        "event key": "event_key",
+        "a`.b": "a_b",
+        "_corrupt_record": "_corrupt_record",
+    }
+    stock.run(event(2, 2, **{"Mixed Case": "a", "order": "b"}, **dict.fromkeys(odd, 5)))
+    stock.run(event(1, 2, **{"Mixed Case": "c", "order": None}, **dict.fromkeys(odd, 6)))
     assert column(stock, "mixed_case") == {1: "c", 2: "a"}
     assert column(stock, "order") == {1: None, 2: "b"}
+    for name in odd.values():
+        assert {key: float(value) for key, value in column(stock, name).items()} == {1: 6, 2: 5}
     assert [line for line in stock.log if "new column mixed_case string (the events' Mixed Case)" in line]
     # Another field that the lake would call the same doesn't get into that column.
     report = stock.run(event(1, 3, mixed_case="d"))

@@ -119,9 +119,14 @@ def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
 
 
 def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "uno"), change(1, 11, "one"))
+    kept.lake.run(change(1, 10, "uno") | {"ended": "x"}, change(1, 11, "one"))
     assert kept.follow() == 1
     assert kept.versions(key=1) == [(1, "one"), (1, "uno"), (1, "one")]
+    assert [row["ended_"] for row in kept.rows().filter("order_id = 1").orderBy(COMMIT, VERSION).collect()] == [
+        None,
+        "x",
+        None,
+    ]
     kept.lake.run(change(1, 12, "one"), change(1, 13, "one"))
     assert kept.follow() == 0
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from contract import events
+from contract import avro_names, events
 from contract.events import PLACEHOLDER
 from spark_jobs.decode import LINE_COLUMNS, Decoder
-from spark_jobs.schema import Column, parse
+from spark_jobs.schema import Column, extend, parse
 from spark_jobs.session import Compiling
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
 
@@ -78,7 +79,7 @@ def test_values_get_their_types(decode: Decode) -> None:
 
 def test_timestamps_keep_their_microseconds(decode: Decode, spark: SparkSession) -> None:
     rows = decode(
-        event(1, 1, updated_at="2026-11-20T23:23:11.083659Z"),
+        event(1, 1, updated_at="2026-11-20T23:23:11.083659000Z"),
         event(2, 1, updated_at="2026-11-21T01:23:11+02:00"),
         event(3, 1, updated_at=None),
     )
@@ -122,6 +123,14 @@ def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: t
     assert [row[name] for row, (name, _, _) in zip(stored, FAR_TIMES, strict=True)] == [kept for *_, kept in FAR_TIMES]
 
 
+_NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
+
+
+def _and(more: str) -> str:
+    """An event with more fields behind its own, as text."""
+    return f"{json.dumps(event(10248, 1))[:-1]}, {more}}}"
+
+
 WRONG: list[tuple[Event | str, str]] = [
     # PostgreSQL's last years don't fit into 64 bits of microseconds since 1970.
     (event(1, 1) | {"updated_at": "+294276-12-31T23:59:59Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
@@ -139,7 +148,7 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"__table": ["\n"]}, "type: __table (not string)"),
     (event(10248, 1) | {"order_id": None}, "missing: order_id"),
     (event(10248, 1) | {"__lsn": None}, "missing: __lsn"),
-    (event(10248, 1) | {"updated_at": "yesterday"}, "value: updated_at (not ISO 8601 text with an offset)"),
+    (event(10248, 1) | {"updated_at": "yesterday"}, _NOT_ISO),
     (event(10248, 1) | {"updated_at": "2026"}, "value: updated_at (not ISO 8601 text with an offset)"),
     (event(10248, 1) | {"updated_at": "2026-13-01T00:00:00Z"}, "value: updated_at (not ISO 8601 text with an offset)"),
     (event(10248, 1) | {"order_items": "[{"}, "value: order_items (not JSON text)"),
@@ -150,6 +159,10 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1, customer_id="\\\ude00x"), "value: half a surrogate pair, which no text can hold"),
     (json.dumps(event(10248, 1))[:-1] + ', "new": 1e999}', "value: a new field's number is too large"),
     (event(10248, 1) | {"customer": {"n": 1.2345678901234567}}, "value: customer (a number in it would change)"),
+    (event(10248, 1) | {"updated_at": "2026-11-20T23:23:11.123456789Z"}, _NOT_ISO),
+    (_and('"customer": 1e999'), "name: twice: customer"),
+    (_and('"__op": "d"'), "name: twice: __op"),
+    (_and('"\\u005f_op": "d", "x": 1, "x": 2'), "name: twice: __op, x"),
     ("{", "not one JSON value"),
     ('{"order_id":1', "not one JSON value"),
     ("x", "not one JSON value"),
@@ -266,6 +279,40 @@ def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
     assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
 
 
+# Of a table with columns `tags` (text), `weight` (double) and `size` (float): a line's end, and why it doesn't fit.
+OWN: list[tuple[str, str | None]] = [
+    ('"tags": [1, 2], "weight": 0.30000000000000004', None),
+    ('"tags": [1, 2], "customer_id": "3.14159265358979323"', None),
+    ('"tags": ["3.14159265358979323", {"3.14159265358979323": "\\"3.14159265358979323"}]', None),
+    ('"tags": [3.14159265358979323]', "value: tags (a number in it would change)"),
+    ('"t\\u0061gs": 3.14159265358979323', "value: tags (a number in it would change)"),
+    ('"tags": 12345678901234567890e5', "value: tags (a number in it would change)"),
+    ('"tags": 1e999', "value: tags (a number in it would change)"),
+    ('"customer_id": "7", "tags": {"customer_id": 7}', None),
+    ('"customer_id": 7, "tags": {"customer_id": "7"}', "type: customer_id (not string)"),
+    ('"c\\u0075stomer_id": 7', "type: customer_id (not string)"),
+    ('"weight": 0, "tags": {"weight": 1e-12}', None),
+    ('"weight": 1e-999, "tags": {"weight": 0}', "value: weight (no double is that number)"),
+    ('"weight": 1e999, "tags": {"weight": "x"}', "value: weight (no double is that number)"),
+    ('"weight": "Infinity", "tags": {"weight": 1}', None),
+    ('"size": 1e-60', "value: size (no float is that number)"),
+    ('"new": "Infinity", "customer_id": "1e999"', None),
+    ('"new": -1e999, "customer_id": "Infinity"', "value: a new field's number is too large"),
+]
+
+
+def test_a_field_is_judged_by_its_own_text(decode: Decode) -> None:
+    kinds = {"order_id": "int", "customer_id": "string", "weight": "double", "size": "float"}
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in kinds.items()]
+    columns = parse(json.dumps({"type": "record", "name": "own", "fields": fields}), "own.avsc")
+    tags = T.StructType([T.StructField("tags", T.StringType())])
+    rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in OWN), by=extend(columns, tags))
+    assert [row["reason"] for row in rows] == [reason for _, reason in OWN]
+    # Too long for a regular expression that works by recursion.
+    [long] = decode(f'{{"order_id": 1, "tags": [{"1.5, " * 100_000} 3.14159265358979323]}}', by=extend(columns, tags))
+    assert long["reason"] == "value: tags (a number in it would change)"
+
+
 ODD: list[dict[str, Any]] = [
     {"name": "order_id", "type": "int"},
     {"name": "order_note", "type": "string", "source.name": 'Order "Note" (1)'},
@@ -276,6 +323,7 @@ ODD: list[dict[str, Any]] = [
     {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
     {"name": "weight", "type": "double"},
     {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
+    {"name": "traits", "type": {"type": "string", "connect.name": avro_names.HSTORE}},
     {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
 ]
 ODD[6]["type"]["connect.parameters"] = {"length": "4"}
@@ -294,6 +342,7 @@ def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
         # Without a column for it.
         ({"price": "NAN"}, "value: price (not a decimal number as text)"),
         ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)"),
+        ({"traits": '{"a": "1", "a": "2"}'}, "value: traits (not a JSON object of texts)"),
         ({"weight": "NaN"}, None),
         ({"weight": "heavy"}, "type: weight (not double)"),
         ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)"),

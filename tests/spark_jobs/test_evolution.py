@@ -16,6 +16,10 @@ def test_a_column_is_called_what_the_lake_calls_it() -> None:
     assert found == {"Mixed Case": "mixed_case", "order": "order", "a.b": "a_b", "größe": "gro_u00df_e"}
 
 
+def test_names_of_which_the_lake_makes_two_become_two_columns() -> None:
+    assert names([("Xx", "xX")], room=10) == {"Xx": "xx", "xX": "x_x"}
+
+
 def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() -> None:
     sets = [("Weight",), ("weight",), ("N",), ("n",), ("Note",)]
     for order in itertools.permutations(sets):

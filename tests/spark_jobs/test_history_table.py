@@ -178,13 +178,19 @@ def test_of_each_commit_the_versions_are_the_table_as_it_was(street: Street) -> 
 
 def test_a_new_column_of_the_table_comes_and_one_that_goes_is_null(street: Street) -> None:
     street.follow()
-    street.fields = FIELDS.replace("street string,", "street string, zip string,")
+    # Two are called as columns of the history, one as it calls the second.
+    new = dict.fromkeys(("zip", "ended", "valid_from", "valid_from_"), "07")
+    street.fields = FIELDS.replace("street string,", f"street string, {' string, '.join(new)} string,")
     street.set(a1="one")
     assert street.follow() == 0
-    street.put("address", {**street.row(1, "one"), "zip": "07"}, schema=street.fields)
+    street.put("address", street.row(1, "one") | new | {"valid_from_": "08"}, schema=street.fields)
     assert street.follow() == 1
     found = street.spark.read.format("hudi").load(street.path("history")).filter("address_id = 1").orderBy(COMMIT)
-    assert [row["zip"] for row in found.collect()] == [None, "07"]
+    for name, last in {"zip": "07", "ended_": "07", "valid_from_": "07", "valid_from__": "08"}.items():
+        assert [row[name] for row in found.collect()] == [None, last]
+    street.remove(1)
+    assert street.follow() == 1
+    assert (1, None, True) in street.versions()
 
 
 def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkSession, tmp_path: Path) -> None:
@@ -213,6 +219,10 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
     ("change", "line"),
     [
         ({keys.RECORD_KEY: "address_id"}, "a history's is its table's key and, behind it, __commit,__version"),
+        (
+            {keys.RECORD_KEY: f"valid_from,{COMMIT},{VERSION}"},
+            "is a column of each history: its table's is valid_from_",
+        ),
         ({keys.PARTITION_PATH: "street"}, "a history has no partitions"),
     ],
 )

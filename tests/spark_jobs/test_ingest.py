@@ -386,11 +386,16 @@ def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lak
 def test_names_that_are_patterns_or_encoded_are_names(lake: Lake) -> None:
     lake.land(event(1, 10, "c"), name="customer_id=[missing]/order_id=1/demo(0_000000000001).json")
     lake.land(event(2, 10, "c"), name="customer_id=a b%41é{x}/order_id=2/demo(0_000000000002).json")
-    lake.land(event(3, 10, "c"), "{", name="what*?/z.json")
+    names = ["what*?/z.json", "at 12:30/12:30.json", f"{'é' * 120}.json", f"{'l' * 255}", "a%3Ab#c.json"]
+    for number, name in enumerate(names, 3):
+        lake.land(event(number, 10, "c"), "{", name=name)
+    (lake.landing / "12:30.json.gz").write_text("no gzip")
     report = lake.run()
-    assert sorted(lake.rows()) == [1, 2, 3]
-    assert (report.files, report.quarantined) == (3, 1)
-    assert lake.quarantined()[0]["origin"] == "what*?/z.json"
+    assert sorted(lake.rows()) == [1, 2, 3, 4, 5, 6, 7]
+    assert (report.files, report.quarantined) == (8, 6)
+    entries = [path for path in lake.quarantine.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    origins = [json.loads(path.read_text())["origin"] for path in entries if path.suffix != ".gz"]
+    assert sorted(origins) == sorted([*names, "12:30.json.gz"])
 
 
 def test_bookkeeping_in_the_landing_folder_is_no_event(lake: Lake) -> None:

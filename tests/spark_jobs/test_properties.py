@@ -1,11 +1,13 @@
 """Properties files as Java and Hudi read them."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from spark_jobs import properties
 from spark_jobs.errors import SettingsError
+from spark_jobs.hadoop import read_text
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,15 @@ def test_included_files_are_found_beside_the_including_one(tmp_path: Path) -> No
     (tmp_path / "d.properties").write_text("c=0\n")
     pairs = properties.load(str(tmp_path / "main.properties"), lambda path: Path(path).read_text())
     assert properties.combine(pairs, []) == {"a": "1", "b": "2", "c": "3"}
+
+
+def test_a_file_is_text_in_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "table.properties"
+    path.write_text("a=größe", encoding="utf-8")
+    assert read_text(str(path), cast(Any, None)) == "a=größe"
+    path.write_text("a=größe", encoding="latin-1")
+    with pytest.raises(SettingsError, match=r"table\.properties: not UTF-8 text"):
+        read_text(str(path), cast(Any, None))
 
 
 def test_files_that_include_each_other_are_refused() -> None:

@@ -18,6 +18,7 @@ ROOT = "hoodie.streamer.source.dfs.root"
 OURS = (
     *("line", "origin", "block", "number", "tie", "blank", "reason", "unknown", "placeholders", "deleted", "row"),
     *("_wire", "_text", "_others", "_whole", "_corrupt_line", "_corrupt_record", "_event_key", "_rank", "_stored"),
+    *("_keys", "_own", "_twice", "_given", "_specials", "_new", "_before", "_at", "_is_event", "newer"),
     *("_restored_products", "deleted_at", "value", "_metadata", "events", "bad", "deletes", "newest_ms"),
 )
 

@@ -29,7 +29,7 @@ def transformed(lake: Lake, query: str, *, times: int = 1, added: dict[str, str]
 
 
 def test_a_query_adds_a_column_that_the_target_schema_has(lake: Lake) -> None:
-    query = "SELECT *, upper(customer_id) || '!' AS shouted FROM <SRC> a"
+    query = "SELECT *, upper(customer_id) || '!' AS shouted FROM <SRC> a WHERE 'European Union' <> 'Unions'"
     transformed(lake, query, added={"shouted": "string"})
     lake.run(event(1, 10, "c", customer_id="abc"))
     assert lake.rows()[1]["shouted"] == "ABC!"
