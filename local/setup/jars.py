@@ -38,7 +38,7 @@ class JarsError(UserError):
 
 
 def jar_folder(name: str) -> Path:
-    """Return the folder of a set (`kafka`, `s3proxy`, `spark`, `debezium`, `trino`, `yarn`); JarsError when it isn't there."""
+    """Return the folder of a set of jars.lock, such as `kafka`; JarsError when it isn't there."""
     folder = CACHE / name
     if not folder.is_dir():
         target = f"test-{name}" if name in ON_DEMAND else "setup"
