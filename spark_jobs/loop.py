@@ -88,6 +88,9 @@ class Loop:
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
+            if self._stop.is_set():
+                # Without executors a batch is cancelled when the job is told to stop.
+                return False, None
             self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
         self._backoff.over()

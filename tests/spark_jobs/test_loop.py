@@ -108,6 +108,12 @@ def test_it_gives_up_with_one_line(run: Run) -> None:
         run(*[OSError("gone\nmore")] * 3, None, retries=2)
 
 
+def test_what_fails_when_it_is_told_to_stop_is_no_failure(run: Run) -> None:
+    _, committed, log = run(REPORT, OSError("cancelled"), retries=0)
+    assert committed == [REPORT]
+    assert log == []
+
+
 @pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
 def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
     with pytest.raises(type(error)):

@@ -26,7 +26,8 @@ NODE_MB, NODE_CORES, STEP_MB = 12_288, 4, 32
 NODES = ("node1", "node2")
 _YARN, _HDFS = "org.apache.hadoop.yarn.server", "org.apache.hadoop.hdfs.server"
 _PAGES = ("cluster", "node", "hdfs", "datanode")
-_PORTS = ("hdfs", "hdfs-http", "data", "data-http", "data-ipc", "rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http")
+_HDFS_PORTS = ("hdfs", "hdfs-http", "data", "data-http", "data-ipc")
+_YARN_PORTS = ("rm", "rm-scheduler", "rm-tracker", "rm-admin", "rm-http")
 _NODE_PORTS = ("", "-localizer", "-http")
 # As a release of EMR has it: information on standard error, from driver and executors alike.
 _LOG4J = """\
@@ -76,7 +77,7 @@ class Cluster:
     def __init__(self, folder: Path, *, s3: str) -> None:
         self.folder = folder
         self._s3 = s3
-        names = [*_PORTS, *(f"{node}{kind}" for node in NODES for kind in _NODE_PORTS)]
+        names = [*_HDFS_PORTS, *_YARN_PORTS, *(f"{node}{kind}" for node in NODES for kind in _NODE_PORTS)]
         self.ports = choose(names, earlier={})
         self.processes = Processes(folder, folder / "logs")
         self._web = folder / "web"
@@ -101,7 +102,8 @@ class Cluster:
 
     def start_nodes(self, *names: str) -> None:
         """Start NodeManagers and wait until YARN counts them."""
-        nodes = [Daemon(f"{name}", f"{_YARN}.nodemanager.NodeManager", cluster=self, http=f"{name}-http") for name in names]
+        main = f"{_YARN}.nodemanager.NodeManager"
+        nodes = [Daemon(name, main, cluster=self, http=f"{name}-http") for name in names]
         for node in nodes:
             self.processes.start(node.name, node.prepare())
         self._wait(nodes)
@@ -125,19 +127,16 @@ class Cluster:
 
     def _format(self) -> None:
         conf = self.configuration("format")
-        self.processes.start("format", Command(argv=self.java(conf, f"{_HDFS}.namenode.NameNode", "-format", "-force"), folder=self.folder, environment=self.environment(conf)))
-        name = self.folder / "hdfs" / "name" / "current" / "VERSION"
-        main = self.processes.main("format")
-        if main:
-            main.wait(START_S)
-        assert name.is_file(), self.processes.tail("format")
+        argv = self.java(conf, f"{_HDFS}.namenode.NameNode", "-format", "-force")
+        subprocess.run(argv, env=self.environment(conf), capture_output=True, check=True)
 
     def java(self, conf: Path, main: str, *arguments: str) -> list[str]:
         """Return the arguments that run one of Hadoop's programs."""
         # Guice looks into java.lang, which Java 17 keeps to itself.
         flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
+        flags += [f"-Xmx{HEAP_MB}m", *trust_store_flags()]
         path = [str(conf), str(self._web), f"{jar_folder('yarn')}/*", f"{spark_home()}/jars/*"]
-        return [str(java_binary()), f"-Xmx{HEAP_MB}m", *flags, *trust_store_flags(), "-cp", ":".join(path), main, *arguments]
+        return [str(java_binary()), *flags, "-cp", ":".join(path), main, *arguments]
 
     def environment(self, conf: Path) -> dict[str, str]:
         """Return what a program's environment says of the cluster."""
@@ -158,7 +157,8 @@ class Cluster:
         conf.mkdir(parents=True, exist_ok=True)
         s3a = {key.removeprefix("spark.hadoop."): value for key, value in s3a_settings(self._s3).items()}
         s3a["fs.s3a.aws.credentials.provider"] = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
-        _write_xml(conf / "core-site.xml", {"fs.defaultFS": f"hdfs://{self._at('hdfs')}", **s3a, "hadoop.tmp.dir": str(self.folder / "tmp" / name)})
+        s3a |= {"fs.defaultFS": f"hdfs://{self._at('hdfs')}", "hadoop.tmp.dir": str(self.folder / "tmp" / name)}
+        _write_xml(conf / "core-site.xml", s3a)
         _write_xml(conf / "hdfs-site.xml", self._hdfs())
         _write_xml(conf / "yarn-site.xml", self._yarn() | (self._node(name) if name in NODES else {}))
         _write_xml(conf / "capacity-scheduler.xml", _SCHEDULER)
@@ -230,6 +230,10 @@ class Cluster:
             "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": HOST,
             "spark.executorEnv.SPARK_LOCAL_IP": HOST,
         }
+
+    def logs_of_containers(self) -> list[Path]:
+        """Return where containers have written their standard error."""
+        return [path for node in NODES for path in (self.folder / node / "logs").rglob("stderr")]
 
     @property
     def events(self) -> Path:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -84,7 +84,7 @@ class Step(Submitted):
         }
         super().__init__(cluster.folder, argv, environment)
 
-    def containers(self, main: str) -> Mapping[int, tuple[str, psutil.Process]]:
+    def containers(self, main: str) -> dict[int, tuple[str, psutil.Process]]:
         """Return by pid the JVMs of a main class in YARN's containers, and their nodes."""
         found = {}
         for node, processes in self._cluster.processes.find().items():
