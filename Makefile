@@ -128,6 +128,11 @@ test-trino: setup ## The named queries in Trino 476, on a table that the job has
 	@$(BIN)/python -m tests.trino.install
 	@$(BIN)/python -m tests trino
 
+.PHONY: test-yarn
+test-yarn: setup ## The EMR step's own command on a real YARN of two nodes (brings 42 MB, once)
+	@$(BIN)/python -m local.setup.jars fetch yarn
+	@$(BIN)/python -m tests yarn
+
 test-kubernetes: $(VENV)/.ready ## Manifests and rights on a real Kubernetes API server, the image's Dockerfile by BuildKit: built the first time (needs Go)
 	@$(BIN)/python -m tests.kubernetes
 

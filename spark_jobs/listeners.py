@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from spark_jobs.glue_sync import GlueSync
-from spark_jobs.hadoop import Hadoop
 from spark_jobs.looked_file import LookedFile
 from spark_jobs.metrics import Metrics
 from spark_jobs.report import CommitReport
-from spark_jobs.stop_file import StopFile
 from spark_jobs.table import Commit
 from spark_jobs.table_status import TableStatus, write_line
 
@@ -33,18 +31,11 @@ class Kept(Protocol):
 class Listeners:
     """Tells each of them, where the settings want it, what the loop has just done."""
 
-    hadoop: Hadoop
     kept: Kept
     glue_sync: GlueSync | None
     metrics: Metrics | None
-    stop_file: StopFile | None
     status: TableStatus | None = None
     looked_file: LookedFile | None = None
-
-    def start(self) -> None:
-        """Look whether the job was told to stop before it began."""
-        if self.stop_file:
-            self.stop_file.look()
 
     def committed(self, report: CommitReport) -> None:
         """Pass a commit on, its line to standard output first."""
@@ -57,22 +48,17 @@ class Listeners:
             self.metrics.committed(report)
         if self.glue_sync and self.kept.last_commit:
             self.glue_sync.committed(self.kept.last_commit)
-        if self.stop_file:
-            self.stop_file.look()
 
     def idle(self) -> None:
         """Pass on that there was nothing new."""
         if self.status:
             self.status.works()
-        self.hadoop.jvm.java.lang.System.nanoTime()  # raises when the JVM is gone; listing alone may not need it
         self._tell_look()
         if self.metrics:
             self._tell_states(self.metrics)
             self.metrics.idle()
         if self.glue_sync:
             self.glue_sync.run_if_due()
-        if self.stop_file:
-            self.stop_file.look()
 
     def failed(self) -> None:
         """Pass on that an attempt has failed and is made again."""
@@ -80,8 +66,6 @@ class Listeners:
             self.status.fails()
         if self.metrics:
             self.metrics.failed()
-        if self.stop_file:
-            self.stop_file.look()
 
     def _tell_look(self) -> None:
         if self.looked_file:

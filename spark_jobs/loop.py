@@ -88,9 +88,10 @@ class Loop:
         except (JobError, Py4JNetworkError):
             raise
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
-            # Told to stop while it waited for another job's claim: that is no failure.
-            if not (isinstance(error, InterruptedError) and self._stop.is_set()):
-                self._try_again(error, waited_for=continuous and is_outage(error))
+            if self._stop.is_set():
+                # What waits for a claim, or for executors, ends by an error when the job is told to stop.
+                return False, None
+            self._try_again(error, waited_for=continuous and is_outage(error))
             return False, None
         self._backoff.over()
         self._counted = 0

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 
-from py4j.protocol import Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
@@ -20,11 +19,10 @@ from spark_jobs.table_status import TableStatus
 Log = Callable[[str], None]
 # Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.
 LONGEST_PAUSE_S = 300.0
-_LOOK_S = 0.5
 
 
 class ManyTables:
-    """The tables of one application. What ends one table's job leaves the others alone; the JVM's end ends all."""
+    """The tables of one application. What ends one table's job leaves the others alone."""
 
     def __init__(
         self, spark: SparkSession, listed: TableList, *, continuous: bool, stop: threading.Event, log: Log
@@ -41,22 +39,14 @@ class ManyTables:
         self._lock = threading.Lock()
         self._base_paths: dict[str, str] = {}
         self._failed: set[str] = set()
-        self._gone: Py4JNetworkError | None = None
 
-    def run(self, look: Callable[[], None]) -> list[str]:
-        """Run until all tables have ended; returns those that failed, which only happens without `continuous`.
-
-        `look` is called now and then meanwhile. Raises Py4JNetworkError when the JVM is gone.
-        """
+    def run(self) -> list[str]:
+        """Run until all tables have ended; returns those that failed, which only happens without `continuous`."""
         threads = [self._thread(table) for table in self._listed.tables]
         for thread in threads:
             thread.start()
         for thread in threads:
-            while thread.is_alive():
-                look()
-                thread.join(_LOOK_S)
-        if self._gone:
-            raise self._gone
+            thread.join()
         return sorted(self._failed)
 
     def _thread(self, table: ListedTable) -> threading.Thread:
@@ -89,9 +79,6 @@ class ManyTables:
         """Run a table's job; returns what ended it, None when all was read or it was told to stop."""
         try:
             self._run(table, log, status, metrics)
-        except Py4JNetworkError as error:
-            self._gone = error
-            self._stop.set()
         except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
             if self._stop.is_set():
                 return None

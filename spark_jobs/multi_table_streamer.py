@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_jobs import multi_table_options, session
+from spark_jobs.application import watched
 from spark_jobs.backoff import Backoff, retry_outages
-from spark_jobs.hadoop import Hadoop, read_text
+from spark_jobs.hadoop import read_text
 from spark_jobs.many_tables import ManyTables
 from spark_jobs.multi_table_options import MultiTableOptions
 from spark_jobs.program import exit_code, log
 from spark_jobs.signals import stop_on_signals
-from spark_jobs.stop_file import StopFile
 from spark_jobs.table_list import TableList
 
 
@@ -37,11 +37,9 @@ def _stream(arguments: Sequence[str]) -> int:
 
 
 def _run(given: MultiTableOptions, spark: SparkSession, listed: TableList, stop: threading.Event) -> int:
-    stop_file = None
-    if listed.stop_file:
-        stop_file = StopFile(listed.stop_file, exists=Hadoop(spark).exists, stop=stop, log=log)
     tables = ManyTables(spark, listed, continuous=given.shared.continuous, stop=stop, log=log)
-    failed = tables.run(look=stop_file.look if stop_file else lambda: None)
+    with watched(spark, stop=stop, log=log, stop_file=listed.stop_file):
+        failed = tables.run()
     if failed:
         log(f"error: {len(failed)} of {len(listed.tables)} tables failed: {', '.join(failed)}")
     return 1 if failed else 0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from spark_jobs import options, properties, session, settings, table_job
+from spark_jobs.application import watched
 from spark_jobs.backoff import Backoff, retry_outages
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
@@ -44,7 +45,7 @@ def read_settings(given: options.Options, spark: SparkSession) -> Settings:
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
     """Keep the table until all is read or the job is told to stop; raises JobError when it can't go on."""
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
-    with publishing(metrics):
+    with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
         table_job.run(spark, decided, columns, table_job.Surroundings(stop=stop, log=log, metrics=metrics))
 
 

@@ -6,6 +6,13 @@ from dataclasses import dataclass, field
 from contract.events import ORDERING, READ_MS
 from spark_jobs import keys
 
+# To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more JVMs
+# later it fails, and estimates without.
+JOL_FLAGS = ("-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true")
+# The application master's heap, and of each container what Spark adds to the heap: a share, and at least this much.
+MASTER_MB, OVERHEAD_FACTOR, LEAST_OVERHEAD_MB = 512, 0.1, 384
+# YARN rounds containers up (yarn.scheduler.minimum-allocation-mb on EMR).
+_CONTAINER_STEP_MB = 32
 _HUDI = "org.apache.hudi.utilities"
 
 
@@ -39,17 +46,24 @@ class TableJob:
 @dataclass(frozen=True, kw_only=True)
 class YarnSubmission:
     """How EMR runs the job: where its files are, and what it gets; memory as Spark writes it, such as
-    `2g`; the `python` is a version that EMR has, such as `3.11`.
+    `2g`; the `python` is a version that EMR has, such as `3.11`; `log_settings` are the containers', for Log4j 2.
     """
 
     application: str
     archive: str
+    log_settings: str
     driver_memory: str
     executor_memory: str
     executors: int
     python: str
     jars: tuple[str, ...] = ("/usr/lib/hudi/hudi-spark-bundle.jar", "/usr/lib/hudi/hudi-aws-bundle.jar")
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def container_mb(heap_mb: int) -> int:
+    """Return what YARN takes for a container whose JVM has this heap, both in MB."""
+    asked = heap_mb + max(LEAST_OVERHEAD_MB, int(heap_mb * OVERHEAD_FACTOR))
+    return -(-asked // _CONTAINER_STEP_MB) * _CONTAINER_STEP_MB
 
 
 def job_arguments(job: TableJob) -> list[str]:
@@ -157,11 +171,26 @@ def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[s
         # AES between driver and executors, with a secret that YARN hands out.
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
+        # What settings/rules/processing.py counts with: EMR's own factor is 0.1875.
+        "spark.yarn.am.memory": f"{MASTER_MB}m",
+        "spark.driver.memoryOverheadFactor": str(OVERHEAD_FACTOR),
+        "spark.executor.memoryOverheadFactor": str(OVERHEAD_FACTOR),
+        "spark.yarn.executor.memoryOverheadFactor": str(OVERHEAD_FACTOR),
+        # A job without end outlives any number of failures, unless they are many within an hour.
+        "spark.executor.failuresValidityInterval": "1h",
+        "spark.yarn.am.attemptFailuresValidityInterval": "1h",
+        # Both would grow as long as the job runs: 320 KB of events and 36 KB of the driver's log for each small commit.
+        "spark.eventLog.enabled": "false",
+        "spark.log.level": "WARN",
+        "spark.driver.extraJavaOptions": " ".join(JOL_FLAGS),
+        "spark.executor.extraJavaOptions": " ".join(JOL_FLAGS),
         **submission.settings,
     }
     return [
         *("spark-submit", "--master", "yarn", "--deploy-mode", "client"),
         *("--jars", ",".join(submission.jars), "--py-files", submission.archive),
+        # Under this name Log4j finds it in a container's folder.
+        *("--files", f"{submission.log_settings}#log4j2.properties"),
         *("--driver-memory", submission.driver_memory, "--executor-memory", submission.executor_memory),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
         submission.application,

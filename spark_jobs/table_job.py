@@ -38,7 +38,6 @@ from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.sql_settings import SqlSettings
-from spark_jobs.stop_file import StopFile
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer
@@ -130,11 +129,9 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
             databases=around.databases,
         )
     listeners = Listeners(
-        hadoop=hadoop,
         kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
         metrics=around.metrics,
-        stop_file=StopFile(decided.stop_file, exists=hadoop.exists, stop=stop, log=log) if decided.stop_file else None,
         status=around.status,
         looked_file=_looked_file(decided, kept, log),
     )
@@ -149,7 +146,6 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
         retry_seconds=decided.retry_seconds,
         min_interval_seconds=decided.min_interval_seconds,
     )
-    listeners.start()
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)
     finally:

@@ -31,11 +31,12 @@ FOLDERS = {
     "synth": ["tests/contract", "tests/operate", "tests/stacks"],
     "e2e": ["tests/e2e"],
     "trino": ["tests/trino"],
+    "yarn": ["tests/yarn"],
 }
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e and not trino"]],
+    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e and not trino and not yarn"]],
     "synth": [["pytest", "-q", "-m", "synth", *FOLDERS["synth"]]],
     "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
     # In one Spark session, and as programs of their own.
@@ -49,12 +50,13 @@ PARTS: dict[str, list[list[str]]] = {
     # On a platform of their own: they wait for stopped services most of their time.
     "faults": [["pytest", "-q", "-m", "e2e", FAULTS]],
     "trino": [["pytest", "-q", "-m", "trino", "-rP", *FOLDERS["trino"]]],
+    "yarn": [["pytest", "-q", "-m", "yarn", *FOLDERS["yarn"]]],
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
 ORDER = ["lint", "spark", "integration", "e2e", "synth", "queried", "histories", "faults", "job", "types", "unit"]
-# By its name alone: `make test-trino` brings what it needs.
-ASKED_FOR = ["trino"]
+# By their names alone: `make test-trino` and `make test-yarn` bring what they need.
+ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg2
 import pytest
 
-MAY_USE_THE_NETWORK = ("integration", "e2e", "synth", "trino")
+MAY_USE_THE_NETWORK = ("integration", "e2e", "synth", "trino", "yarn")
 # What leads out of the process, or lets something in.
 _METHODS = ("connect", "connect_ex", "bind", "sendto")
 _LOOK_UPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")

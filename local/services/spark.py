@@ -10,6 +10,7 @@ from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags
 from local.setup.spark_home import spark_home
 from spark_jobs.archive import build_archive
+from spark_jobs.submit import JOL_FLAGS
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
@@ -69,9 +70,7 @@ def job_class_path() -> str:
 
 def spark_flags() -> list[str]:
     """Return the flags for a JVM that writes Hudi tables."""
-    # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more
-    # JVMs later it fails, and estimates without.
-    return [*jvm_flags(), "-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"]
+    return [*jvm_flags(), *JOL_FLAGS]
 
 
 def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> dict[str, str]:

@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")
 JARS_LOCK = Path(__file__).with_name("jars.lock")
 CACHE = ROOT / ".cache" / "jars"
-# 821 MB that nothing but `make test-trino` looks at.
-ON_DEMAND = frozenset({"trino"})
+# 821 MB that nothing but `make test-trino` looks at, and 42 MB that only `make test-yarn` does.
+ON_DEMAND = frozenset({"trino", "yarn"})
 
 # Set → file → its `coordinate` (see local.setup.ivy.Dependency), `sha256` and `size` in bytes.
 Files = dict[str, dict[str, str | int]]
@@ -38,7 +38,7 @@ class JarsError(UserError):
 
 
 def jar_folder(name: str) -> Path:
-    """Return the folder of a set (`kafka`, `s3proxy`, `spark`, `debezium`, `trino`); JarsError when it isn't there."""
+    """Return the folder of a set of jars.lock, such as `kafka`; JarsError when it isn't there."""
     folder = CACHE / name
     if not folder.is_dir():
         target = f"test-{name}" if name in ON_DEMAND else "setup"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from settings import emr_offers
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule
+from spark_jobs.submit import MASTER_MB, container_mb
 
 # What Spark itself reserves (300 MiB), and as much again.
 SMALLEST_HEAP_MB = 600
@@ -71,7 +72,7 @@ def memory(environment: Environment) -> Iterator[Problem]:
     for where, key, given in ((where, key, given) for where, by_key, _ in sizes for key, given in by_key.items()):
         if _heap(given) < SMALLEST_HEAP_MB:
             yield f"{where}.{key}", f"{given} is too little for Spark: set {SMALLEST_HEAP_MB}m or more"
-        elif _container(_heap(given)) > largest:
+        elif container_mb(_heap(given)) > largest:
             yield (
                 f"{where}.{key}",
                 f"{given} and its overhead don't fit on a {type_}, which has {largest} MB for containers: set less, or "
@@ -83,26 +84,31 @@ def memory(environment: Environment) -> Iterator[Problem]:
 def _all_of_them(
     environment: Environment, applications: Sequence[tuple[Mapping[str, str], int]], largest: int
 ) -> Iterator[Problem]:
-    """Executors share the core nodes; drivers the primary node, where they run beside YARN's own."""
+    """Executors share the core nodes with the applications' masters; drivers the primary node, with YARN's own."""
     settings = environment.processing
     nodes = max(settings.core_instances, settings.maximum_core_instances)
-    executors = sum(_container(_heap(by_key["executor_memory"])) * count for by_key, count in applications)
-    drivers = sum(_container(_heap(by_key["driver_memory"])) for by_key, _ in applications)
+    masters = [container_mb(MASTER_MB)] * len(applications)
+    executors = [container_mb(_heap(by_key["executor_memory"])) for by_key, count in applications for _ in range(count)]
+    drivers = sum(container_mb(_heap(by_key["driver_memory"])) for by_key, _ in applications)
+    asked = sum(executors) + sum(masters)
     if not settings.core_instances:
         # What YARN doesn't get is left to the daemons of both kinds of node: so drivers count as if they were YARN's.
-        if drivers + executors > largest:
+        if drivers + asked > largest:
             yield (
                 "processing.core_instances",
-                f"without core nodes drivers and executors of {len(applications)} applications share the primary node: "
-                f"{drivers + executors:,} MB, and a {settings.primary_instance_type} has {largest:,}: set less memory, "
-                "a larger primary_instance_type, or core_instances = 1",
+                f"without core nodes drivers and executors of {len(applications)} applications, and their masters of "
+                f"{container_mb(MASTER_MB)} MB each, share the primary node: {drivers + asked:,} MB, and a "
+                f"{settings.primary_instance_type} has {largest:,}: set less memory, a larger primary_instance_type, "
+                "or core_instances = 1",
             )
         return
-    if executors > largest * nodes:
+    containers = [*masters, *sorted(executors)]
+    if not _fit(containers, [largest] * min(nodes, len(containers))):
         yield (
             "processing.core_instances",
-            f"the executors of {len(applications)} applications ask for {executors:,} MB, and {nodes} "
-            f"{settings.core_instance_type} have {largest * nodes:,}: set more, or one_step = true",
+            f"the executors of {len(applications)} applications ask for {sum(executors):,} MB, and {nodes} "
+            f"{settings.core_instance_type} have {largest:,} each, which applications' masters of "
+            f"{container_mb(MASTER_MB)} share: one may find no room: set more nodes, less memory, or one_step = true",
         )
     primary = emr_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
     if primary is not None and drivers > primary:
@@ -112,6 +118,14 @@ def _all_of_them(
             f"{settings.primary_instance_type} has {primary:,}: set a larger one, or let tables share an application "
             "(one_step = true)",
         )
+
+
+def _fit(containers: Sequence[int], free: list[int]) -> bool:
+    """Tell whether containers fit that YARN spreads over nodes, each to where most is free."""
+    for size in containers:
+        node = free.index(max(free))
+        free[node] -= size
+    return all(left >= 0 for left in free)
 
 
 def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, str], int]]:
@@ -138,11 +152,6 @@ def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, 
 
 def _heap(given: str) -> int:
     return int(given[:-1]) * (1024 if given.endswith("g") else 1)
-
-
-def _container(heap_mb: int) -> int:
-    """Spark's spark.driver.memoryOverhead and its like: a tenth, and 384 MiB at the least."""
-    return heap_mb + max(384, heap_mb // 10)
 
 
 RULES: tuple[Rule, ...] = (lake, processing, scaling, memory)

@@ -127,6 +127,7 @@ class Jobs:
         submission = YarnSubmission(
             application=application,
             archive=self._assets.archive,
+            log_settings=self._assets.properties("containers.log4j2.properties"),
             driver_memory=sizes.driver_memory or settings.driver_memory,
             executor_memory=sizes.executor_memory or settings.executor_memory,
             executors=sizes.executors or settings.executors,

@@ -153,7 +153,7 @@ def test_more_partitions_than_the_brokers_can_have_are_refused(environments: Pat
 def test_memory_counts_for_all_applications_together(environments: Path, pipelines: Path) -> None:
     add_to(environments, "shop", "[pipelines.job]", "one_step = false", "executors = 3")
     said = refusal(environments, pipelines)
-    assert "processing.core_instances: the executors of 3 applications ask for 36,040 MB, and 2 m5.xlarge have" in said
+    assert "processing.core_instances: the executors of 3 applications ask for 36,096 MB, and 2 m5.xlarge have" in said
 
 
 def test_drivers_fit_on_the_primary_node_together(environments: Path, pipelines: Path) -> None:

@@ -70,7 +70,7 @@ def test_what_says_nothing_of_it_is_refused(environments: Path, pipelines: Path,
 
 def test_its_application_counts_beside_the_others(environments: Path, pipelines: Path) -> None:
     change(environments, "dev", "processing", "core_instances = 1")
-    assert "the executors of 2 applications ask for 18,020 MB" in refusal(environments, pipelines)
+    assert "the executors of 2 applications ask for 18,048 MB" in refusal(environments, pipelines)
 
 
 def test_its_application_may_have_sizes_of_its_own(environments: Path, pipelines: Path) -> None:

@@ -57,8 +57,18 @@ LINES = [
         "dev",
         "processing",
         "executors = 6",
-        "processing.core_instances: the executors of 1 applications ask for 27,030 MB",
+        "processing.core_instances: the executors of 1 applications ask for 27,072 MB",
     ),
+    # Both executors would fit on both nodes, but for the master that one of them has.
+    (
+        "dev",
+        "processing",
+        'executor_memory = "10800m"',
+        "processing.core_instances: the executors of 1 applications ask for 23,808 MB, and 2 m5.xlarge have 12,288 "
+        "each, which applications' masters of 896 share",
+    ),
+    # 22,560 of 24,576 MB, and each node has room for two.
+    ("dev", "processing", "executors = 5", "processing.core_instances: the executors of 1 applications ask for 22,560"),
     ("dev", "pipelines", 'name = "shop"', "pipelines[0].name: there is no pipelines/shop.toml; there are "),
     ("dev", "pipelines", 'captured = "x"', "pipelines[0].captured: unknown key"),
     (

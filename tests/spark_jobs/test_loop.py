@@ -113,6 +113,12 @@ def test_a_stop_while_it_waits_for_the_claim_is_no_failure(run: Run) -> None:
     assert (script.loads, log) == (1, [])
 
 
+def test_what_fails_when_it_is_told_to_stop_is_no_failure(run: Run) -> None:
+    _, committed, log = run(REPORT, OSError("cancelled"), retries=0)
+    assert committed == [REPORT]
+    assert log == []
+
+
 @pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
 def test_what_cannot_get_better_is_not_tried_again(run: Run, error: Exception) -> None:
     with pytest.raises(type(error)):

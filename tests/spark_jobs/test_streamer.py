@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,38 +29,15 @@ from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES
 WAIT_S = 200
 
 
-class Job:
+class Submitted:
     """One spark-submit process, its output in files."""
 
-    def __init__(
-        self,
-        folder: Path,
-        arguments: Sequence[str],
-        glue_endpoint: str,
-        *,
-        s3_endpoint: str | None = None,
-        program: Path = JOB,
-        java_options: Sequence[str] = (),
-    ) -> None:
-        argv, environment = spark_submit(
-            arguments,
-            work_folder=folder / "work",
-            log_file=folder / "spark.log",
-            s3_endpoint=s3_endpoint,
-            glue_endpoint=glue_endpoint,
-            program=program,
-            java_options=java_options,
-        )
+    def __init__(self, folder: Path, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         # Spark's launcher sends what Python writes to standard error to standard output.
         self.output = folder / f"out{time.monotonic_ns()}"
         with self.output.open("w") as out:
             self.process = subprocess.Popen(
-                argv,
-                env=environment | aws_environment(glue_endpoint),
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=folder,
+                argv, env=environment, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder
             )
 
     def commits(self) -> list[dict[str, str]]:
@@ -92,6 +69,31 @@ class Job:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+class Job(Submitted):
+    """The job on this machine."""
+
+    def __init__(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        glue_endpoint: str,
+        *,
+        s3_endpoint: str | None = None,
+        program: Path = JOB,
+        java_options: Sequence[str] = (),
+    ) -> None:
+        argv, environment = spark_submit(
+            arguments,
+            work_folder=folder / "work",
+            log_file=folder / "spark.log",
+            s3_endpoint=s3_endpoint,
+            glue_endpoint=glue_endpoint,
+            program=program,
+            java_options=java_options,
+        )
+        super().__init__(folder, argv, environment | aws_environment(glue_endpoint))
 
 
 class Place:

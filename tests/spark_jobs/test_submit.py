@@ -29,6 +29,7 @@ JOB = TableJob(
 SUBMISSION = YarnSubmission(
     application="s3://assets/3.py",
     archive="s3://assets/4.zip",
+    log_settings="s3://assets/5.properties",
     driver_memory="2g",
     executor_memory="4g",
     executors=3,
@@ -70,7 +71,21 @@ def test_on_yarn_the_driver_runs_where_the_step_does() -> None:
         "spark.executor.instances=3",
         "spark.authenticate=true",
         "spark.network.crypto.enabled=true",
+        # Few failures in a job's whole life don't end it.
+        "spark.executor.failuresValidityInterval=1h",
+        "spark.yarn.am.attemptFailuresValidityInterval=1h",
+        # Containers are as large as the rule of memory has it (settings/rules/processing.py).
+        "spark.yarn.am.memory=512m",
+        "spark.executor.memoryOverheadFactor=0.1",
+        "spark.yarn.executor.memoryOverheadFactor=0.1",
+        "spark.driver.memoryOverheadFactor=0.1",
+        # Nothing grows as long as the job runs.
+        "spark.eventLog.enabled=false",
+        "spark.log.level=WARN",
+        "spark.driver.extraJavaOptions=-Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true",
+        "spark.executor.extraJavaOptions=-Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true",
     }
+    assert command[command.index("--files") + 1] == "s3://assets/5.properties#log4j2.properties"
     assert "/usr/lib/hudi/hudi-spark-bundle.jar,/usr/lib/hudi/hudi-aws-bundle.jar" in command
 
 

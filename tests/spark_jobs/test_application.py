@@ -1,0 +1,97 @@
+"""What the watch hears of Spark's application: that it has ended, has no executors, or is told to stop."""
+
+import threading
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from spark_jobs.application import ApplicationEndedError, Watch
+
+
+class Application:
+    """Stands in for Spark's; counts how often its jobs were cancelled."""
+
+    name = "application_1_0001"
+
+    def __init__(self, executors: int | None) -> None:
+        self.count = executors
+        self.ended = False
+        self.gone = False
+        self.cancelled = 0
+
+    def has_ended(self) -> bool:
+        if self.gone:
+            raise Py4JNetworkError("gone")
+        return self.ended
+
+    def executors(self) -> int | None:
+        return self.count
+
+    def cancel_jobs(self) -> None:
+        self.cancelled += 1
+
+
+class Watched:
+    """A watch on a clock of its own."""
+
+    def __init__(self, executors: int | None) -> None:
+        self.application = Application(executors)
+        self.stop = threading.Event()
+        self.log: list[str] = []
+        self.seconds = 0.0
+        self.watch = Watch(self.application, stop=self.stop, log=self.log.append, clock=lambda: self.seconds)
+
+    def look_until(self, seconds: int) -> None:
+        while self.seconds < seconds:
+            self.watch.look()
+            self.seconds += 1
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "reason"),
+    [
+        (
+            "ended",
+            ApplicationEndedError,
+            "^application_1_0001 has ended, killed or after too many failures: see `yarn",
+        ),
+        ("gone", Py4JNetworkError, "^gone$"),
+    ],
+)
+def test_an_application_that_has_ended_stops_its_jobs(name: str, error: type[Exception], reason: str) -> None:
+    watched = Watched(2)
+    watched.watch.look()
+    watched.watch.raise_if_ended()
+    assert not watched.stop.is_set()
+    setattr(watched.application, name, True)
+    watched.watch.look()
+    assert watched.stop.is_set()
+    with pytest.raises(error, match=reason):
+        watched.watch.raise_if_ended()
+
+
+def test_two_minutes_without_executors_are_told_once_and_so_is_their_end() -> None:
+    watched = Watched(0)
+    watched.look_until(120)
+    assert watched.log == []
+    watched.look_until(600)
+    [line] = watched.log
+    assert line.startswith("no executors for 120 s: YARN has no room for one, or has lost its nodes; waiting")
+    watched.application.count = 1
+    watched.look_until(610)
+    assert watched.log[1:] == ["has executors again"]
+    watched.application.count = 0
+    watched.look_until(729)
+    assert len(watched.log) == 2
+    watched.look_until(731)
+    assert watched.log[2:] == [line]
+
+
+@pytest.mark.parametrize(("executors", "is_cancelled"), [(0, True), (1, False), (None, False)])
+def test_only_what_waits_for_executors_is_cancelled_by_a_stop(executors: int | None, *, is_cancelled: bool) -> None:
+    watched = Watched(executors)
+    watched.watch.look()
+    assert watched.application.cancelled == 0
+    watched.stop.set()
+    watched.watch.look()
+    assert (watched.application.cancelled > 0) == is_cancelled

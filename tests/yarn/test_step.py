@@ -1,0 +1,198 @@
+"""The step's own command on a YARN of two nodes: what is lost, what ends it, and the same rows in the end."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.lake import LANDING_PREFIX
+from local.look.lake import Lake as TableReader
+from local.look.lake import LakeError, local_s3_options
+from local.services.aws import Aws
+from local.services.s3 import S3
+from local.setup.jars import JarsError, jar_folder
+from local.setup.ports import choose
+from settings.environment import Environment
+from settings.load import load
+from tests.spark_jobs.conftest import TOPIC, Event, as_lines, event
+from tests.spark_jobs.test_streamer import WAIT_S
+from tests.stacks.settings import change, copied
+from tests.yarn.cluster import NODES, Cluster
+from tests.yarn.step import Assets, Step, command
+
+pytestmark = pytest.mark.yarn
+
+MASTER = "org.apache.spark.deploy.yarn.ExecutorLauncher"
+EXECUTOR = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
+TABLE = "cdc_events"
+SKIPPED = {"-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"}
+
+
+class Lake:
+    """What has landed, what the table should hold, and the steps that bring it there."""
+
+    def __init__(self, cluster: Cluster, s3: S3, aws: Aws) -> None:
+        self.cluster = cluster
+        self.s3 = s3
+        self.aws = aws
+        self.expected: dict[int, int] = {}
+        self.steps: list[Step] = []
+        self._landed = 0
+        self._environment = load("dev")
+        s3.create_buckets([self._bucket(role) for role in ("landing", "lake", "artefacts")])
+        self._assets = Assets(s3, cluster.folder)
+
+    def land(self, *events: Event) -> None:
+        """Land events whose position in the log is their place among all."""
+        placed = [one | {"__lsn": self._landed + number} for number, one in enumerate(events, 1)]
+        self._landed += len(placed)
+        key = f"{LANDING_PREFIX}/{TOPIC}/0/{self._landed - 1:012d}_1_2.json"
+        self.s3.client().put_object(Bucket=self._bucket("landing"), Key=key, Body=as_lines(placed).encode())
+        for one in placed:
+            if one["__op"] == "d":
+                self.expected.pop(one["order_id"], None)
+            else:
+                self.expected[one["order_id"]] = one["__lsn"]
+
+    def start(self, environment: Environment | None = None, *more: tuple[str, str]) -> Step:
+        """Start the environment's step, options that it has with `more` values, and a stop file of its own."""
+        stop = self._stop_file()
+        argv = command(environment or self._environment, self._assets, f"s3://{self._bucket('artefacts')}/{stop}")
+        for option, value in more:
+            argv[argv.index(option) + 1] = value
+        step = Step(self.cluster, argv, self.s3, self.aws.endpoint)
+        self.steps.append(step)
+        return step
+
+    def _stop_file(self) -> str:
+        return f"stop/{len(self.steps)}"
+
+    def stop(self) -> None:
+        """Write the stop file of the step that was started last."""
+        key = f"stop/{len(self.steps) - 1}"
+        self.s3.client().put_object(Bucket=self._bucket("artefacts"), Key=key, Body=b"")
+
+    def is_equal(self) -> bool:
+        """Tell whether the table holds what it should; without a table it doesn't."""
+        with contextlib.suppress(LakeError):
+            return self.rows() == self.expected
+        return False
+
+    def rows(self) -> dict[int, int]:
+        """The table's rows by hudi-rs."""
+        uri = f"s3://{self._bucket('lake')}/{TABLE}"
+        table = TableReader(base_uri=uri, storage_options=local_s3_options(self.s3.endpoint))
+        found = table.rows(["order_id", "__lsn"])
+        pairs = list(zip(found["order_id"].to_pylist(), found["__lsn"].to_pylist(), strict=True))
+        assert len(dict(pairs)) == len(pairs), "a key is in the table twice"
+        return dict(pairs)
+
+    def _bucket(self, role: str) -> str:
+        return self._environment.bucket_name(role)
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, S3, Aws]]:
+    try:
+        jar_folder("yarn")
+    except JarsError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("yarn")
+    ports = choose(["s3", "moto"], earlier={})
+    s3, aws = S3(folder / "s3", port=ports["s3"]), Aws(folder / "moto", port=ports["moto"])
+    cluster = Cluster(folder, s3=s3.endpoint)
+    try:
+        for service in (s3, aws):
+            cluster.processes.run(service)
+        cluster.start()
+        yield cluster, s3, aws
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def lake(services: tuple[Cluster, S3, Aws]) -> Lake:
+    return Lake(*services)
+
+
+@pytest.fixture(autouse=True)
+def ended(lake: Lake) -> Iterator[None]:
+    yield
+    for step in lake.steps:
+        step.end()
+
+
+def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
+    lake.land(*(event(number, 0, "c") for number in range(2000)))
+    step = lake.start()
+    step.wait_for(step.commits, "first load")
+    started = len(step.output.read_text())
+    executors = step.containers(EXECUTOR)
+    assert len(executors) == 2
+    for _, executor in executors.values():
+        assert set(executor.cmdline()) >= SKIPPED
+
+    lake.land(event(1, 0), event(2, 0, "d"))
+    step.wait_for(lake.is_equal, "changes")
+    logs = [step.output.read_text()[started:], *(path.read_text() for path in lake.cluster.logs_of_containers())]
+    assert [log for log in logs if " INFO " in log] == []
+    assert list(lake.cluster.events.iterdir()) == []
+
+    lost, (_, executor) = executors.popitem()
+    executor.kill()
+    lake.land(event(3, 0), event(4, 0, "d"))
+    step.wait_for(lake.is_equal, "changes after an executor was lost")
+    step.wait_for(lambda: len(step.containers(EXECUTOR).keys() - {lost}) == 2, "another executor")
+
+    [(home, _)] = step.containers(MASTER).values()
+    [other] = set(NODES) - {home}
+    lake.cluster.processes.stop(other, grace_s=0)
+    lake.land(event(5, 0), event(6, 0, "d"))
+    step.wait_for(lake.is_equal, "changes after a node was lost")
+    lake.cluster.start_nodes(other)
+
+    lake.land(event(7, 0))
+    lake.stop()
+    assert step.process.wait(WAIT_S) == 0
+    assert "stopped by s3://" in step.output.read_text()
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+def test_an_application_that_yarn_ends_ends_the_step(lake: Lake, tmp_path: Path, *, one_step: bool) -> None:
+    step = lake.start(environment(tmp_path, one_step=one_step))
+    lake.land(event(8, 0, "c"))
+    step.wait_for(lake.is_equal, "changes")
+    lake.cluster.end_applications()
+    assert step.process.wait(WAIT_S) == 1
+    errors = [line for line in step.output.read_text().splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert "has ended" in errors[0]
+    assert "attempt 1 failed" not in step.output.read_text()
+
+
+def test_a_step_without_executors_hears_that_it_is_told_to_stop(lake: Lake, tmp_path: Path) -> None:
+    """With one node the application's master leaves no room for an executor as large as nearly all of it."""
+    lake.cluster.processes.stop(NODES[1], grace_s=0)
+    lake.land(event(9, 0, "c"))
+    step = lake.start(environment(tmp_path, one_step=False), ("--executor-memory", "10800m"))
+    step.wait_for(lambda: "has not accepted any resources" in step.output.read_text(), "word of Spark")
+    assert step.containers(EXECUTOR) == {}
+    lake.stop()
+    assert step.process.wait(WAIT_S) == 0
+    lake.cluster.start_nodes(NODES[1])
+
+
+def test_sigterm_ends_the_step_after_its_commit(lake: Lake) -> None:
+    lake.land(event(10, 0, "c"), event(8, 0, "d"))
+    step = lake.start()
+    step.wait_for(lake.is_equal, "changes")
+    assert step.terminate(signal.SIGTERM) == 0
+
+
+def environment(folder: Path, *, one_step: bool) -> Environment:
+    """dev, whose table has an application of its own without `one_step`."""
+    environments = copied(folder)
+    change(environments, "dev", "pipelines.job", f"one_step = {str(one_step).lower()}")
+    return load("dev", environments)
