@@ -15,9 +15,9 @@ import pyarrow
 import pyarrow.dataset
 
 from local.look.lake import Lake, LakeError, fitted
-from local.services.spark import spark_submit
+from local.services.spark import JOB, spark_submit
 
-PROGRAM = Path(__file__).with_name("spark_rows.py")
+PROGRAM = JOB.with_name("parquet_rows.py")
 TIMEOUT_S = 600
 BATCH_ROWS = 8192
 # A job that commits between the two readings makes them differ.
