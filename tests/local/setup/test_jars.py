@@ -111,7 +111,7 @@ def test_a_missing_set_says_what_to_do(registry: dict[str, Any]) -> None:
 
 def test_the_lock_names_every_declared_set() -> None:
     locked = json.loads(jars.JARS_LOCK.read_text())
-    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "postgresql", "trino"}
+    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "postgresql", "trino", "yarn"}
     for files in locked.values():
         assert all(len(entry["sha256"]) == 64 and entry["size"] > 0 for entry in files.values())
         assert all(entry["coordinate"].count(":") in (2, 3, 4) for entry in files.values())
