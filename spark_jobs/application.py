@@ -3,10 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
@@ -48,8 +48,12 @@ class SparkApplication:
         self.name = str(self._context.applicationId)
 
     def has_ended(self) -> bool:
-        """Tell whether its SparkContext is stopped."""
-        return bool(self._scala.isStopped())
+        """Tell whether its SparkContext is stopped. Raises Py4JNetworkError when the JVM is gone."""
+        # The first call that meets a closed connection says only that it has failed, the next one that it is refused.
+        for _ in range(2):
+            with suppress(Py4JError, OSError):
+                return bool(self._scala.isStopped())
+        raise Py4JNetworkError("Spark's JVM is gone")
 
     def executors(self) -> int | None:
         """Return how many are registered; None where the driver does their work."""
@@ -90,8 +94,8 @@ class Watch:
             self._look_for_executors()
         except (ApplicationEndedError, Py4JNetworkError):
             self._stop.set()
-        except Py4JJavaError:
-            # The application ends just now: the next look tells.
+        except (Py4JError, OSError):
+            # The application or the JVM ends just now: the next look tells.
             return
 
     def raise_if_ended(self) -> None:

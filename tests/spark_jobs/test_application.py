@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from spark_jobs.application import ApplicationEndedError, Watch
 
@@ -17,6 +17,7 @@ class Application:
         self.count = executors
         self.ended = False
         self.gone = False
+        self.going = False
         self.cancelled = 0
 
     def has_ended(self) -> bool:
@@ -25,6 +26,8 @@ class Application:
         return self.ended
 
     def executors(self) -> int | None:
+        if self.going:
+            raise Py4JError("An error occurred while calling o25.size")
         return self.count
 
     def cancel_jobs(self) -> None:
@@ -68,6 +71,14 @@ def test_an_application_that_has_ended_stops_its_jobs(name: str, error: type[Exc
     assert watched.stop.is_set()
     with pytest.raises(error, match=reason):
         watched.watch.raise_if_ended()
+
+
+def test_a_call_that_fails_on_the_way_is_made_again() -> None:
+    watched = Watched(0)
+    watched.application.going = True
+    watched.look_until(200)
+    assert not watched.stop.is_set()
+    assert watched.log == []
 
 
 def test_two_minutes_without_executors_are_told_once_and_so_is_their_end() -> None:

@@ -211,8 +211,8 @@ def test_a_job_reads_the_landing_and_writes_the_lake(prod: Synthesized) -> None:
         f"{s3}{bucket('artefacts')}/stop/*",
         f"{s3}{bucket('lake')}/*",
     }
-    # The job's own files, one by one: program and archive, the list of tables, what they share, and two for each.
-    assert len(assets) == 6
+    # The job's own files, one by one: program, archive, log settings, list of tables, what they share, two for each.
+    assert len(assets) == 7
     assert not any("*" in resource for resource in assets)
 
 
