@@ -139,8 +139,8 @@ test-kubernetes: $(VENV)/.ready ## Manifests and rights on a real Kubernetes API
 format: $(VENV)/.ready ## Format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-fuzz: setup ## Random histories against the job and its model, for MINUTES=10
-	@FUZZ_MINUTES="$(or $(MINUTES),10)" $(BIN)/pytest -q --timeout=0 tests/spark_jobs/test_histories.py
+fuzz: setup ## Random histories, with failed commits and events that come again, against a model, for MINUTES=10
+	@FUZZ_MINUTES="$(or $(MINUTES),10)" $(BIN)/pytest -q --timeout=0 -k any_ tests/spark_jobs/test_histories.py tests/spark_jobs/test_redelivery.py
 
 worker-classes: setup ## Compile what Connect's workers are given of ours (plugins/*.java)
 	@$(BIN)/python -m local.tools.worker_classes

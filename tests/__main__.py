@@ -21,10 +21,10 @@ PROGRAMS = [
     "tests/spark_jobs/test_multi_table_streamer.py",
     "tests/spark_jobs/test_derived_in_application.py",
 ]
-HISTORIES = "tests/spark_jobs/test_histories.py"
+HISTORIES = ["tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py"]
 # In a session of their own: with all others in one, its memory wouldn't do.
 QUERIED = "tests/spark_jobs/sources"
-NOT_IN_SPARK = [*PROGRAMS, HISTORIES, QUERIED]
+NOT_IN_SPARK = [*PROGRAMS, *HISTORIES, QUERIED]
 FAULTS = "tests/e2e/test_suffering.py"
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
 FOLDERS = {
@@ -44,7 +44,7 @@ PARTS: dict[str, list[list[str]]] = {
         ["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]
     ],
     "queried": [["pytest", "-q", "-m", "integration", QUERIED]],
-    "histories": [["pytest", "-q", "-m", "integration", HISTORIES]],
+    "histories": [["pytest", "-q", "-m", "integration", *HISTORIES]],
     "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
     "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
     # On a platform of their own: they wait for stopped services most of their time.

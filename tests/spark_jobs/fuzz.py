@@ -32,8 +32,13 @@ def failing_commits() -> Iterator[None]:
         yield
 
 
-def try_histories(histories: st.SearchStrategy[T], run: Callable[[T], None]) -> None:
-    """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it."""
+def try_histories(
+    histories: st.SearchStrategy[T], run: Callable[[T], None], title: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it.
+
+    `make fuzz` shows how many there were.
+    """
     examples = 0
     until = time.monotonic() + MINUTES * 60 / CASES
 
@@ -55,4 +60,6 @@ def try_histories(histories: st.SearchStrategy[T], run: Callable[[T], None]) -> 
             run(history)
 
     ends_as_it_should()
-    print(f"{examples - 1} histories ended as they should")
+    if MINUTES:
+        with capsys.disabled():
+            print(f"\n{title}: {examples - 1} histories ended as they should")

@@ -188,9 +188,11 @@ def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("extra", [{}, PARTITIONED], ids=["flat", "partitioned"])
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_any_history_ends_as_the_model_says(spark: SparkSession, table_type: str, extra: dict[str, str]) -> None:
+def test_any_history_ends_as_the_model_says(
+    spark: SparkSession, table_type: str, extra: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     def run(history: History) -> None:
         with tempfile.TemporaryDirectory() as folder:
             _run(spark, history, table_type, extra, Path(folder))
 
-    try_histories(histories(), run)
+    try_histories(histories(), run, f"changes {table_type}", capsys)

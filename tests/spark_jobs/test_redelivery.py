@@ -145,13 +145,12 @@ AGAIN: dict[str, list[Delivery]] = {
 }
 
 
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("steps", [STEPS, EMPTIED], ids=["delete", "truncate"])
 @pytest.mark.parametrize("deliveries", AGAIN.values(), ids=AGAIN)
 def test_what_comes_again_changes_nothing(
-    spark: SparkSession, tmp_path: Path, steps: Any, deliveries: list[Delivery], table_type: str
+    spark: SparkSession, tmp_path: Path, steps: Any, deliveries: list[Delivery]
 ) -> None:
-    _run(spark, History(steps, deliveries), table_type, tmp_path)
+    _run(spark, History(steps, deliveries), "COPY_ON_WRITE", tmp_path)
 
 
 def test_the_first_snapshot_of_a_topic_that_was_made_again_is_taken_in(lake: Lake) -> None:
@@ -177,9 +176,11 @@ def test_a_late_event_that_a_placeholder_has_passed_is_told(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_any_delivery_ends_as_the_database(spark: SparkSession, table_type: str) -> None:
+def test_any_delivery_ends_as_the_database(
+    spark: SparkSession, table_type: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     def run(history: History) -> None:
         with tempfile.TemporaryDirectory() as folder:
             _run(spark, history, table_type, Path(folder))
 
-    try_histories(histories(), run)
+    try_histories(histories(), run, f"deliveries {table_type}", capsys)
