@@ -1,6 +1,5 @@
 """The step's own command on a YARN of two nodes: what is lost, what ends it, and the same rows in the end."""
 
-import contextlib
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from contract.lake import LANDING_PREFIX
 from local.look.lake import Lake as TableReader
-from local.look.lake import LakeError, local_s3_options
+from local.look.lake import local_s3_options
 from local.services.aws import Aws
 from local.services.s3 import S3
 from local.setup.jars import JarsError, jar_folder
@@ -74,11 +73,13 @@ class Lake:
         key = f"stop/{len(self.steps) - 1}"
         self.s3.client().put_object(Bucket=self._bucket("artefacts"), Key=key, Body=b"")
 
-    def is_equal(self) -> bool:
-        """Tell whether the table holds what it should; without a table it doesn't."""
-        with contextlib.suppress(LakeError):
-            return self.rows() == self.expected
-        return False
+    def arrive(self, step: Step, what: str) -> None:
+        """Wait until the steps have told of a commit of all that has landed; then the table holds what it should."""
+        step.wait_for(lambda: self._committed() == self._landed, what)
+        assert self.rows() == self.expected
+
+    def _committed(self) -> int:
+        return sum(int(commit["events"]) for step in self.steps for commit in step.commits())
 
     def rows(self) -> dict[int, int]:
         """The table's rows by hudi-rs."""
@@ -127,7 +128,7 @@ def ended(lake: Lake) -> Iterator[None]:
 def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
     lake.land(*(event(number, 0, "c") for number in range(2000)))
     step = lake.start()
-    step.wait_for(step.commits, "first load")
+    lake.arrive(step, "first load")
     started = len(step.output.read_text())
     executors = step.containers(EXECUTOR)
     assert len(executors) == 2
@@ -135,7 +136,7 @@ def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
         assert set(executor.cmdline()) >= SKIPPED
 
     lake.land(event(1, 0), event(2, 0, "d"))
-    step.wait_for(lake.is_equal, "changes")
+    lake.arrive(step, "changes")
     logs = [step.output.read_text()[started:], *(path.read_text() for path in lake.cluster.logs_of_containers())]
     assert [log for log in logs if " INFO " in log] == []
     assert list(lake.cluster.events.iterdir()) == []
@@ -143,14 +144,14 @@ def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
     lost, (_, executor) = executors.popitem()
     executor.kill()
     lake.land(event(3, 0), event(4, 0, "d"))
-    step.wait_for(lake.is_equal, "changes after an executor was lost")
+    lake.arrive(step, "changes after an executor was lost")
     step.wait_for(lambda: len(step.containers(EXECUTOR).keys() - {lost}) == 2, "another executor")
 
     [(home, _)] = step.containers(MASTER).values()
     [other] = set(NODES) - {home}
     lake.cluster.processes.stop(other, grace_s=0)
     lake.land(event(5, 0), event(6, 0, "d"))
-    step.wait_for(lake.is_equal, "changes after a node was lost")
+    lake.arrive(step, "changes after a node was lost")
     lake.cluster.start_nodes(other)
 
     lake.land(event(7, 0))
@@ -163,7 +164,7 @@ def test_executors_and_nodes_are_lost_and_nothing_else(lake: Lake) -> None:
 def test_an_application_that_yarn_ends_ends_the_step(lake: Lake, tmp_path: Path, *, one_step: bool) -> None:
     step = lake.start(environment(tmp_path, one_step=one_step))
     lake.land(event(8, 0, "c"))
-    step.wait_for(lake.is_equal, "changes")
+    lake.arrive(step, "changes")
     lake.cluster.end_applications()
     assert step.process.wait(WAIT_S) == 1
     errors = [line for line in step.output.read_text().splitlines() if line.startswith("error: ")]
@@ -187,7 +188,7 @@ def test_a_step_without_executors_hears_that_it_is_told_to_stop(lake: Lake, tmp_
 def test_sigterm_ends_the_step_after_its_commit(lake: Lake) -> None:
     lake.land(event(10, 0, "c"), event(8, 0, "d"))
     step = lake.start()
-    step.wait_for(lake.is_equal, "changes")
+    lake.arrive(step, "changes")
     assert step.terminate(signal.SIGTERM) == 0
 
 
