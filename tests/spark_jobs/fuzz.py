@@ -1,6 +1,8 @@
 """Random histories: a few fixed ones in each run of the tests, new ones for FUZZ_MINUTES by `make fuzz`."""
 
+import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from spark_jobs.table import HudiTable
 
@@ -30,6 +33,26 @@ def failing_commits() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HudiTable, "write_options", lambda table, name: given_options(table, name) | _REFUSING_VALIDATOR)
         yield
+
+
+@contextmanager
+def interrupted(spark: SparkSession, after_s: float) -> Iterator[None]:
+    """Fail whatever Spark does from a moment on, as a kill leaves it: what of a write is done then stays."""
+    over = threading.Event()
+
+    def cancel() -> None:
+        over.wait(after_s)
+        while not over.wait(0.01):
+            spark.sparkContext.cancelAllJobs()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        with contextlib.suppress(Exception):
+            yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def try_histories(

@@ -18,7 +18,7 @@ from contract.events import LSN, OPERATION, TRUNCATE
 from spark_jobs import keys
 from spark_jobs.ingest import Ingest
 from tests.spark_jobs.conftest import TOPIC, Event, Lake, event
-from tests.spark_jobs.fuzz import failing_commits, try_histories
+from tests.spark_jobs.fuzz import failing_commits, interrupted, try_histories
 from tests.spark_jobs.model import PLACEHOLDER
 
 pytestmark = pytest.mark.integration
@@ -31,7 +31,8 @@ OPERATIONS = ["write"] * 4 + ["lost write and read", "delete", "delete", "read",
 class Delivery:
     """A stretch of the topic, cut into files before these offsets, that comes in one batch.
 
-    `fails`: the first commit fails. `restarts`: the job is started again before; `from_scratch`: without its progress.
+    `fails`: the first commit fails. `interrupted_s`: after that time the first attempt is. `restarts`: the job is
+    started again before; `from_scratch`: without its progress.
     """
 
     first: int
@@ -40,6 +41,7 @@ class Delivery:
     fails: bool = False
     restarts: bool = False
     from_scratch: bool = False
+    interrupted_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def histories(draw: st.DrawFn) -> History:
         cuts = draw(st.frozensets(st.integers(first + 1, end), max_size=3))
         fails, restarts = (draw(st.integers(0, 3)) == 0 for _ in range(2))
         from_scratch = draw(st.integers(0, 5)) == 0
-        deliveries.append(Delivery(first if again else done, end, cuts, fails, restarts, from_scratch))
+        interrupted_s = draw(st.sampled_from([None, None, 0.1, 0.3, 0.6, 0.9]))
+        deliveries.append(Delivery(first if again else done, end, cuts, fails, restarts, from_scratch, interrupted_s))
         done = max(done, end)
     return History(operations, deliveries)
 
@@ -122,7 +125,11 @@ def _run(spark: SparkSession, history: History, table_type: str, folder: Path) -
             lake.arguments = ["--table-type", table_type, "--ignore-checkpoint", str(number)]
         if job is None or delivery.restarts or delivery.from_scratch:
             job = lake.job()
-        if delivery.fails:
+        if delivery.interrupted_s is not None:
+            with interrupted(spark, delivery.interrupted_s):
+                job.run_batch()
+            job = lake.job()
+        elif delivery.fails:
             with failing_commits(), pytest.raises(Exception, match="Failed to"):
                 job.run_batch()
             job.load()

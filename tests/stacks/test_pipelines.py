@@ -145,7 +145,7 @@ def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthe
     [request] = requests(many, "processing", "Custom::EmrStep").values()
     assert request["name"] == "dev-cdc-lake-tables"
     assert [step["name"] for step in request["further"]] == ["dev-cdc-lake-shop_orders", "dev-cdc-lake-shop_items"]
-    listed = next(argument for argument in request["arguments"] if argument.endswith(".properties"))
+    listed = request["arguments"][request["arguments"].index("--props") + 1]
     text = (many.synthesis.folder / f"asset.{listed.rpartition('/')[2]}").read_text()
     tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
     names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "crm_people", "erp_people"]
