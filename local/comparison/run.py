@@ -161,7 +161,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal:
-        found = replace(found, problem=by_spark.difference(wanted.lake))
+        found = replace(found, problem=by_spark.difference(wanted.lake, wanted.entry.table_type))
     if asked.repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found

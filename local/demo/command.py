@@ -108,7 +108,8 @@ def reconcile(
             raise typer.Exit(0 if equal else 1)
         comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
         _report(platform, comparison)
-        by_another = by_spark.difference(platform.lake) if comparison.equal else None
+        kind = platform.services.pipeline.tables[0].table_type
+        by_another = by_spark.difference(platform.lake, kind) if comparison.equal else None
         problems = [by_another] if by_another else [] if comparison.equal else _reasons(platform)
     print_comparison(console, comparison)
     for problem in problems:

@@ -77,13 +77,6 @@ class Lake:
         except Exception as error:
             raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
 
-    def is_merge_on_read(self) -> bool:
-        """Tell whether readers merge logs into its files. Raises LakeError when there is no table yet."""
-        try:
-            return bool(self._table().is_mor)
-        except Exception as error:
-            raise LakeError(f"{self.base_uri}: {_first_line(error)}") from error
-
     def exists(self) -> bool:
         """Tell whether the table has a commit to read."""
         return self.last_commit() is not None

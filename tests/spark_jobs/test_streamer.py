@@ -238,7 +238,7 @@ def test_kills_and_signals_at_every_stage(place: Place, table_type: str) -> None
     assert [commit["quarantined"] for commit in job.commits()] == ["1", "0"]
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert place.rows() == expected
-    assert by_spark.difference(TableReader(base_uri=str(place.table))) is None
+    assert by_spark.difference(TableReader(base_uri=str(place.table)), table_type) is None
     assert glue_table(place.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.output.read_text()
 

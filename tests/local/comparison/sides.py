@@ -33,9 +33,6 @@ class ArrowLake(Lake):
         table = self.now.pop(0) if len(self.now) > 1 else self.now[0]
         yield from table.select(columns).to_batches(batch_rows)
 
-    def is_merge_on_read(self) -> bool:
-        return False
-
     def exists(self) -> bool:
         return True
 
