@@ -46,7 +46,9 @@ class LoggedEvents:
         remembered = remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
-        notes = self._overtaken(events) if batch.has_passed else ()
+        notes: tuple[str, ...] = ()
+        if batch.has_passed:
+            notes, events = self._overtaken(events), self._without_passed(events)
         if not summary.placeholders:
             return Settled(events, None, summary, notes=notes)
         types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
@@ -56,6 +58,18 @@ class LoggedEvents:
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
         return Settled(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
+
+    def _without_passed(self, events: DataFrame) -> DataFrame:
+        """Drop late events that aren't newer than their rows: one of a row's own position comes again.
+
+        A row that a snapshot has read since has that position, too, and must stay.
+        """
+        stored = self._lake_rows({})
+        if stored is None or not self._decoder.places_snapshots:
+            return events
+        late = F.col(LATE) & (F.col(f"row.{self._settings.ordering_field}") <= F.col(STORED_AT))
+        joined = events.join(stored.groupBy(KEY).agg(F.max(STORED_AT).alias(STORED_AT)), KEY, "left")
+        return joined.filter(~F.coalesce(late, F.lit(False))).select(*events.columns)
 
     def _overtaken(self, events: DataFrame) -> tuple[str, ...]:
         """Return a line where a late event is older than its row, and has another value that TOAST may keep back.

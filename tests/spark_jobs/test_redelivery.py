@@ -142,17 +142,19 @@ def _run(spark: SparkSession, history: History, table_type: str, folder: Path) -
 
 # The attack that found it, and the same with a TRUNCATE: read again whole, cut in two, or from scratch.
 STEPS = [("write", 1), ("read", 1), ("delete", 1), ("write", 2)]
+REPAIRED = [("write", 1), ("lost write and read", 1), ("write", 2), ("write", 3)]
 EMPTIED = [("write", 1), ("read", 1), ("truncate", 1), ("write", 2)]
 AGAIN: dict[str, list[Delivery]] = {
     "whole": [Delivery(0, 4), Delivery(0, 4)],
     "cut behind the row": [Delivery(0, 4), Delivery(0, 2), Delivery(2, 4)],
     "the row alone": [Delivery(0, 4), Delivery(1, 2)],
     "from scratch": [Delivery(0, 4), Delivery(0, 4, frozenset({2}), from_scratch=True)],
+    "the first alone": [Delivery(0, 4), Delivery(0, 1)],
     "one more behind": [Delivery(0, 3), Delivery(0, 4)],
 }
 
 
-@pytest.mark.parametrize("steps", [STEPS, EMPTIED], ids=["delete", "truncate"])
+@pytest.mark.parametrize("steps", [STEPS, REPAIRED, EMPTIED], ids=["delete", "lost change", "truncate"])
 @pytest.mark.parametrize("deliveries", AGAIN.values(), ids=AGAIN)
 def test_what_comes_again_changes_nothing(
     spark: SparkSession, tmp_path: Path, steps: Any, deliveries: list[Delivery]
