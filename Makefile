@@ -9,6 +9,14 @@ BIN := $(VENV)/bin
 LOCKS := requirements-build.txt requirements.txt requirements-dev.txt
 COMPILE := $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url
 
+# What is given after `make` reaches the commands as it is: neither make nor a shell takes a sign of it for its own. What a
+# shell has by chance under these names steers nothing.
+ARGUMENTS := ANYWAY AS_OF CONFIRM COUNT DEEP DEPLOYED DRY ENV FILE FORMAT FROM HOURS HOW MINUTES NAME OUT PIPELINE PORT REPAIR ROWS \
+	SCHEMA SECONDS SEED SEEDS SINCE SKIP SQL TABLE TABLES TIMEOUT TOPIC UPDATE WHERE
+$(foreach name,$(ARGUMENTS),$(eval $(if $(filter command,$(firstword $(origin $(name)))),override $(name) := $$(value $(name)),override undefine $(name))))
+override DSN := $(value DSN)
+argument = $(if $($(1)),$(2) '$(subst ','\'',$($(1)))')
+
 ##@ Start here
 help: ## Print what there is
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +26,7 @@ demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut dow
 
 # FROM is a dump of Pagila's data, or the folder that it is in.
 demo-query: setup ## The same by queries alone, where nobody may make a slot: Pagila's places and their join (FROM=…/pagila JDBC_PLUGIN=…)
-	@$(BIN)/python -m local demo-query $(if $(FROM),--from "$(FROM)")
+	@$(BIN)/python -m local demo-query $(call argument,FROM,--from)
 
 test: setup browser ## All tests: lint, types, unit, integration, end to end; says what each part took
 	@$(BIN)/python -m tests
@@ -33,83 +41,82 @@ prepare: $(VENV)/.ready ## Give that database the publication, role and rights t
 	@$(BIN)/python -m capture prepare $(if $(DRY),--dry-run)
 
 # PIPELINE names a file in pipelines/ (orders without it), TABLE one of its tables.
-AT = $(if $(PIPELINE),--pipeline "$(PIPELINE)")
+AT = $(call argument,PIPELINE,--pipeline)
+# What of which pipeline and table: the same words everywhere.
+OF = $(AT) $(call argument,TABLE,--table)
 up: setup ## Start the platform and leave it running (PIPELINE=mine DSN=…)
-	@$(BIN)/python -m local up $(AT) $(if $(DSN),--dsn "$(DSN)")
+	@$(BIN)/python -m local up $(AT) $(call argument,DSN,--dsn)
 
 status: setup ## Show services, ports and how far the data has come (PIPELINE=mine TABLE=orders)
-	@$(BIN)/python -m local status $(AT) $(if $(TABLE),--table "$(TABLE)")
+	@$(BIN)/python -m local status $(OF)
 
 .PHONY: dashboard
 dashboard: setup ## The running platform live in a browser, on loopback (PIPELINE=mine PORT=8765)
-	@exec $(BIN)/python -m local dashboard $(AT) $(if $(PORT),--port "$(PORT)")
+	@exec $(BIN)/python -m local dashboard $(AT) $(call argument,PORT,--port)
 
 down: setup ## Stop the platform; `make up` goes on from where it was (PIPELINE=mine)
 	@$(BIN)/python -m local down $(AT)
 
 reconcile: setup ## Compare the source with the lake on the running platform (TABLE=, REPAIR=1, TIMEOUT=60; DEEP=1: outbox and its tables, too)
-	@$(BIN)/python -m local reconcile $(AT) $(if $(DEEP),--deep) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))') $(if $(REPAIR),--repair) $(if $(TIMEOUT),--timeout "$(TIMEOUT)")
+	@$(BIN)/python -m local reconcile $(OF) $(if $(DEEP),--deep) $(if $(REPAIR),--repair) $(call argument,TIMEOUT,--timeout)
 
 resnapshot: setup ## Bring the lake back to what the source says (WHERE="order_id = 10248", SKIP=1, PIPELINE=mine TABLE="public.a public.b", ENV=dev)
-	@WHERE='$(subst ','\'',$(WHERE))'; $(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(if $(ENV),--env "$(ENV)") $(AT) $(if $(SKIP),--skip) $(foreach table,$(TABLE),--table '$(table)') $${WHERE:+--where "$$WHERE"}
+	@$(BIN)/python -m $(if $(ENV),operate,local) resnapshot $(call argument,ENV,--env) $(OF) $(if $(SKIP),--skip) $(call argument,WHERE,--where)
 
-# A statement reaches the command as it is: a "$" in it, as in JSON's paths, is none of make's. FILE has one instead.
-query: override export SQL := $(value SQL)
 query: $(VENV)/.ready ## Ask the lake in Athena's SQL, or keep a table of it (SQL="SELECT …", "CREATE TABLE … AS SELECT …" or FILE=, FORMAT=csv|json|parquet OUT= AS_OF= SINCE= PIPELINE= TABLE=)
-	@$(BIN)/python -m local query $(AT) $(if $(TABLE),--table "$(TABLE)") $(if $(FILE),--file "$(FILE)") $(if $(FORMAT),--format "$(FORMAT)") $(if $(AS_OF),--as-of "$(AS_OF)") $(if $(SINCE),--since "$(SINCE)") $(if $(OUT),--out "$(OUT)")
+	@$(BIN)/python -m local query $(OF) $(call argument,FILE,--file) $(call argument,FORMAT,--format) $(call argument,AS_OF,--as-of) $(call argument,SINCE,--since) $(call argument,OUT,--out)
 
 ##@ On AWS
 # ENV names a file in environments/; topics and tail look at the local platform without it.
+TO = $(or $(call argument,ENV,--env),--env dev)
 synth: wheels ## Write an environment's templates to cdk.out/<ENV>, offline (ENV=dev)
 	@ENV="$(or $(ENV),dev)" $(BIN)/python app.py
 
 review: wheels node_modules/.ready ## What all checks say of the templates, and build/review/<ENV>.html to decide from (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands review --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands review $(TO)
 
 diff: wheels node_modules/.ready ## What a deployment would change: in words, then as a diff (ENV=dev, DEPLOYED=1: against what is deployed)
-	@$(BIN)/python -m operate.stack_commands diff --env "$(or $(ENV),dev)" $(if $(DEPLOYED),--deployed)
+	@$(BIN)/python -m operate.stack_commands diff $(TO) $(if $(DEPLOYED),--deployed)
 
 bootstrap: $(VENV)/.ready node_modules/.ready ## Once per account and region: CDK's own bucket and roles (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands bootstrap --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands bootstrap $(TO)
 
 deploy: wheels certificates ## Review an environment and deploy what was reviewed (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands deploy --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands deploy $(TO)
 
 adopt: wheels node_modules/.ready ## After `make destroy`: take over what stayed, before the next `make deploy` (ENV=prod)
-	@$(BIN)/python -m operate.stack_commands adopt --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands adopt $(TO)
 
 destroy: wheels node_modules/.ready ## Delete an environment's stacks (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands destroy --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands destroy $(TO)
 
 .PHONY: pause resume
 pause: wheels node_modules/.ready ## Stop what costs by the hour and lose nothing: EMR, MSK Connect, Aurora (ENV=dev, CONFIRM=prod, ANYWAY=1, DRY=1)
-	@$(BIN)/python -m operate.stack_commands pause --env "$(or $(ENV),dev)" $(if $(CONFIRM),--confirm "$(CONFIRM)") $(if $(ANYWAY),--anyway) $(if $(DRY),--dry-run)
+	@$(BIN)/python -m operate.stack_commands pause $(TO) $(call argument,CONFIRM,--confirm) $(if $(ANYWAY),--anyway) $(if $(DRY),--dry-run)
 
 resume: wheels certificates ## Start what a pause has stopped, each part where it was (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands resume --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands resume $(TO)
 
-# What of which pipeline and table: the same words everywhere.
-OF = $(AT) $(if $(TABLE),--table '$(subst ','\'',$(TABLE))')
 topics: $(VENV)/.ready ## Kafka topics: partitions, messages, offsets (ENV=dev, or the local platform; PIPELINE=mine TABLE=orders)
-	@$(BIN)/python -m operate topics $(if $(ENV),--env "$(ENV)") $(OF)
+	@$(BIN)/python -m operate topics $(call argument,ENV,--env) $(OF)
 
 tail: $(VENV)/.ready ## Print a topic as it grows (TOPIC=name or PIPELINE=mine TABLE=orders, ENV=dev, FROM=beginning, COUNT=10)
-	@exec $(BIN)/python -m operate tail $(if $(TOPIC),"$(TOPIC)") $(if $(ENV),--env "$(ENV)") $(OF) $(if $(FROM),--from "$(FROM)") $(if $(COUNT),--count "$(COUNT)")
+	@exec $(BIN)/python -m operate tail $(call argument,TOPIC) $(call argument,ENV,--env) $(OF) $(call argument,FROM,--from) $(call argument,COUNT,--count)
 
 connect-image: setup ## What the image of the connectors' workers on EKS is built from, and the lines that build it
 	@$(BIN)/python -m operate connect-image
 
 manifests: wheels ## What an environment puts on its Kubernetes cluster, for kubectl (ENV=dev)
-	@$(BIN)/python -m operate.stack_commands manifests --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate.stack_commands manifests $(TO)
 
 kafka-ui: $(VENV)/.ready ## The Kafka UI against an environment's MSK cluster, in Docker (ENV=dev)
-	@exec $(BIN)/python -m operate kafka-ui --env "$(or $(ENV),dev)"
+	@exec $(BIN)/python -m operate kafka-ui $(TO)
 
 vpn-password: $(VENV)/.ready ## How one person connects the VPN: server, key, password of now (NAME=alice ENV=dev)
-	@$(BIN)/python -m operate vpn-password "$(NAME)" --env "$(or $(ENV),dev)"
+	@$(BIN)/python -m operate vpn-password '$(subst ','\'',$(NAME))' $(TO)
 
 costs: $(VENV)/.ready ## What an environment costs a month, always on or paused at times (ENV=dev HOURS=40, or ENV=all)
-	@$(BIN)/python -m operate costs --env "$(or $(ENV),dev)" $(if $(HOURS),--hours "$(HOURS)")
+	@$(BIN)/python -m operate costs $(TO) $(call argument,HOURS,--hours)
 
 ##@ Develop
 setup: $(VENV)/.ready ## Python packages and jars, pinned and verified (the other targets call it)
@@ -120,7 +127,7 @@ check: $(VENV)/.ready ## Lint, types and unit tests
 	@$(BIN)/python -m tests lint types unit
 
 test-faults: setup ## Kills and stops of services, at random, each ending with an equal reconcile (MINUTES=30 SEED=1)
-	@$(BIN)/python -m tests.e2e.faults $(if $(MINUTES),--minutes "$(MINUTES)") $(if $(SEED),--seed "$(SEED)")
+	@$(BIN)/python -m tests.e2e.faults $(call argument,MINUTES,--minutes) $(call argument,SEED,--seed)
 
 .PHONY: test-trino
 test-trino: setup ## The named queries in Trino 476, on a table that the job has written (brings 0.9 GB, once)
@@ -174,7 +181,7 @@ bench-query: setup ## What polls by a timestamp lose of a random load (SECONDS=6
 
 .PHONY: bench-reconcile
 bench-reconcile: setup ## Seconds and memory of a comparison of 1,000,000 rows (ROWS=)
-	@$(BIN)/python -m bench.reconcile $(if $(ROWS),--rows "$(ROWS)")
+	@$(BIN)/python -m bench.reconcile $(call argument,ROWS,--rows)
 
 bench-tables: setup ## What many tables in one application cost: memory and requests while idle, time to commit
 	@$(BIN)/python -m bench.tables

@@ -12,7 +12,10 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
-from analytics.translate import TranslationError, asking, named_tables, names_its_columns
+from analytics import alike
+from analytics.errors import TranslationError
+from analytics.functions import DERIVED, unproven
+from analytics.translate import asking, named_tables, names_its_columns
 from contract.lake import DATABASE
 
 # They give another answer each time.
@@ -20,7 +23,12 @@ _FLEETING = (
     *(exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentUser, exp.Localtime, exp.Localtimestamp),
     *(exp.Rand, exp.Randn, exp.Uuid, exp.TableSample),
 )
-_FRACTIONS = (*exp.DataType.REAL_TYPES,)
+_OF_TUPLES = (exp.Values, exp.GroupingSets, exp.Cube, exp.Rollup)
+# The lake's types that a CAST may lead to.
+_TARGETS = (
+    *(*exp.DataType.INTEGER_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT),
+    *(exp.DataType.Type.DECIMAL, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +52,9 @@ def derived_query(text: str) -> DerivedQuery:
         columns = None if statement.is_star else tuple(cast(exp.Query, statement).named_selects)
         for table in statement.find_all(exp.Table):
             table.set("db", None)
-        return DerivedQuery(sql=statement.sql("spark", comments=False), tables=tables, columns=columns)
-    except SqlglotError as error:
+        sql = alike.reword(statement, "spark").sql("spark", comments=False)
+        return DerivedQuery(sql=sql, tables=tables, columns=columns)
+    except (SqlglotError, ValueError) as error:
         raise TranslationError(f"the query can't be translated to Spark's SQL: {str(error).splitlines()[0]}") from error
 
 
@@ -55,16 +64,70 @@ def _own(database: str | None, shown: str, name: str) -> str:
     return name
 
 
-def _refuse(statement: exp.Expression) -> None:
+def _refuse(statement: exp.Expr) -> None:
     if fleeting := statement.find(*_FLEETING):
         raise TranslationError(
             f"{fleeting.sql('athena')} is another value each time: a derived table is computed when its tables change"
         )
-    for division in statement.find_all(exp.Div):
-        if not any(side.is_type(*_FRACTIONS) for side in (division.left, division.right)) and any(
-            side.is_type(exp.DataType.Type.UNKNOWN) for side in (division.left, division.right)
-        ):
-            raise TranslationError(
-                f"{division.sql('athena')}: Athena divides whole numbers to whole ones, Spark doesn't, and which it is "
-                "can't be told here: CAST one side to double or decimal, or both to bigint"
+    if found := unproven(statement, DERIVED, exp.Expr):
+        raise alike.refused(found, "not known to be the same in Spark as in Athena (docs/your-database.md)")
+    for node in statement.walk():
+        if why := _other_types(node) or _other_forms(node):
+            raise alike.refused(node, why)
+
+
+def _other_types(node: exp.Expr) -> str | None:
+    """Say why a part differs in Spark for some types, which can't be told here; None where it doesn't."""
+    if isinstance(node, exp.Div):
+        sides = (node.left, node.right)
+        if not (any(map(_is_double, sides)) or all(side.is_type(*exp.DataType.INTEGER_TYPES) for side in sides)):
+            return (
+                "Athena divides whole numbers to whole ones, and decimals to decimals: CAST one side to double, or "
+                "both to bigint"
             )
+    if isinstance(node, exp.Avg) and not _is_double(node.this):
+        return "the average of decimals is a decimal in Athena, with other digits than in Spark: CAST to double"
+    if isinstance(node, exp.Round) and node.args.get("decimals") and not node.this.is_type(exp.DataType.Type.DECIMAL):
+        return "a double is rounded otherwise in Spark: CAST to decimal"
+    if isinstance(node, exp.TimestampTrunc) and not node.this.is_type(exp.DataType.Type.TIMESTAMP):
+        return "Spark makes a timestamp of a date: CAST to timestamp, and the result to date"
+    return None
+
+
+def _other_forms(node: exp.Expr) -> str | None:
+    """Say why a part differs in Spark as it is written, or where it stands; None where it doesn't."""
+    if isinstance(node, exp.Cast) and not node.to.is_type(*_TARGETS):
+        return "a column of the lake has no such type"
+    if isinstance(node, exp.Max | exp.Min) and node.expressions:
+        return "only one value is the same in Spark"
+    if isinstance(node, exp.Tuple) and not isinstance(
+        node.parent, exp.Values | exp.GroupingSets | exp.Cube | exp.Rollup
+    ):
+        return "rows are compared otherwise in Spark: compare column by column"
+    if isinstance(node, exp.In) and node.args.get("query") and not _filters(node):
+        return "Spark gives false instead of NULL here: use it in WHERE, joined by AND alone, or use EXISTS"
+    if isinstance(node, exp.Unnest) and (len(node.expressions) > 1 or node.args.get("offset") or _outer(node.parent)):
+        return "only CROSS JOIN UNNEST(one array) is the same in Spark"
+    return None
+
+
+def _filters(node: exp.Expr) -> bool:
+    """Whether a condition, or its opposite, decides alone which rows are kept."""
+    above = node.parent
+    if isinstance(above, exp.Not):
+        above = above.parent
+    while isinstance(above, exp.And | exp.Paren):
+        above = above.parent
+    return isinstance(above, exp.Where)
+
+
+def _outer(join: exp.Expr | None) -> bool:
+    return isinstance(join, exp.Join) and bool(join.side)
+
+
+def _is_double(side: exp.Expr) -> bool:
+    """A literal such as 2.0 is a decimal to Athena, 2e0 a double."""
+    side = side.unnest()
+    if isinstance(side, exp.Literal):
+        return not side.is_string and "e" in side.this.lower()
+    return bool(side.is_type(exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)) and isinstance(side, exp.Cast)

@@ -16,7 +16,9 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from contract.errors import UserError
+from analytics import alike
+from analytics.errors import TranslationError as TranslationError
+from analytics.functions import ASKED, unproven
 
 # Athena's name of the catalogue that Glue's databases are in.
 CATALOGUE = "awsdatacatalog"
@@ -25,10 +27,6 @@ _NAMED = (exp.Alias, exp.Column, exp.Dot)
 _TOKEN = re.compile(r"<Token .*?text: (.*?), line.*?>")
 # Its warnings say what an error says better.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
-
-
-class TranslationError(UserError):
-    """The SQL isn't one statement that asks; one line says what and where."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +68,15 @@ def asking(text: str) -> exp.Expression:
 def statement_of(statement: exp.Expression) -> Statement:
     """Translate a statement that asks, once it is read. Raises TranslationError where a part of it doesn't only ask."""
     _refuse(statement)
+    if found := unproven(statement, ASKED, exp.Func):
+        raise alike.refused(found, "not known to be the same here as in Athena (docs/query.md)")
     tables = named_tables(statement)
     columns = _named_columns(statement)
     try:
         annotated = annotate_types(_with_names(statement), dialect="athena")
-        return Statement(sql=annotated.transform(_reworded).sql("duckdb"), tables=tables, columns=columns)
-    except SqlglotError as error:
+        sql = alike.reword(annotated, "duckdb", first=_reworded).sql("duckdb")
+        return Statement(sql=sql, tables=tables, columns=columns)
+    except (SqlglotError, ValueError) as error:
         raise TranslationError(f"the SQL can't be translated to DuckDB's: {_first_line(error)}") from error
 
 
@@ -185,7 +186,7 @@ def _named_columns(statement: exp.Expression) -> frozenset[str] | None:
     return frozenset(word.name.lower() for word in statement.find_all(exp.Identifier))
 
 
-def _json_text(node: exp.Expression) -> exp.Expression:
+def _json_text(node: exp.Expr) -> exp.Expr:
     """JSON as text: a text without its quotes, as Athena casts it."""
     is_text = isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEXT_TYPES)
     if is_text and (isinstance(node.this, exp.JSONExtract) or node.this.is_type(exp.DataType.Type.JSON)):
@@ -202,7 +203,8 @@ def _size(document: exp.Expression, path: exp.Expression) -> exp.Expression:
     kind = exp.Anonymous(this="json_type", expressions=[found.copy()])
     keys = exp.Anonymous(this="len", expressions=[exp.Anonymous(this="json_keys", expressions=[found.copy()])])
     length = exp.Anonymous(this="json_array_length", expressions=[found.copy()])
-    return exp.Case(this=kind).when("'OBJECT'", keys).when("'ARRAY'", length).else_("0")
+    sizes = exp.Case(this=kind).when("'OBJECT'", keys).when("'ARRAY'", length).else_("0")
+    return exp.Case().when(exp.Not(this=exp.Is(this=kind.copy(), expression=exp.Null())), sizes)
 
 
 def _contains(document: exp.Expression, value: exp.Expression) -> exp.Expression:
@@ -216,14 +218,28 @@ def _json(document: exp.Expression) -> exp.Expression:
     return exp.Anonymous(this="json", expressions=[document])
 
 
+def _length(document: exp.Expression) -> exp.Expression:
+    kind = exp.Anonymous(this="json_type", expressions=[_json(document)])
+    length = exp.Anonymous(this="json_array_length", expressions=[document.copy()])
+    return exp.Case(this=kind).when("'ARRAY'", length)
+
+
+def _millisecond(instant: exp.Expression) -> exp.Expression:
+    """Without the seconds, which DuckDB adds."""
+    whole = exp.Anonymous(this="millisecond", expressions=[instant])
+    return exp.Paren(this=exp.Mod(this=whole, expression=exp.Literal.number(1000)))
+
+
 # Athena's function, and how many arguments it takes → what DuckDB says in its place.
 _FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("json_array_get", 2): _element,
+    ("json_array_length", 1): _length,
     ("json_size", 2): _size,
+    ("millisecond", 1): _millisecond,
 }
 
 
-def _reworded(node: exp.Expression) -> exp.Expression:
+def _reworded(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.JSONArrayContains):
         return _contains(node.this, node.expression)
     if isinstance(node, exp.Anonymous):

@@ -2,9 +2,11 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+import psycopg2
 import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
@@ -18,12 +20,13 @@ from capture.query_tables import with_queries
 from capture.selection import Patterns
 from db import source_preparing
 from db.command_line import ask_password
-from db.errors import LoadError
+from db.errors import LoadError, explain
 from db.source_objects import SourceObjects
 from db.source_plan import Plan
 from settings.load_pipeline import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
 
+NOTHING_CHANGED = "nothing was changed"
 PASSWORD = "CDC_CONNECTOR_PASSWORD"  # noqa: S105  the variable's name
 
 
@@ -42,22 +45,32 @@ def make_pipeline(
     patterns = Patterns.of_text(tables)
     known = pipeline_file.read(name, folder)
     queried = _is_queried(how, known)
-    with _connected(dsn_text) as connection:
+    with _connected(dsn_text, "nothing was written") as (connection, _), pipeline_file.staged(name, folder) as stage:
         database = inspect(connection, schemas)
         _check_schemas(database, schemas)
         _say(report.database_lines(database, queried=queried))
         if known is None:
-            _write(name, database, patterns, folder, queried=queried)
+            written = _write(name, database, patterns, stage, queried=queried)
         else:
             database = with_queries(connection, database, known)
-            _compare(known, database, patterns, update=update, folder=folder)
-        pipeline = load_pipeline(name, folder)
-        if queried:
-            _say_checked(check(connection, pipeline, database))
-        elif pipeline.outbox is None:
-            _what_is_to_do(connection, pipeline)
-        else:
-            typer.echo("It captures an outbox, whose database `python -m db.load` and `python -m db.migrate` prepare.")
+            written = _compare(known, database, patterns, update=update, folder=stage)
+        pipeline = load_pipeline(name, stage)
+        further = _further(connection, pipeline, database)
+    _say(written)
+    further()
+
+
+def _further(connection: Connection, pipeline: Pipeline, database: Database) -> Callable[[], None]:
+    """Look what the database still needs; return what says it."""
+    if pipeline.is_queried:
+        return partial(_say_checked, check(connection, pipeline, database))
+    if pipeline.outbox is None:
+        with connection, connection.cursor() as cursor:
+            # The DSN's user needs no right to carry it out: a DBA may.
+            return partial(_say_plan, pipeline, source_preparing.plan(cursor, source_objects(pipeline)))
+    return partial(
+        typer.echo, "It captures an outbox, whose database `python -m db.load` and `python -m db.migrate` prepare."
+    )
 
 
 def _is_queried(how: str, known: Pipeline | None) -> bool:
@@ -88,7 +101,7 @@ def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
             raise LoadError(f"SCHEMA={schema}: {database.server.database} has no table in a schema of that name")
 
 
-def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, queried: bool) -> None:
+def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, queried: bool) -> list[str]:
     proposal = propose_all(database, patterns, None if queried else name)
     if not proposal.entries:
         _say(report.refused_lines(proposal.refused))
@@ -96,10 +109,10 @@ def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, q
     _say(report.proposal_lines(proposal, database))
     pipeline_file.write_new(name, database.server.database, proposal.entries, proposal.refused, folder)
     schemas = report.count(len(proposal.entries), "Avro schema")
-    typer.echo(f"written: pipelines/{name}.toml and {schemas} in pipelines/{name}/")
+    return [f"written: pipelines/{name}.toml and {schemas} in pipelines/{name}/"]
 
 
-def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update: bool, folder: Path) -> None:
+def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update: bool, folder: Path) -> list[str]:
     if database.server.database != known.source.database:
         raise LoadError(
             f"pipelines/{known.name}.toml is of the database {known.source.database}, DSN of"
@@ -109,20 +122,20 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     topic_prefix = None if known.is_queried else known.source.topic_prefix
     proposal = propose_all(database, patterns, topic_prefix, known=lake_tables)
     changes = pipeline_file.compare(known, database, proposal.entries, folder)
-    typer.echo(f"pipelines/{known.name}.toml is there, with {report.count(len(known.tables), 'table')}:")
-    _say(report.changes_lines(known.name, changes, update=update))
     if update:
         pipeline_file.add(known.name, changes, folder)
-    if update and proposal.entries:
-        _say(report.proposal_lines(proposal, database))
-    else:
-        _say(report.refused_lines(proposal.refused))
+    return [
+        f"pipelines/{known.name}.toml is there, with {report.count(len(known.tables), 'table')}:",
+        *report.changes_lines(known.name, changes, update=update),
+        *(
+            report.proposal_lines(proposal, database)
+            if update and proposal.entries
+            else report.refused_lines(proposal.refused)
+        ),
+    ]
 
 
-def _what_is_to_do(connection: Connection, pipeline: Pipeline) -> None:
-    """Show what the database still needs. It is read as whoever made the DSN sees it, who need not be able to do it."""
-    with connection, connection.cursor() as cursor:
-        plan = source_preparing.plan(cursor, source_objects(pipeline))
+def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
     command = f"make prepare NAME={pipeline.name} DSN=…"
     if not plan.steps and not plan.problems:
         typer.echo("The database has all that the pipeline needs.")
@@ -139,9 +152,7 @@ def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) ->
         _check_only(pipeline, dsn_text)
         return
     wanted = source_objects(pipeline)
-    given = dsn.parameters(dsn_text)
-    connection, parameters = dsn.connected(given)
-    with contextlib.closing(connection), connection, connection.cursor() as cursor:
+    with _connected(dsn_text, NOTHING_CHANGED) as (connection, parameters), connection, connection.cursor() as cursor:
         _check_database(cursor.connection.info.dbname, pipeline)
         plan = source_preparing.plan(cursor, wanted)
     if dry:
@@ -155,7 +166,7 @@ def prepare(name: str, dsn_text: str, *, dry: bool, folder: Path = PIPELINES) ->
 
 def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
     """Look whether the job can query the database. Raises LoadError where it can't."""
-    with _connected(dsn_text) as connection:
+    with _connected(dsn_text, NOTHING_CHANGED) as (connection, _):
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
         checked = check(connection, pipeline, with_queries(connection, database, pipeline))
@@ -197,10 +208,14 @@ def _done_lines(plan: Plan) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _connected(dsn_text: str) -> Iterator[Connection]:
-    connection, _ = dsn.connected(dsn.parameters(dsn_text))
+def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[str, str]]]:
+    """Connect; return the parameters that worked, too. A connection that breaks is a LoadError that says `failing`."""
+    connection, parameters = dsn.connected(dsn.parameters(dsn_text))
     with contextlib.closing(connection):
-        yield connection
+        try:
+            yield connection, parameters
+        except psycopg2.Error as error:
+            raise LoadError(f"{explain(error)} ({failing})") from error
 
 
 def _say(lines: Iterable[str]) -> None:

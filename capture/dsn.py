@@ -1,15 +1,17 @@
 """How a user says which database: a DSN without a password, which comes from elsewhere or is asked for."""
 
+import configparser
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import psycopg2
 import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import make_dsn, parse_dsn
 
-from db.connecting import connect, is_here
+from db.connecting import connect, hosts_of, is_here, tls
 from db.errors import LoadError, NoPasswordError
 
 _EXAMPLE = "postgresql://user@host:5432/database"
@@ -17,6 +19,7 @@ _EXAMPLE = "postgresql://user@host:5432/database"
 _SECRETS = ("password", "sslpassword", "oauth_client_secret")
 # So that it is known which host, and whether TLS is a must; libpq would take them, too.
 _DEFAULTS = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "port": "PGPORT", "dbname": "PGDATABASE", "user": "PGUSER"}
+_DEFAULTS |= {"sslrootcert": "PGSSLROOTCERT"}
 _WEAK = ("disable", "allow", "prefer")
 
 
@@ -37,18 +40,24 @@ def parameters(dsn: str) -> dict[str, str]:
             )
     if "replication" in given:
         raise LoadError("DSN asks for a replication connection, which reads no catalogue: take replication out")
-    if "service" in given:
-        # Its host stands in a file of libpq's.
-        given = {"sslmode": "require", **given}
-    else:
-        given = {key: os.environ[name] for key, name in _DEFAULTS.items() if os.environ.get(name)} | given
-    if given.get("sslmode") in _WEAK and not all(map(is_here, _hosts(given))):
+    service = given.pop("service", os.environ.get("PGSERVICE", ""))
+    given = (_of_service(service) if service else {}) | given
+    given = {key: os.environ[name] for key, name in _DEFAULTS.items() if os.environ.get(name)} | given
+    if given.get("sslmode") in _WEAK and not all(map(is_here, [*hosts_of(given), given.get("hostaddr", "")])):
         raise LoadError(f"DSN has sslmode={given['sslmode']}: a password only goes to another machine over TLS")
     return given
 
 
-def _hosts(given: Mapping[str, str]) -> list[str]:
-    return [host for key in ("host", "hostaddr") for host in given.get(key, "").split(",") if host]
+def _of_service(name: str) -> dict[str, str]:
+    """Return what libpq's own file says of a service: which host it is decides how the server is verified."""
+    system = Path(os.environ.get("PGSYSCONFDIR", "/etc/postgresql-common"), "pg_service.conf")
+    files = (Path(os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf"), system)
+    found = configparser.ConfigParser(interpolation=None, delimiters="=", strict=False)
+    try:
+        found.read(reversed(files), encoding="utf-8")
+        return dict(found[name])
+    except (KeyError, configparser.Error):
+        raise LoadError(f"DSN has service={name}, which isn't in {' or '.join(map(str, files))}") from None
 
 
 def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
@@ -56,6 +65,7 @@ def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
 
     Returns the parameters that worked, too: they have the password then.
     """
+    given = {**given, **tls(given)}
     try:
         return connect(given), dict(given)
     except NoPasswordError as error:

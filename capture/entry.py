@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from capture import personal
 from capture.catalogue import Column, Table
 from contract import events
+from contract.avro_names import no_key
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
-from contract.table_names import is_lake_name, lake_name
-from db.signals import READABLE
+from contract.table_names import clashes, is_lake_name, lake_name
+from db.signals import can_name
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})
@@ -55,7 +56,7 @@ class Entry:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that leave the database."""
+        """The columns that are captured."""
         return tuple(column for column in self.table.columns if column.name not in self.leave_out)
 
 
@@ -108,14 +109,29 @@ def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) 
             yield column.name, f"in the lake it would be {name}, as {taken[name]} is: rename one to have both"
 
 
+def obstacle_of_key(table: Table, key: tuple[str, ...], leave_out: dict[str, str]) -> str | None:
+    """Say why rows of the lake couldn't be told apart by a key; None where they can."""
+    for column in map(table.column, key):
+        if column.name in leave_out:
+            return f"its key has {column.name}, which can't be captured ({leave_out[column.name]})"
+        kind = carried(column.type, column.modifier)
+        if isinstance(kind, Carried) and (reason := no_key(kind.avro)):
+            return f"its key has {column.name}: {reason}"
+    return None
+
+
 def _obstacle(table: Table, key: tuple[str, ...], leave_out: dict[str, str]) -> str | None:
-    if gone := [name for name in key if name in leave_out]:
-        return f"its key has {gone[0]}, which can't be captured ({leave_out[gone[0]]})"
+    if obstacle := obstacle_of_key(table, key, leave_out):
+        return obstacle
     names = [lake_name(name) for name in key]
     if len(set(names)) < len(names):
         return f"columns of its key would have one name in the lake ({', '.join(key)}): rename one"
     if len(leave_out) == len(table.columns):
         return "none of its columns can be captured"
+    # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
+    if alike := clashes([column.name for column in table.columns], str.lower):
+        names = next(iter(alike.values()))
+        return f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or HOW=query"
     if wrong := [name for name in (*key, *leave_out) if any(sign in name for sign in ":;\n\r")]:
         return f"Debezium's lists can't name its column {wrong[0]!r}: rename it"
     return None
@@ -132,7 +148,7 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         yield f"no primary key: known by the unique index over {', '.join(key)}, which mustn't be dropped"
     yield from _identity(table, key)
     yield from renamed(kept)
-    if not READABLE.match(table.name.schema) or not READABLE.match(table.name.name):
+    if not can_name((table.name.schema, table.name.name)):
         yield "Debezium can't read it again by an incremental snapshot: its name is more than letters, digits and _"
     if table.kind == "partitioned table":
         count = len(table.partitions)

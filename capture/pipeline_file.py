@@ -1,14 +1,17 @@
 """A pipeline's file and its Avro schemas, as they are in the folder: read, compared with the database, added to.
 
 What is there is never rewritten: entries are added at the end of the file, columns to an entry's `leave_out`, fields to
-schemas that lack them. Each file is replaced in one step, the schemas before the file that names them.
+schemas that lack them. Files are written once all is known to be well: each in one step, the schemas before the file
+that names them.
 """
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,28 @@ def read(name: str, folder: Path = PIPELINES) -> Pipeline | None:
     if not path.is_file():
         return None
     return files.check(Pipeline, files.read(folder, name, "pipeline"), f"{folder.name}/{path.name}", lambda _: ())
+
+
+@contextlib.contextmanager
+def staged(name: str, folder: Path) -> Iterator[Path]:
+    """Yield a folder with a copy of a pipeline's files; what the block makes of them is written when it ends well.
+
+    Raises LoadError.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        stage = Path(temporary) / folder.name
+        (stage / name).mkdir(parents=True)
+        for path in _files(name, folder):
+            shutil.copyfile(path, stage / path.relative_to(folder))
+        yield stage
+        for path in _files(name, stage):
+            text, target = path.read_text(encoding="utf-8"), folder / path.relative_to(stage)
+            if not target.is_file() or target.read_text(encoding="utf-8") != text:
+                _write(target, text)
+
+
+def _files(name: str, folder: Path) -> list[Path]:
+    return [path for path in (*sorted((folder / name).glob("*.avsc")), folder / f"{name}.toml") if path.is_file()]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,7 +72,7 @@ def entry_text(entry: Entry) -> str:
         reason = f"if it is personal data: travels as SHA-256{cut}"
         lines.append(_comment(f"hash = {_list(entry.may_hash)}  # {reason}"))
     if entry.may_leave_out:
-        reason = "if nobody should have it: never leaves the database"
+        reason = "if nobody should have it: not captured"
         if entry.leave_out:
             lines.append(_comment(f"{_list(entry.may_leave_out)} in leave_out {reason}"))
         else:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture.catalogue import Database, Table, TableName
@@ -12,6 +13,8 @@ from capture.entry import key_of
 from capture.inspection import inspect
 from capture.query_tables import with_queries
 from db.connecting import connect
+from db.errors import LoadError, explain
+from db.source_objects import SYSTEM_COLUMNS
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 # What queries can't see, whatever the database is.
@@ -19,13 +22,17 @@ UNSEEN = (
     "A query sees rows as they are when it looks: of several changes between two looks the last one arrives, and a row"
     " that came and went between them never does. Deletes are keys that are gone."
 )
-_WITH_XMIN = ("table", "partitioned table", "materialized view")
+_WITH_XMIN = ("table", "partitioned table")
 _BEGINS_AN_INDEX = """
 SELECT EXISTS (
     SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
     WHERE n.nspname = %s AND c.relname = %s AND a.attname = %s AND x.indisvalid AND x.indpred IS NULL
 )
+"""
+_SEES_TRANSACTIONS = """
+SELECT bool_and(has_column_privilege(c.oid, name, 'SELECT')) FROM pg_class c JOIN pg_namespace n ON
+    n.oid = c.relnamespace CROSS JOIN unnest(%s::text[]) AS name WHERE n.nspname = %s AND c.relname = %s
 """
 _SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
@@ -40,7 +47,14 @@ class Checked:
 
 
 def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
-    """Look whether the role that the connection has can query what the file says. Raises psycopg2.Error."""
+    """Look whether the role that the connection has can query what the file says. Raises LoadError."""
+    try:
+        return _checked(connection, pipeline, database)
+    except psycopg2.Error as error:
+        raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
+
+
+def _checked(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
     look = _Look(connection, database)
     there = {table.name: table for table in database.tables}
     problems, remarks = [], []
@@ -55,7 +69,7 @@ def check(connection: Connection, pipeline: Pipeline, database: Database) -> Che
 
 
 def unfit(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
-    """Say what keeps whoever `parameters` log in from querying what the file says. Raises LoadError, psycopg2.Error."""
+    """Say what keeps the user of `parameters` from querying what the file says. Raises LoadError."""
     schemas = {table.schema_name for table in pipeline.tables if table.query is None}
     with contextlib.closing(connect(parameters)) as connection:
         database = inspect(connection, sorted(schemas))
@@ -72,6 +86,12 @@ class _Look:
         if hidden:
             role = self._database.server.role
             yield f"{role} may not read {', '.join(hidden[:5])}: GRANT SELECT on it, or leave it out (leave_out)"
+        elif settings.detect != "hash" and table.kind in _WITH_XMIN and not self._sees_transactions(table.name):
+            names = ", ".join(SYSTEM_COLUMNS)
+            yield (
+                f"{self._database.server.role} may not read {names}, by which changes are found: GRANT SELECT ({names})"
+                ' on it, or detect = "hash"'
+            )
         if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
             yield f"it has no column {', '.join(missing)}, which is of the key"
         if table.row_security and not table.owned and not self._ask(_SEES_ALL):
@@ -110,7 +130,10 @@ class _Look:
         if not self._ask(_BEGINS_AN_INDEX, settings.schema_name, settings.table_name, name):
             yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
 
-    def _ask(self, question: str, *values: str) -> bool:
+    def _sees_transactions(self, table: TableName) -> bool:
+        return self._ask(_SEES_TRANSACTIONS, list(SYSTEM_COLUMNS), table.schema, table.name)
+
+    def _ask(self, question: str, *values: str | list[str]) -> bool:
         with self._connection, self._connection.cursor() as cursor:
             cursor.execute(question, values or None)
             (answer,) = cursor.fetchone() or (False,)

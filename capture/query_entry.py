@@ -11,11 +11,14 @@ from capture.entry import (
     large_objects,
     left_out_of,
     may_be_personal,
+    obstacle_of_key,
     renamed,
     types_of,
     unread,
 )
 from contract.table_names import lake_name
+from plugins.captured import CapturedTable
+from settings import query_rules
 
 NAME_THE_KEY = 'name the columns that tell rows apart, by an entry of your own with how = "query" and key = […]'
 _CHANGED = re.compile(r"(update|change|modif|edit)|(^|_)(mtime|touched)(_|$)")
@@ -46,11 +49,13 @@ def _obstacle_to_queries(table: Table, key: tuple[str, ...], leave_out: dict[str
         return f"it has no primary key and no unique index without NULLs: {NAME_THE_KEY}"
     if not key:
         return f"a {table.kind} has no key: {NAME_THE_KEY}"
-    if gone := [name for name in key if name in leave_out]:
-        return f"its key has {gone[0]}, which can't be captured ({leave_out[gone[0]]})"
-    if "." in f"{table.name.schema}{table.name.name}":
-        return "a name with a dot isn't told from its schema: write an entry with a query in its place"
-    return None
+    if obstacle := obstacle_of_key(table, key, leave_out):
+        return obstacle
+    try:
+        names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
+    except ValueError as error:
+        return f"{error}: write an entry with a query in its place"
+    return next((reason for _, reason in query_rules.unlisted(names)), None)
 
 
 def _losses_of_queries(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[str]:

@@ -77,7 +77,8 @@ def _long_lines(proposal: Proposal) -> Iterator[str]:
         yield (
             "An update that changes the key of a row leaves out its long values (over about 2 kB) that it doesn't"
             " change: the lake takes them from the old key's row, or sets the event aside. Where keys change often:"
-            f" ALTER TABLE … REPLICA IDENTITY FULL. Tables that may have such values: {_some(tables)}"
+            " ALTER TABLE … REPLICA IDENTITY FULL before `make prepare`. Tables that may have such values:"
+            f" {_some(tables)}"
         )
 
 

@@ -5,13 +5,15 @@ from pathlib import Path
 
 from contract.column_types.carried import Carried, CatalogueType, LeftOut
 from contract.column_types.types import carried
+from contract.events import PLACEHOLDER
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
-HEAD = """# PostgreSQL's types in the lake
+HEAD = f"""# PostgreSQL's types in the lake
 
 Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
 what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
-that are queried have the same types; no value of theirs stops the source, and no date BC comes wrong.
+that are queried have the same types; no value of theirs stops the source, and no date BC comes wrong. A text that is
+`{PLACEHOLDER}` itself is taken for a large value that didn't change.
 
 "Full" in the last column: `REPLICA IDENTITY FULL` is needed where values may be large (2 kB). Without it the log lacks
 those that an update left as they were, and Debezium can't say so for this type: it stops.
@@ -22,7 +24,7 @@ those that an update left as they were, and Debezium can't say so for this type:
 LEFT_OUT = """
 ## Left out
 
-Columns of these types stay in the database (`leave_out` in the pipeline's file): what Debezium makes of them isn't what
+Columns of these types aren't captured (`leave_out` in the pipeline's file): what Debezium makes of them isn't what
 they were.
 
 | PostgreSQL | Why |

@@ -17,3 +17,15 @@ EXACT_NUMBER = "io.debezium.data.VariableScaleDecimal"
 PATH = "cdc.lake.Path"
 # An hstore: a JSON object of texts, in text.
 HSTORE = "cdc.lake.Hstore"
+# Debezium's name of a timetz: a text in UTC.
+ZONED_TIME = "io.debezium.time.ZonedTime"
+# Meanings under which values that PostgreSQL tells apart are one, such as these two.
+_MERGED = {ZONED_TIME: "'12:00+00' and '14:00+02'"}
+
+
+def no_key(avro_type: object) -> str | None:
+    """Say why no column of a key can be of an Avro type, or a union of it and null; None where one can."""
+    for branch in avro_type if isinstance(avro_type, list) else [avro_type]:
+        if isinstance(branch, dict) and (values := _MERGED.get(branch.get("connect.name", ""))):
+            return f"{values} are two keys in PostgreSQL and one in the lake"
+    return None

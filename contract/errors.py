@@ -8,6 +8,9 @@ FAILED = 1
 # 128 and SIGINT's number, as shells say it.
 INTERRUPTED = 130
 
+# How a derived table's query says, as it runs, that a value isn't to be had as Athena has it.
+UNLIKE_ATHENA = "not as in Athena: "
+
 
 class UserError(Exception):
     """Its text is one line for the user: what is wrong, where, and what to do. More lines below it show details."""

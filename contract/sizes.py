@@ -17,6 +17,12 @@ HEADROOM_BYTES = MIB
 _BUFFER_MEMORY = 32 * MIB
 _FETCH_BYTES = 50 * MIB
 COMPRESSION = "zstd"
+# Heap of the Connect worker on this machine; on AWS what we count with of an MCU's 4 GiB: MSK Connect doesn't say its.
+LOCAL_HEAP_BYTES, MCU_HEAP_BYTES = 512 * MIB, 2_048 * MIB
+# How many times its size a polled event may take: as bytes, as a map, as a line, with room for the rest.
+_COPIES = 8
+# Kafka's default, and the part of the heap that one fetch may take.
+_POLLED_EVENTS, _FETCHES = 500, 16
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,17 @@ class SizeLimits:
             "fetch.max.bytes": str(max(_FETCH_BYTES, self.message_bytes)),
         }
 
+    def sink(self, heap_bytes: int) -> dict[str, str]:
+        """Return the properties of a sink's consumer; `heap_bytes`: its task's share of the worker's heap.
+
+        What is fetched counts as it is compressed: a poll is bounded by how many of the largest events fit.
+        """
+        return {
+            **self.consumer,
+            "fetch.max.bytes": str(max(self.message_bytes, min(_FETCH_BYTES, heap_bytes // _FETCHES))),
+            "max.poll.records": str(max(1, min(_POLLED_EVENTS, heap_bytes // (_COPIES * self.event_bytes)))),
+        }
+
     @property
     def topic(self) -> dict[str, str]:
         """The properties of a topic that carries events: it takes them whatever the brokers' own limit is just then."""
@@ -78,9 +95,10 @@ class SizeLimits:
 # What a connector's own configuration can't say beside the setting that these follow from.
 DERIVED_KEYS = frozenset(
     {
+        "max.queue.size.in.bytes",
         "topic.creation.default.max.message.bytes",
         "topic.creation.default.compression.type",
         *(f"producer.override.{name}" for name in SizeLimits().producer),
-        *(f"consumer.override.{name}" for name in SizeLimits().consumer),
+        *(f"consumer.override.{name}" for name in SizeLimits().sink(LOCAL_HEAP_BYTES)),
     }
 )

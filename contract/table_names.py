@@ -6,6 +6,7 @@ Glue, Athena, Hive and Avro all take: small Latin letters, digits and underscore
 proposes or checks a pipeline has to look for: `clashes`.
 """
 
+import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -70,3 +71,8 @@ def clashes(names: Iterable[str], rule: Callable[[str], str]) -> dict[str, list[
     for name in names:
         found.setdefault(rule(name), []).append(name)
     return {result: origins for result, origins in found.items() if len(origins) > 1}
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """List the three names that are most like one that isn't among them: a whole list would hide them."""
+    return ", ".join(difflib.get_close_matches(name, [*known], n=3, cutoff=0))

@@ -13,6 +13,9 @@ from db.errors import LoadError, LoginError, NoPasswordError, UnreachableError
 CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
+VERIFIED = "verify-full"
+# libpq's default; other drivers must be given it.
+LIBPQS_ROOT = "~/.postgresql/root.crt"
 WRONG_PASSWORD = "password authentication failed"  # noqa: S105  what the server says
 NO_PASSWORD = "no password supplied"  # noqa: S105  what libpq says
 # What libpq says → what the user can do about it.
@@ -41,7 +44,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         "application_name": "db.load",
         "options": os.environ.get("PGOPTIONS", ""),
     }
-    settings = {**ours, **_tls(str(parameters.get("host", "")), str(parameters.get("hostaddr", ""))), **parameters}
+    settings = {**ours, **tls(parameters), **parameters}
     settings |= {"options": f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s", "client_encoding": "UTF8"}
     try:
         opened: Connection = psycopg2.connect(**settings)
@@ -61,17 +64,31 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
     return opened
 
 
-def _tls(host: str, address: str) -> dict[str, str]:
-    """Verify RDS's servers by Amazon's certificate authority; require TLS of all others, except on this machine.
+def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return libpq's `sslmode` and `sslrootcert` for a server: the one place that decides how it is verified.
 
-    The user's own stricter choice in PGSSLMODE stands, and so does another authority in PGSSLROOTCERT.
+    RDS's servers are verified in full, whatever mode is named: by Amazon's certificate authority, or the one in
+    `sslrootcert` or PGSSLROOTCERT. All others are reached as `sslmode` says, else with TLS (verified where PGSSLMODE
+    says so), or on this machine without.
     """
-    if rds_ca.is_rds(host):
-        return {"sslmode": "verify-full", "sslrootcert": os.environ.get("PGSSLROOTCERT") or str(rds_ca.BUNDLE)}
+    hosts = hosts_of(parameters)
+    address = str(parameters.get("hostaddr") or os.environ.get("PGHOSTADDR", ""))
+    root = parameters.get("sslrootcert") or os.environ.get("PGSSLROOTCERT")
+    if any(map(rds_ca.is_rds, hosts)):
+        return {"sslmode": VERIFIED, "sslrootcert": str(root or rds_ca.BUNDLE)}
     chosen = os.environ.get("PGSSLMODE", "")
-    if chosen in ("verify-ca", "verify-full"):
-        return {"sslmode": chosen}
-    return {"sslmode": "prefer" if is_here(host) and is_here(address) else "require"}
+    default = "prefer" if all(map(is_here, [*hosts, address])) else "require"
+    mode = str(parameters.get("sslmode") or (chosen if chosen.startswith("verify-") else default))
+    # With a certificate libpq takes `require` for this; Java doesn't.
+    mode = "verify-ca" if root and mode == "require" else mode
+    if not mode.startswith("verify-"):
+        return {"sslmode": mode}
+    return {"sslmode": mode, "sslrootcert": str(root or os.path.expanduser(LIBPQS_ROOT))}  # noqa: PTH111  never fails
+
+
+def hosts_of(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the hosts that libpq would try; none for its own default, a socket."""
+    return [host for host in str(parameters.get("host") or "").split(",") if host]
 
 
 def is_here(host: str) -> bool:

@@ -22,6 +22,7 @@ from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import Mode, run
 from db.sample import DEFAULT_SEED, generate, row_counts
+from db.shared_roles import again
 from db.source_objects import SourceObjects
 from db.source_rights import role_steps
 from db.tables import TABLES, Chunk, copy_lines
@@ -184,10 +185,14 @@ def grant_role(cursor: Cursor, password: str) -> None:
     wanted = SourceObjects(publication=PUBLICATION, slot="", schema=SCHEMA, tables=())
     # The password in clear would end in the server's log; its verifier is of no use to who reads it there.
     verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+    again(cursor, lambda: _make_role(cursor, wanted, verifier))
+    run(cursor, "08_connector_rights.sql")
+
+
+def _make_role(cursor: Cursor, wanted: SourceObjects, verifier: str) -> None:
     for step in role_steps(wanted, source_objects.read(cursor, wanted), verifier):
         for statement in step.statements:
             cursor.execute(statement)
-    run(cursor, "08_connector_rights.sql")
 
 
 def _set_search_path(cursor: Cursor) -> None:

@@ -15,9 +15,10 @@ from psycopg2.extensions import encrypt_password
 from db import source_objects
 from db.errors import LoadError, explain
 from db.loading import transaction
+from db.shared_roles import again
 from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_preparing import TURN, UnpreparableError
-from db.source_rights import reading_steps
+from db.source_rights import reading_steps, system_columns
 
 _ROWS = {"r", "p"}
 _VIEW = "cdc_rows"
@@ -67,22 +68,26 @@ def let_read(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: st
     with transaction(parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
-        objects = replace(_objects(wanted), tables=tuple(_with_queries(cursor, wanted)))
-        state = source_objects.read(cursor, objects)
-        if lines := (*_role_problems(objects, state), *_problems(objects, state, hides=True)):
-            raise UnpreparableError(lines)
-        verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
-        verb, role = "CREATE" if state.role_logs_in is None else "ALTER", state.names[wanted.role]
-        cursor.execute(f"{verb} ROLE {role} LOGIN PASSWORD '{verifier}'")
-        if not state.role_connects:
-            cursor.execute(f"GRANT CONNECT ON DATABASE {state.names[state.database]} TO {role}")
-        steps = list(reading_steps(objects, state))
-        if missing := tuple(f"you may not {step.missing}" for step in steps if step.missing):
-            raise UnpreparableError(missing)
-        for statement in (statement for step in steps for statement in step.statements):
-            cursor.execute(statement)
-        if wanted.sees_writers:
-            _let_see_writers(cursor, wanted.role, role)
+        again(cursor, lambda: _let_read(cursor, wanted, password))
+
+
+def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
+    objects = replace(_objects(wanted), tables=tuple(_with_queries(cursor, wanted)))
+    state = source_objects.read(cursor, objects)
+    if lines := (*_role_problems(objects, state), *_problems(objects, state, hides=True)):
+        raise UnpreparableError(lines)
+    verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
+    verb, role = "CREATE" if state.role_logs_in is None else "ALTER", state.names[wanted.role]
+    cursor.execute(f"{verb} ROLE {role} LOGIN PASSWORD '{verifier}'")
+    if not state.role_connects:
+        cursor.execute(f"GRANT CONNECT ON DATABASE {state.names[state.database]} TO {role}")
+    steps = list(reading_steps(objects, state))
+    if missing := tuple(f"you may not {step.missing}" for step in steps if step.missing):
+        raise UnpreparableError(missing)
+    for statement in (statement for step in steps for statement in step.statements):
+        cursor.execute(statement)
+    if wanted.sees_writers:
+        _let_see_writers(cursor, wanted.role, role)
 
 
 def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
@@ -96,10 +101,14 @@ def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
         found = state.tables.get((table.schema, table.name))
         if found is None:
             continue
-        hidden = sorted(found.quoted.keys() - found.readable - table.leave_out)
+        readable = found.quoted.keys() | set(system_columns(table, found))
+        hidden = sorted(readable - found.readable - table.leave_out)
         if hidden or not found.schema_usable:
             what = f" ({', '.join(hidden[:5])})" if hidden else ""
-            lines.append(f"{table.schema}.{table.name}: {wanted.role} may not read it{what}: GRANT SELECT on it")
+            lines.append(
+                f"{table.schema}.{table.name}: {wanted.role} may not read it{what}: GRANT SELECT on it, or on these"
+                " columns"
+            )
     for name, query in wanted.queries.items():
         try:
             cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query

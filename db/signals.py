@@ -20,7 +20,11 @@ from db.errors import LoadError, explain
 KEYS_PER_SIGNAL = 1_000
 # A connector that starts again during a snapshot reads the tables' names from its offset, without quotes, and fails for
 # good on any other ("Unexpected input", TableIdParser of 3.7).
-READABLE = re.compile(r"\w+\Z")
+_READABLE = re.compile(r"\w+\Z")
+ODD_NAME = (
+    "Debezium 3.7 fails on a name that is more than letters, digits and underscores; touch its rows instead"
+    " (docs/tables.md)"
+)
 Name = tuple[str, str]
 
 
@@ -61,13 +65,15 @@ def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Read
     return int(position)
 
 
+def can_name(table: Name) -> bool:
+    """Tell whether a signal can name a table."""
+    return all(map(_READABLE.match, table))
+
+
 def check(cursor: Cursor, reading: Reading) -> None:
     """Raise LoadError for a table that can't be read so, and for a condition that PostgreSQL doesn't take."""
-    if not all(map(READABLE.match, reading.table)):
-        raise LoadError(
-            f"{reading.shown} can't be read again by an incremental snapshot: Debezium 3.7 fails on a name that is more"
-            " than letters, digits and underscores; touch its rows instead (docs/tables.md)"
-        )
+    if not can_name(reading.table):
+        raise LoadError(f"{reading.shown} can't be read again by an incremental snapshot: {ODD_NAME}")
     statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
     if reading.where is not None:
         # In brackets and followed by more, as Debezium has it: a condition that comments out the rest isn't one.

@@ -3,13 +3,17 @@
 A publication that lacks a table is db/replication.py's; what is said here no event tells.
 """
 
+from collections.abc import Iterator
+
 from db.source_identity import identity_statements
-from db.source_objects import SourceObjects, SourceState
+from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_plan import table_problems
+from db.source_publication import listed, sends
 
 
 def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
-    """Say of each table that is gone or lacks a column, and of each whose updates and deletes don't say the key.
+    """Say of each table that is gone or lacks a column, whose updates and deletes don't say the key, or columns aren't
+    published as the pipeline's file has them.
 
     Debezium 3.7 fills the key's columns that a delete lacks with 0 or an empty text: it would delete another row.
     """
@@ -17,16 +21,41 @@ def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]
     for table in wanted.tables:
         found = state.tables.get((table.schema, table.name))
         problems = list(table_problems(table, found))
+        if found is not None and not problems:
+            problems = [*_identity(table, found, pipeline), *_columns(table, found, state, pipeline)]
         lines += problems
-        if found is None or problems or not identity_statements(table.key, found.leaves):
-            continue
-        name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
-        if table.key:
-            lines.append(
-                f"{name}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
-                f" IDENTITY was changed, so deletes miss their rows: {prepare}, then"
-                f" `make reconcile PIPELINE={pipeline} TABLE={name} REPAIR=1`"
-            )
-        else:
-            lines.append(f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}")
     return lines
+
+
+def _identity(table: WantedTable, found: PresentTable, pipeline: str) -> Iterator[str]:
+    if not identity_statements(table.key, found.leaves):
+        return
+    name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
+    if table.key:
+        yield (
+            f"{name}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
+            f" IDENTITY was changed, so deletes miss their rows: {prepare}, then"
+            f" `make reconcile PIPELINE={pipeline} TABLE={name} REPAIR=1`"
+        )
+    else:
+        yield f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
+
+
+def _columns(table: WantedTable, found: PresentTable, state: SourceState, pipeline: str) -> Iterator[str]:
+    """Compare what is published of a table; that it isn't at all is said by db/replication.py."""
+    wanted = listed(table, found, state.version)
+    if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
+        return
+    name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
+    again = f"{prepare}, then `make resnapshot PIPELINE={pipeline} TABLE={name}`"
+    everything = frozenset(found.quoted) - found.generated
+    sent = state.published_in_part.get(found.oid, everything)
+    if sent is None:
+        yield f"{name}: the publication filters its rows, so changes are missing: {again}"
+        return
+    if any(leaf.columns is None or not sent.issuperset(leaf.columns) for leaf in found.leaves):
+        yield f"{name}: PostgreSQL refuses updates and deletes, whose identity isn't published whole: {prepare}"
+    if lacking := sorted(everything - table.leave_out - sent):
+        yield f"{name}: the publication lacks {', '.join(lacking)}, so changes are missing: {again}"
+    if wanted is not None and (extra := sorted(table.leave_out & sent)):
+        yield f"{name}: the publication has {', '.join(extra)}, though leave_out names it: {prepare}"

@@ -13,10 +13,16 @@ from db.source_objects import Leaf
 def identity_statements(key: tuple[str, ...], leaves: Sequence[Leaf]) -> list[str]:
     """Return what has to be altered, partition by partition; nothing where the identity has all of the key."""
     return [
-        f"ALTER TABLE {leaf.sql} REPLICA IDENTITY {_identity(key, leaf)}"
+        f"ALTER TABLE {leaf.sql} REPLICA IDENTITY {_smallest(key, leaf)[0]}"
         for leaf in leaves
         if not _is_enough(key, leaf)
     ]
+
+
+def identity_columns(key: tuple[str, ...], leaf: Leaf) -> frozenset[str] | None:
+    """Return the columns of the identity once `identity_statements` have run; None for the whole row."""
+    columns = leaf.columns if _is_enough(key, leaf) else _smallest(key, leaf)[1]
+    return None if columns is None else frozenset(columns)
 
 
 def unidentified(key: tuple[str, ...], leaves: Sequence[Leaf]) -> bool:
@@ -30,9 +36,9 @@ def _is_enough(key: tuple[str, ...], leaf: Leaf) -> bool:
     return leaf.columns is None or (bool(leaf.columns) and set(key) <= set(leaf.columns))
 
 
-def _identity(key: tuple[str, ...], leaf: Leaf) -> str:
-    """The smallest that has the key: the primary key, a unique index, or the whole row."""
+def _smallest(key: tuple[str, ...], leaf: Leaf) -> tuple[str, tuple[str, ...] | None]:
+    """The smallest that has the key, with its columns: the primary key, a unique index, or the whole row."""
     if leaf.primary_key and set(key) <= set(leaf.primary_key):
-        return "DEFAULT"
-    exact = [name for name, columns in leaf.indexes.items() if key and set(columns) == set(key)]
-    return f"USING INDEX {exact[0]}" if exact else "FULL"
+        return "DEFAULT", leaf.primary_key
+    exact = [(name, columns) for name, columns in leaf.indexes.items() if key and set(columns) == set(key)]
+    return (f"USING INDEX {exact[0][0]}", exact[0][1]) if exact else ("FULL", None)

@@ -9,6 +9,9 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from contract.capture_objects import CONNECTOR_ROLE
 from db import source_queries as queries
 
+# By which the job finds what changed in a table that it queries: a right on the table includes them, rights on all of
+# its columns by name don't.
+SYSTEM_COLUMNS = ("xmin", "tableoid")
 OPERATIONS = ("insert", "update", "delete", "truncate")
 
 
@@ -16,7 +19,8 @@ OPERATIONS = ("insert", "update", "delete", "truncate")
 class WantedTable:
     """A table to capture. `key`: the columns that tell its rows apart, empty for one whose events are only appended.
 
-    `leave_out`: columns that the connector's role mustn't read; `hashed`: columns that travel as SHA-256.
+    `leave_out`: columns that the role mustn't read; `hashed`: columns that travel as SHA-256; `by_xmin`: the role reads
+    SYSTEM_COLUMNS, too.
     """
 
     schema: str
@@ -24,6 +28,7 @@ class WantedTable:
     key: tuple[str, ...]
     leave_out: frozenset[str] = frozenset()
     hashed: frozenset[str] = frozenset()
+    by_xmin: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +62,10 @@ class Leaf:
 class PresentTable:
     """A wanted table as the database has it. `kind` is pg_class.relkind; `sql` its name as SQL takes it.
 
-    `schema_sql` and `quoted` (its columns): likewise. `has_children`: others inherit from it, not as partitions.
+    `schema_sql`, `quoted` (its columns, in order): likewise. `has_children`: others inherit from it, not as partitions.
     `generated`: columns that others make; `hashable`: those that Debezium hashes when told to; `readable`: those that
-    the connector's role may read; `whole`: it may read all, later ones included. `ours`: whoever prepares is a member
-    of the owner, who is `owner`. `leaves`: itself, or the partitions that hold its rows.
+    the role may read, SYSTEM_COLUMNS included; `whole`: it may read all, later ones included. `ours`: whoever prepares
+    is a member of the owner, who is `owner`. `leaves`: itself, or the partitions that hold its rows.
     """
 
     oid: int
@@ -90,7 +95,7 @@ class SourceState:
 
     `user` prepares, and may what the following flags say. The role's flags are None while it isn't there. `published`:
     the publication's tables by number with their SQL names, None without one; `published_in_part`: those of which it
-    leaves out rows or columns. `elsewhere`: tables that another pipeline's publication has.
+    lists the columns, or None where it leaves out rows. `elsewhere`: tables that another pipeline's publication has.
     """
 
     database: str
@@ -116,7 +121,7 @@ class SourceState:
     own_tables: frozenset[str]
     own_rights: frozenset[str]
     published: Mapping[int, str] | None
-    published_in_part: frozenset[int]
+    published_in_part: Mapping[int, frozenset[str] | None]
     publication_for_all: bool
     publication_via_root: bool
     publication_operations: frozenset[str]
@@ -139,7 +144,9 @@ def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
             "own_rights": frozenset(row["own_rights"]),
             "publication_operations": frozenset(row["publication_operations"]),
             "elsewhere": frozenset(row["elsewhere"]),
-            "published_in_part": frozenset(row["published_in_part"]),
+            "published_in_part": {
+                int(oid): columns and frozenset(columns) for oid, columns in row["published_in_part"].items()
+            },
             "published": None if published is None else {int(oid): name for oid, name in published.items()},
         },
         tables=_tables(cursor, wanted),
@@ -154,6 +161,7 @@ def _parameters(wanted: SourceObjects) -> dict[str, object]:
         "publication": wanted.publication,
         "schemas": [table.schema for table in wanted.tables],
         "tables": [table.name for table in wanted.tables],
+        "system": list(SYSTEM_COLUMNS),
     }
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from db.source_identity import identity_statements, unidentified
 from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
-from db.source_publication import own_schema_steps, publication_steps
-from db.source_rights import owners_agree, reading_steps, role_steps
+from db.source_publication import listed, own_schema_steps, publication_steps, sent_anyway
+from db.source_rights import owners_agree, reading_steps, role_steps, secret_columns
 from db.source_steps import Step
 
 # What may be published; pg_class.relkind.
@@ -117,10 +117,23 @@ def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
 
 
 def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
+    in_part = []
     for table in wanted.tables:
-        there = state.tables.get((table.schema, table.name))
-        if there is not None and there.kind == "p" and unidentified(table.key, there.leaves):
+        name, there = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
+        if there is None:
+            continue
+        if there.kind == "p" and unidentified(table.key, there.leaves):
             yield (
-                f"{table.schema}.{table.name}: a partition that is added later has no replica identity of its own, and"
+                f"{name}: a partition that is added later has no replica identity of its own, and"
                 " PostgreSQL refuses updates and deletes in it: run this again after each, or add a primary key"
             )
+        if reason := sent_anyway(table, there, state.version):
+            columns = ", ".join(sorted(secret_columns(table, there)))
+            yield f"{name}: PostgreSQL sends {columns}, and only the connector leaves it out: {reason}"
+        elif listed(table, there, state.version) is not None:
+            in_part.append(name)
+    if in_part:
+        yield (
+            f"published by their columns: {', '.join(in_part)}: run this again after a column is added, or it isn't"
+            " captured; PostgreSQL refuses to drop or retype a listed one (docs/schema-changes.md)"
+        )

@@ -11,12 +11,13 @@ from psycopg2.extensions import encrypt_password
 from db import source_objects, source_plan
 from db.errors import LaterError, LoadError, explain
 from db.loading import transaction
+from db.shared_roles import again, lost_race
 from db.source_objects import SourceObjects
 from db.source_plan import Plan
 
 # Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same server waits; a role belongs to all databases. The number says nothing.
+# Another preparation of the same database waits (db/shared_roles.py: of the same server). The number says nothing.
 TURN = 7_315_402
 
 
@@ -45,26 +46,32 @@ def prepare(
 ) -> tuple[Plan, Plan]:
     """Do what is missing, in one transaction; return what was done, and what is left to do, whose steps are none.
 
-    Raises UnpreparableError for a database that isn't fit and a user who may not, LaterError when a table is in use,
-    LoadError otherwise; the database is then as it was.
+    Raises UnpreparableError for a database that isn't fit and a user who may not, LaterError when a table or the role
+    is in use, LoadError otherwise; the database is then as it was.
     """
     with transaction(connection_parameters, failing="nothing was changed") as cursor:
         cursor.execute("SET LOCAL search_path = pg_catalog")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
-        doing = plan(cursor, wanted, password=password)
-        if lines := (*doing.problems, *(f"you may not {right}" for right in doing.missing_rights)):
-            raise UnpreparableError(lines)
-        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_S}s'")
-        for step in doing.steps:
-            for statement in step.statements:
-                _run(cursor, statement)
-        return doing, plan(cursor, wanted)
+        return again(cursor, lambda: _prepare(cursor, wanted, password))
+
+
+def _prepare(cursor: Cursor, wanted: SourceObjects, password: str | None) -> tuple[Plan, Plan]:
+    doing = plan(cursor, wanted, password=password)
+    if lines := (*doing.problems, *(f"you may not {right}" for right in doing.missing_rights)):
+        raise UnpreparableError(lines)
+    cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_S}s'")
+    for step in doing.steps:
+        for statement in step.statements:
+            _run(cursor, statement)
+    return doing, plan(cursor, wanted)
 
 
 def _run(cursor: Cursor, statement: str) -> None:
     try:
         cursor.execute(statement)
     except errors.LockNotAvailable as error:
+        if lost_race(error):
+            raise
         what = " ".join(statement.split())
         raise LaterError(
             f"a table is in use, and waiting longer than {LOCK_TIMEOUT_S} s would hold up everybody else: {what};"

@@ -1,12 +1,17 @@
-"""What leaves the database: the publication, and the schema of ours with the tables that the connector writes to."""
+"""What the connector is sent: the publication, and the schema of ours with the tables that the connector writes to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from contract.capture_objects import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
-from db.source_objects import PresentTable, SourceObjects, SourceState
-from db.source_rights import owners_agree
+from db.source_identity import identity_columns
+from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_rights import owners_agree, secret_columns
 from db.source_steps import Step, lines
 
+# The first version with lists of columns.
+COLUMN_LISTS = 150000
+# A list of columns, each with its name as SQL takes it; None for all, later ones included.
+Columns = Mapping[str, str] | None
 OWN_TABLES = {
     HEARTBEAT: "id SMALLINT PRIMARY KEY DEFAULT 1 CHECK (id = 1), beat_at TIMESTAMPTZ NOT NULL DEFAULT now()",
     # As Debezium's documentation has it, but for `data`, which 2,048 signs would cut off for many tables.
@@ -38,54 +43,101 @@ def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step
         yield Step(purpose="The connector beats, and marks its snapshots", statements=tuple(granting), missing=missing)
 
 
+def listed(table: WantedTable, there: PresentTable, version: int) -> Columns:
+    """Return the columns that are published of a table, without those left out, which then don't leave the database."""
+    if not secret_columns(table, there) or sent_anyway(table, there, version):
+        return None
+    return _publishable(table, there)
+
+
+def sent_anyway(table: WantedTable, there: PresentTable, version: int) -> str | None:
+    """Say why PostgreSQL sends columns that are left out; None where it doesn't."""
+    if not secret_columns(table, there):
+        return None
+    if version < COLUMN_LISTS:
+        return "PostgreSQL can leave columns out from version 15 on"
+    columns = _publishable(table, there)
+    identities = [identity_columns(table.key, leaf) for leaf in there.leaves]
+    if None in identities:
+        return "its replica identity is the whole row (FULL)"
+    if any(identity - columns.keys() for identity in identities if identity is not None):
+        return "its replica identity has a column that is left out, or generated"
+    # Debezium 3.7 finds a value's column by its place, among all columns of the table once it has read that again
+    # (PostgresSchema.refreshFromIncrementalSnapshot): from the first gap on, values would be other columns'.
+    if list(columns) != [name for name in there.quoted if name not in there.generated][: len(columns)]:
+        return "columns that are captured come after it"
+    return None
+
+
+def _publishable(table: WantedTable, there: PresentTable) -> Mapping[str, str]:
+    """What a list may have: PostgreSQL takes no generated column."""
+    return {name: sql for name, sql in there.quoted.items() if name not in table.leave_out | there.generated}
+
+
+def sends(state: SourceState, oid: int, columns: Columns) -> bool:
+    """Tell whether the publication, which has a table, sends exactly these columns, of all rows."""
+    if oid not in state.published_in_part:
+        return columns is None
+    return columns is not None and state.published_in_part[oid] == frozenset(columns)
+
+
 def publication_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    """Publish exactly the wanted tables and ours, whole: a row filter or a column list would leave changes out."""
+    """Publish exactly the wanted tables and ours: a row filter, or another column list, would leave changes out."""
     found = [state.tables[table.schema, table.name] for table in wanted.tables]
-    names = [*(f"{state.names[wanted.schema]}.{table}" for table in OWN_TABLES), *(there.sql for there in found)]
+    tables: dict[str, Columns] = {f"{state.names[wanted.schema]}.{table}": None for table in OWN_TABLES}
+    for table, there in zip(wanted.tables, found, strict=True):
+        tables[there.sql] = listed(table, there, state.version)
     if state.published is None:
-        yield from _new_publication(wanted, state, names, found)
+        yield from _new_publication(wanted, state, tables, found)
     else:
-        yield from _changed_publication(wanted, state, names, found)
+        yield from _changed_publication(wanted, state, tables, found)
 
 
 def _new_publication(
-    wanted: SourceObjects, state: SourceState, names: list[str], found: list[PresentTable]
+    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[PresentTable]
 ) -> Iterator[Step]:
     name = state.names[wanted.publication]
     yield Step(
-        purpose="What leaves the database: exactly these tables, a partitioned one under its own name",
-        statements=(f"CREATE PUBLICATION {name} FOR TABLE\n    {lines(names)}\nWITH ({_options(wanted)})",),
+        purpose="What the connector is sent: exactly these tables, a partitioned one under its own name",
+        statements=(f"CREATE PUBLICATION {name} FOR TABLE\n    {_entries(tables)}\nWITH ({_options(wanted)})",),
         missing=_both(None if state.may_create else _may_create(state), owners_agree(found, state, "publish")),
     )
 
 
 def _changed_publication(
-    wanted: SourceObjects, state: SourceState, names: list[str], found: list[PresentTable]
+    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[PresentTable]
 ) -> Iterator[Step]:
     name, published = state.names[wanted.publication], dict(state.published or {})
-    whole = {sql for oid, sql in published.items() if oid not in state.published_in_part}
-    dropping = [sql for sql in published.values() if sql not in names or sql not in whole]
-    adding = [sql for sql in names if sql not in whole]
+    right = {sql for oid, sql in published.items() if sql in tables and sends(state, oid, tables[sql])}
+    dropping = [sql for sql in published.values() if sql not in right]
+    adding = {sql: columns for sql, columns in tables.items() if sql not in right}
     statements = []
     if dropping:
         statements.append(f"ALTER PUBLICATION {name} DROP TABLE\n    {lines(dropping)}")
-    unread = [sql for oid, sql in published.items() if sql not in names and oid not in state.elsewhere]
+    unread = [sql for oid, sql in published.items() if sql not in tables and oid not in state.elsewhere]
     if unread:
         statements.append(f"REVOKE SELECT ON\n    {lines(unread)}\nFROM {state.names[wanted.role]}")
-    if adding:
-        statements.append(f"ALTER PUBLICATION {name} ADD TABLE\n    {lines(adding)}")
+    # First, as a partitioned table's list of columns needs publish_via_partition_root.
     if not state.publication_via_root or state.publication_operations != set(wanted.operations):
         statements.append(f"ALTER PUBLICATION {name} SET ({_options(wanted)})")
+    if adding:
+        statements.append(f"ALTER PUBLICATION {name} ADD TABLE\n    {_entries(adding)}")
     if statements:
         theirs = f"alter the publication {name}, which belongs to {state.publication_owner}"
         yield Step(
-            purpose="What leaves the database: exactly the pipeline's tables",
+            purpose="What the connector is sent: exactly the pipeline's tables",
             statements=tuple(statements),
             missing=_both(
                 None if state.publication_ours else theirs,
                 owners_agree([there for there in found if there.sql in adding], state, "publish"),
             ),
         )
+
+
+def _entries(tables: Mapping[str, Columns]) -> str:
+    return lines(
+        sql if columns is None else f"{sql} ({', '.join(columns.values())})" for sql, columns in tables.items()
+    )
 
 
 def _options(wanted: SourceObjects) -> str:

@@ -55,9 +55,12 @@ SELECT
             JOIN pg_namespace cn ON cn.oid = c.relnamespace
         WHERE pr.prpubid = p.oid
     ) END AS published,
-    -- Row filters and column lists came with PostgreSQL 15.
-    ARRAY(
-        SELECT pr.prrelid::bigint FROM pg_publication_rel pr
+    -- Row filters and column lists came with PostgreSQL 15; the columns of a list, null where rows are filtered.
+    (
+        SELECT coalesce(json_object_agg(pr.prrelid::bigint, CASE WHEN to_jsonb(pr) ->> 'prqual' IS NULL THEN (
+            SELECT json_agg(a.attname) FROM pg_attribute a
+            WHERE a.attrelid = pr.prrelid AND to_jsonb(pr) -> 'prattrs' @> to_jsonb(a.attnum)
+        ) END), '{}'::json) FROM pg_publication_rel pr
         WHERE pr.prpubid = p.oid AND coalesce(to_jsonb(pr) ->> 'prqual', to_jsonb(pr) ->> 'prattrs') IS NOT NULL
     ) AS published_in_part,
     coalesce(p.puballtables, FALSE) AS publication_for_all,
@@ -101,7 +104,7 @@ SELECT
     has_schema_privilege(n.oid, 'USAGE WITH GRANT OPTION') AS schema_grantable,
     pg_get_userbyid(n.nspowner) AS schema_owner,
     (
-        SELECT json_object_agg(a.attname, quote_ident(a.attname)) FROM pg_attribute a
+        SELECT json_object_agg(a.attname, quote_ident(a.attname) ORDER BY a.attnum) FROM pg_attribute a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     ) AS quoted,
     ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated <> '') AS generated,
@@ -118,7 +121,7 @@ SELECT
     ) AS hashable,
     CASE WHEN r.oid IS NULL THEN '{}' ELSE ARRAY(
         SELECT a.attname::text FROM pg_attribute a
-        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE a.attrelid = c.oid AND (a.attnum > 0 OR a.attname = ANY (%(system)s)) AND NOT a.attisdropped
             AND has_column_privilege(r.oid, c.oid, a.attnum, 'SELECT')
     ) END AS readable,
     coalesce(has_table_privilege(r.oid, c.oid, 'SELECT'), FALSE) AS whole

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from contract.capture_objects import quoted
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_objects import SYSTEM_COLUMNS, PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_steps import Step, lines
 
 
@@ -15,7 +15,8 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
     if state.role_logs_in is None:
         then = "" if verifier else f"; then give it a password: \\password {role}"
         yield Step(
-            purpose=f"The role that the connector logs in as{then}",
+            # A DBA signs it: what it may SELECT is less than that.
+            purpose=f"The role that the connector logs in as; it can read every table's changes{then}",
             statements=(f"CREATE ROLE {role} LOGIN{replication}{password}",),
             missing=_may_make_role(state),
         )
@@ -68,12 +69,12 @@ def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
             missing=f"grant USAGE on the schema {'; '.join(foreign)}" if foreign else None,
         )
     parted = {there.sql: grants for table, there in found if (grants := _grants(table, there, role))}
-    whole = [there.sql for table, there in found if not _secret(table, there) and not there.whole]
+    whole = [there.sql for table, there in found if not secret_columns(table, there) and not there.whole]
     statements = [f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}"] if whole else []
     statements += [statement for grants in parted.values() for statement in grants]
     if statements:
         yield Step(
-            purpose="It reads these tables, and no other",
+            purpose="It may SELECT from these tables alone",
             statements=tuple(statements),
             missing=owners_agree(
                 [there for _, there in found if there.sql in {*whole, *parted}], state, "grant SELECT on"
@@ -94,21 +95,27 @@ def _policies(secured: list[PresentTable], wanted: SourceObjects, state: SourceS
         )
 
 
-def _secret(table: WantedTable, there: PresentTable) -> frozenset[str]:
-    """The columns that mustn't be read; who reads what a generated one is made of knows it anyway."""
-    return table.leave_out - there.generated
+def secret_columns(table: WantedTable, there: PresentTable) -> frozenset[str]:
+    """The columns that mustn't be read: none where all are generated, of others that may be."""
+    return table.leave_out if table.leave_out - there.generated else frozenset()
+
+
+def system_columns(table: WantedTable, there: PresentTable) -> tuple[str, ...]:
+    """The columns that PostgreSQL keeps of each row and the role reads; a view has none."""
+    return SYSTEM_COLUMNS if table.by_xmin and there.kind in ("r", "p") else ()
 
 
 def _grants(table: WantedTable, there: PresentTable, role: str) -> list[str]:
     """What a table with columns left out takes: each other column by name, and no right on the whole."""
-    secret = _secret(table, there)
+    secret = secret_columns(table, there)
     if not secret:
         return []
     taken = f"REVOKE SELECT ON {there.sql} FROM {role}"  # noqa: S608 - quoted by the server
     statements = [taken] if there.readable & secret else []
-    wanted = [column for column in there.quoted if column not in secret]
+    wanted = {column: sql for column, sql in there.quoted.items() if column not in secret}
+    wanted |= {column: column for column in system_columns(table, there)}
     if statements or not there.readable.issuperset(wanted):
-        columns = ", ".join(there.quoted[column] for column in wanted)
+        columns = ", ".join(wanted.values())
         statements.append(f"GRANT SELECT ({columns}) ON {there.sql} TO {role}")
     return statements
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -31,7 +32,8 @@ LIBRARY_ERRORS = (KafkaException, BotoCoreError, ClientError)
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="The pipeline on one machine."
 )
-console = Console()
+# In a pipe or a file nothing is wrapped or cut, so that two long names never look alike.
+console = Console(width=None if sys.stdout.isatty() else 1_000)
 Folder = Annotated[
     Path | None,
     typer.Option(

@@ -41,7 +41,7 @@ class EksConnector:
         status = self._ask("GET", "/status")
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":
-                return failures.reason(str(part.get("trace", "")))
+                return failures.reason(str(part.get("trace", "")), self._configuration())
         return None
 
     def release(self) -> None:

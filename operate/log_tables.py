@@ -16,12 +16,11 @@ from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.folders import BUILD
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import read_tables_again, repairs, settlement
+from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Wanted
 from operate import kafka, outputs, reader
 from operate.errors import OperateError
 from operate.lake import lake_table
-from operate.reader import Reader
 from operate.source_connectors import source_of
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
@@ -55,30 +54,34 @@ def resnapshot_tables(
             f"{pipeline.name} is queried, so there is no snapshot to repeat: set another job.read_again of it in "
             f"environments/{environment.name}.toml, and the next deployment has the job read and compare all rows"
         )
-    if wanted.skip:
-        raise OperateError("SKIP is for the outbox: a connector that can't go on is made anew by a deployment")
+    check_skip(wanted, names)
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)
     with outputs.one_line(environment):
         cluster, captured = kafka.of_environment(environment, pipeline.name), pipeline.as_deployed
         with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
-            stored = _stored_offsets(environment, pipeline, session, messages)
-            settle = settlement(source, captured, entries, where=wanted.where)
-            read_tables_again(
-                source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
+            connector = source_of(environment, pipeline, session)
+            topic = offset_topic(
+                source_settings(environment, pipeline).name, generation(environment, pipeline, session)
             )
+            stored = StoredOffsets(messages, topic, connector)
             client = {"bootstrap.servers": cluster.bootstrap_servers, **msk_login.settings(environment.region)}
             writer = EventWriter(client)
-            equal = reconcile_tables(
-                console,
-                source,
-                _compared(environment, pipeline, session, entries),
-                Limits(timeout_s=wanted.timeout_s),
-                pipeline=pipeline.name,
-                report=_report(environment, pipeline),
-                salt=salt(environment, pipeline, session),
-                repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
-            )
+            with flowing(source, captured, names, connector, wanted, say):
+                settle = settlement(source, captured, entries, where=wanted.where)
+                read_tables_again(
+                    source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
+                )
+                equal = reconcile_tables(
+                    console,
+                    source,
+                    _compared(environment, pipeline, session, entries),
+                    Limits(timeout_s=wanted.timeout_s),
+                    pipeline=pipeline.name,
+                    report=_report(environment, pipeline),
+                    salt=salt(environment, pipeline, session),
+                    repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
+                )
             if equal:
                 settle(writer)
             return equal
@@ -100,18 +103,10 @@ def _compared(
     ]
 
 
-def _stored_offsets(
-    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, messages: Reader
-) -> StoredOffsets:
-    """Return what the pipeline's connector has stored of how far it is."""
-    connector, name = source_of(environment, pipeline, session), source_settings(environment, pipeline).name
-    return StoredOffsets(messages, offset_topic(name, generation(environment, pipeline, session)), connector)
-
-
 def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
     """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
     try:
-        return [pipeline.captured.table(name) for name in names] or list(pipeline.captured.tables)
+        return [table for name in names for table in pipeline.captured.named(name)] or list(pipeline.captured.tables)
     except ValueError as error:
         raise OperateError(str(error)) from None
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
 
+# Of Debezium's configuration: the patterns of what it captures.
+INCLUDED_TABLES = "table.include.list"
 # What no name has, and what means something else in Debezium's lists of keys.
 _UNUSABLE = ("\0", "\n", "\r", ";", ":")
 _LONGEST_NAME_BYTES = 63
@@ -21,7 +23,7 @@ class CapturedTable:
     """A table of the source as its catalogue has it, without quotes. Raises ValueError naming what is wrong.
 
     `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
-    `leave_out`: columns that never leave the database. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
+    `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
     the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
     (docs/decisions/0075). Where every event is a row (`append_only`), an incremental snapshot's can't be
     one (docs/decisions/0073).

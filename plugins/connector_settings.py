@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from contract import source
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
-from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES, SizeLimits
 from plugins import captured
 from plugins.captured import CapturedTable
 from plugins.connector_names import OUTBOX
@@ -49,7 +49,8 @@ class SourceSettings:
     `database_password` is a reference that a config provider of the worker resolves, such as
     `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
     configurations in a topic, so a password itself is refused. `database_root_certificate` names a resource on the
-    plugin's class path (plugins/archive.py), whose certificate verify-ca and verify-full check the server's by.
+    plugin's class path (plugins/archive.py), or by its whole path a file of the worker's: verify-ca and verify-full
+    check the server's certificate by the one in it, or by those in such a file.
     Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
     (contract/sizes.py).
 
@@ -125,7 +126,7 @@ class SinkSettings:
     `endpoint` is the URL of an S3 server other than AWS. An object is finished after `flush_interval_seconds`,
     `flush_count` records or, when given, `flush_bytes`. `warnings` holds what should be shown to the user.
     Values that can't be read go to `dead_letter_topic`; without one they stop the sink, so that none is lost.
-    `largest_event_bytes` is the source's.
+    `largest_event_bytes` is the source's; `heap_bytes` what a task has of its worker's heap.
     """
 
     name: str = "orders-sink"
@@ -142,6 +143,7 @@ class SinkSettings:
     session_timeout_ms: int = SHORTEST_SESSION_MS
     dead_letter_topic: str | None = None
     largest_event_bytes: int = LARGEST_EVENT_BYTES
+    heap_bytes: int = LOCAL_HEAP_BYTES
     connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
 
     def __post_init__(self) -> None:

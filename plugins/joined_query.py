@@ -6,14 +6,24 @@ tables' stamps will do. This looks at the text: no more than a person who reads 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 # What would be taken for something else: by the driver, a parameter; by the worker, a secret; by PostgreSQL, an end.
 _TAKEN = {"?": "a parameter of JDBC", "${": "a config provider's reference", ";": "the statement's end"}
 _JOIN = re.compile(r"\bjoin\b", re.IGNORECASE)
 # `a IS DISTINCT FROM b` names no table.
 _FROM = re.compile(r"(?<!\bdistinct)\s+from\b", re.IGNORECASE)
-_BEHIND = re.compile(r"\b(where|group|having|window|order|limit|offset|fetch|union|except|intersect)\b", re.IGNORECASE)
+_BEHIND = re.compile(r"\b(?:where|group|having|window|order|limit|offset|fetch|except|intersect)\b", re.IGNORECASE)
+_NEXT = re.compile(r",|\bjoin\b", re.IGNORECASE)
+_BRACKETS = re.compile(r"\(([^()]*)\)")
+_COUNTED = re.compile(r"\0(\d+)\0")
+# A table, and no function: their brackets follow at once.
+_TABLE = re.compile(r"\s*(?:(?:lateral|only) )?([\w.]+)(?![\w.]|\s*\0)", re.IGNORECASE)
+# A table in brackets of its own, and what WITH gives a name.
+_ALONE = re.compile(r"(\bfrom|\bjoin|,) ?\( ?([\w.]+) ?\)", re.IGNORECASE)
+_WITH = re.compile(
+    r"(?:\bwith (?:recursive )?|, ?)(\w+) ?(?:\([^()]*\) ?)?as ?(?:not )?(?:materialized ?)?\(", re.IGNORECASE
+)
 # Texts and comments: nothing in them is SQL.
 _QUIET = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -46,32 +56,54 @@ def problems(query: str, stamp: str) -> Iterator[str]:
     for sign, meaning in _TAKEN.items():
         if sign in text:
             yield f"{sign!r} is {meaning} there: write the query without it"
-    tables = len(_JOIN.findall(text)) + sum(_commas(text[found.end() :]) for found in _FROM.finditer(text)) + 1
-    if tables == 1:
+    stamps, rest = _newest(text, stamp)
+    tables = _tables(rest)
+    if tables <= 1:
         return
-    if (newest := _newest(text, stamp)) is None:
+    if stamps == 0:
         yield (
             f"it joins {tables} tables, and {stamp} is one table's stamp: a change of another one would never arrive;"
             f" let it be the newest of all, greatest(…) AS {stamp}"
         )
-    elif newest < tables:
-        yield f"it joins {tables} tables, and {stamp} is the newest of {newest} stamps: name one of each table"
+    elif stamps < tables:
+        yield f"it joins {tables} tables, and {stamp} is the newest of {stamps} stamps: name one of each table"
 
 
-def _commas(text: str) -> int:
-    """Return how many commas part tables, in what follows a FROM."""
-    end, depth = _BEHIND.search(text), 0
-    commas = 0
-    for position, sign in enumerate(text):
-        if depth == 0 and (sign == ")" or (end is not None and position >= end.start())):
-            break
-        depth += (sign == "(") - (sign == ")")
-        commas += sign == "," and depth == 0
-    return commas
+def _tables(text: str) -> int:
+    """Return how many tables' stamps a query's rows depend on: of those that it joins and of its subqueries'.
+
+    From the inside out, what is in brackets becomes the number of tables in it.
+    """
+    text = re.sub(r'"((?:[^"]|"")*)"', lambda found: re.sub(r"\W", "_", f"{found[1]}_"), text)
+    text = re.sub(r"\bdistinct from\b", "=", " ".join(text.split()), flags=re.IGNORECASE)
+    named = {name.lower() for name in _WITH.findall(text)}
+    text = _ALONE.sub(r"\1 \2 ", text)
+    while (found := _BRACKETS.search(text)) is not None:
+        text = f"{text[: found.start()]}\0{_unnested(found[1], named)}\0 {text[found.end() :]}"
+    return _unnested(text, named)
 
 
-def _newest(text: str, stamp: str) -> int | None:
-    """Return of how many values the column is the greatest; None when it isn't written as greatest(…) AS column."""
+def _unnested(text: str, named: Collection[str]) -> int:
+    """Count the tables of a query without brackets; of a UNION's parts each has a stamp of its own."""
+    if not re.search(r"\b(?:select|join)\b", text, re.IGNORECASE):
+        return sum(map(int, _COUNTED.findall(text)))
+    return max(_of_part(part, named) for part in re.split(r"\bunion\b", text, flags=re.IGNORECASE))
+
+
+def _of_part(text: str, named: Collection[str]) -> int:
+    listed = re.split(r"\bfrom\b", text, flags=re.IGNORECASE)
+    # A join in brackets has no FROM.
+    listed = listed[1:] if re.search(r"\bselect\b", text, re.IGNORECASE) else listed
+    items = [item for tables in listed for item in _NEXT.split(_BEHIND.split(tables)[0])]
+    tables = [found[1].lower() for item in items if (found := _TABLE.match(item))]
+    return sum(table not in named for table in tables) + sum(map(int, _COUNTED.findall(text)))
+
+
+def _newest(text: str, stamp: str) -> tuple[int, str]:
+    """Return of how many values the column is the greatest, and the query without that; 0 for another column.
+
+    It is to be written as greatest(…) AS column.
+    """
     for found in re.finditer(r"\bgreatest\s*\(", text, re.IGNORECASE):
         depth, values = 1, 1
         for position in range(found.end(), len(text)):
@@ -79,9 +111,8 @@ def _newest(text: str, stamp: str) -> int | None:
             depth += (sign == "(") - (sign == ")")
             values += sign == "," and depth == 1
             if depth == 0:
-                if re.match(
-                    rf"\s+as\s+(\"{re.escape(stamp)}\"|{re.escape(stamp)}\b)", text[position + 1 :], re.IGNORECASE
-                ):
-                    return values
+                rest = text[position + 1 :]
+                if re.match(rf"\s+as\s+(\"{re.escape(stamp)}\"|{re.escape(stamp)}\b)", rest, re.IGNORECASE):
+                    return values, f"{text[: found.start()]} {rest}"
                 break
-    return None
+    return 0, text

@@ -49,17 +49,27 @@ _KEYWORDS = frozenset(
     )
 )
 
-_STATEMENT = re.compile(
-    r"""\s*INSERT\s+INTO\s+(?P<target>`[^`]+`|[^\s`]+)
-        \s+SELECT\s+\*\s+FROM\s+(?P<topic>`[^`]+`|[^\s`]+)
-        (\s+PARTITIONBY\s+(?P<fields>\w+(\s*,\s*\w+)*))?
-        \s+STOREAS\s+`?(?P<format>\w+)`?
-        (?P<flush>(\s+WITH_FLUSH_\w+\s*=\s*\d+)*)
-        (\s+PROPERTIES\s*\(\s*(?P<properties>[^()]*?)\s*\))?\s*;?\s*""",
-    re.VERBOSE | re.IGNORECASE,
+# What the lexer passes over between its words.
+_BLANKS = " \t\r\n"
+
+
+def _grammar(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern with its words as the lexer knows them, wholly in upper or lower case, `~` for a blank."""
+    words = re.sub(r"[A-Z_]{2,}", lambda word: f"(?:{word[0]}|{word[0].lower()})", pattern)
+    return re.compile(words.replace("~", f"[{_BLANKS}]"), re.ASCII)
+
+
+_STATEMENT = _grammar(
+    r"~*INSERT~+INTO~+(?P<target>`[^`]+`|[^\s`]+)"
+    r"~+SELECT~+\*~+FROM~+(?P<topic>`[^`]+`|[^\s`]+)"
+    r"(~+PARTITIONBY~+(?P<fields>\w+(~*,~*\w+)*))?"
+    r"~+STOREAS~+(?P<format>`\w+`|\w+)"
+    r"(?P<flush>(~+WITH_FLUSH_\w+~*=~*\d+)*)"
+    r"(~+PROPERTIES~*\((?P<properties>[^()]*)\))?~*;?~*"
 )
-_PROPERTY = re.compile(r"'(?P<name>[^']*)'\s*=\s*(?P<value>[^,]*?)\s*")
-_FLUSH_CLAUSE = re.compile(r"WITH_FLUSH_(?P<name>\w+)\s*=\s*(?P<value>\d+)", re.IGNORECASE)
+_PROPERTY = _grammar(r"'(?P<name>[^']*)'~*=~*(?P<value>.*)")
+_INTEGER = re.compile(r"(?P<quote>'?)[0-9]{1,18}(?P=quote)")
+_FLUSH_CLAUSE = re.compile(r"WITH_FLUSH_(?P<name>\w+)\s*=\s*(?P<value>\d+)", re.ASCII | re.IGNORECASE)
 
 _PROPERTY_OF = {
     "flush_interval_seconds": "flush.interval",
@@ -73,9 +83,9 @@ _CLAUSE_OF = {"flush_bytes": "SIZE", "flush_interval_seconds": "INTERVAL", "flus
 class Kcql:
     """One `INSERT INTO` statement: a topic's values, as JSON lines or Parquet, under a bucket and prefix.
 
-    An open object is finished when it is `flush_interval_seconds` old, holds `flush_count` records or, when given,
-    `flush_bytes` bytes. `partition_by`: fields of the value that make folders; `partition_headers`: headers that do,
-    which the files haven't; neither: one folder per topic partition.
+    An open object is finished `flush_interval_seconds` after the one before it, or when it holds `flush_count` records
+    or, when given, `flush_bytes` bytes. `partition_by`: fields of the value that make folders; `partition_headers`:
+    headers that do, which the files haven't; neither: one folder per topic partition.
     Raises ValueError naming the field that can't be right.
     """
 
@@ -98,7 +108,8 @@ class Kcql:
             if _is_keyword(field):
                 # Backticks don't help here: the grammar takes them only behind a dot.
                 raise ValueError(f"partition_by must be fields that aren't words of KCQL's own, as {field!r} is")
-        if len(set(self.folders)) < len(self.folders):
+        # The connector tells no field from another by its case here.
+        if len({field.lower() for field in self.folders}) < len(self.folders):
             raise ValueError(f"partition_by: a field is named twice in {', '.join(self.folders)}")
         _check_range("flush_interval_seconds", self.flush_interval_seconds, MAXIMUM_INTERVAL_SECONDS)
         _check_range("flush_count", self.flush_count, MAXIMUM_COUNT)
@@ -141,8 +152,8 @@ def parse(statement: str, *, version: str) -> Kcql:
     match = _STATEMENT.fullmatch(statement)
     if match is None:
         form = "INSERT INTO bucket:prefix SELECT * FROM topic … STOREAS `JSON` …"
-        raise ValueError(f"KCQL: not of the form {form}: {statement!r}")
-    if match["format"].upper() != "JSON":
+        raise ValueError(f"KCQL: not of the form {form}, each word in one case: {statement!r}")
+    if match["format"].strip("`").upper() != "JSON":
         raise ValueError(f"KCQL: STOREAS must be JSON, not {match['format']}")
     bucket, _, prefix = _name(match["target"]).partition(":")
     flush = _flush_values(match["flush"] or "", match["properties"], parse_version(version))
@@ -167,8 +178,8 @@ def parse_all(text: str, *, version: str) -> tuple[Kcql, ...]:
 
     The connector would go by one of the two, in silence.
     """
-    parts = text.rstrip().removesuffix(SEPARATOR).split(SEPARATOR)
-    statements = tuple(parse(part.strip(), version=version) for part in parts)
+    parts = text.rstrip(_BLANKS).removesuffix(SEPARATOR).split(SEPARATOR)
+    statements = tuple(parse(part.strip(_BLANKS), version=version) for part in parts)
     topics = [statement.topic for statement in statements]
     if twice := sorted({topic for topic in topics if topics.count(topic) > 1}):
         raise ValueError(f"KCQL: two statements read {', '.join(twice)}: the connector would go by one of them")
@@ -192,21 +203,22 @@ def _flush_values(clauses: str, properties: str | None, version: tuple[int, ...]
 
 def _properties(text: str) -> dict[str, int]:
     values: dict[str, int] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
+    for item in [part.strip(_BLANKS) for part in text.split(",")] if text.strip(_BLANKS) else []:
         match = _PROPERTY.fullmatch(item)
         if match is None:
-            raise ValueError(f"KCQL: PROPERTIES: {item} isn't 'name'=value")
+            raise ValueError(f"KCQL: PROPERTIES: {item!r} isn't 'name'=value")
         name, value = match["name"], match["value"]
         if name not in _PROPERTY_OF.values():
             raise ValueError(f"KCQL: PROPERTIES: {name!r} isn't one of {', '.join(_PROPERTY_OF.values())}")
         if name in values:
             raise ValueError(f"KCQL: PROPERTIES: {name} is given twice")
-        if value.strip("'").isdecimal() and not value.isdecimal():
+        number = _INTEGER.fullmatch(value)
+        if number is None:
+            raise ValueError(f"KCQL: PROPERTIES: {name} must be a whole number, not {value!r}")
+        if number["quote"]:
             raise ValueError(
                 f"KCQL: PROPERTIES: {name}={value}: the task fails on a quoted number, leave the quotes out"
             )
-        if not value.isdecimal():
-            raise ValueError(f"KCQL: PROPERTIES: {name} must be a whole number, not {value!r}")
         values[name] = int(value)
     return values
 

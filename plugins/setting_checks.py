@@ -11,7 +11,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
-REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d\Z")
+REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]\Z")
 _REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
 
 

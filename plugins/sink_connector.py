@@ -28,7 +28,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connect.s3.max.retries": "360",
         **_endpoint(settings.endpoint),
         **_sink_errors(settings),
-        **override("consumer", SizeLimits(settings.largest_event_bytes).consumer),
+        **override("consumer", SizeLimits(settings.largest_event_bytes).sink(settings.heap_bytes)),
         # A misspelt topic stays missing, whatever the brokers make for whoever asks.
         "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.

@@ -6,6 +6,7 @@ dead-letter topic. Here each is refused by name; docs/decisions/0041 has what th
 
 from collections.abc import Iterator, Mapping
 
+from plugins.allowed_properties import AllowedProperties
 from plugins.kcql import parse_all
 from plugins.versions import load_versions
 
@@ -29,33 +30,7 @@ FIXED = {
     "consumer.override.allow.auto.create.topics": "false",
     ASSIGNMENT: ROUND_ROBIN,
 }
-# Properties that change where, or nothing of what, is landed. The stand-in tries S3 again for ever by itself.
-KNOWN = frozenset(
-    {
-        "connect.s3.aws.region",
-        "connect.s3.custom.endpoint",
-        "connect.s3.error.policy",
-        "connect.s3.http.connection.timeout",
-        "connect.s3.http.max.retries",
-        "connect.s3.http.retry.interval",
-        "connect.s3.http.socket.timeout",
-        KCQL,
-        "connect.s3.max.retries",
-        "connect.s3.path.style.access",
-        "connect.s3.pool.max.connections",
-        "connect.s3.retry.interval",
-        "errors.deadletterqueue.context.headers.enable",
-        "errors.deadletterqueue.topic.name",
-        "errors.deadletterqueue.topic.replication.factor",
-        "errors.log.enable",
-        "errors.tolerance",
-        "name",
-        "tasks.max",
-        "topics",
-    }
-)
 REQUIRED = ("topics", KCQL, "connect.s3.aws.region")
-ERROR_POLICIES = ("RETRY", "THROW")
 # Those whose names and meaning librdkafka shares with the Java client.
 CONSUMER_PREFIX = "consumer.override."
 CONSUMER_PROPERTIES = frozenset(
@@ -74,42 +49,80 @@ PRODUCER_PROPERTIES = {
     "compression.type": "compression.type",
     "max.request.size": "message.max.bytes",
 }
+_SWITCH = ("true", "false")
+_TEXTS = frozenset({*REQUIRED, "connect.s3.custom.endpoint", "errors.deadletterqueue.topic.name", "name"})
+# What only we say, not an environment.
+_OURS = AllowedProperties(
+    numbers=dict.fromkeys(
+        (
+            # Of Java's consumer alone.
+            f"{CONSUMER_PREFIX}max.poll.records",
+            *(CONSUMER_PREFIX + name for name in CONSUMER_PROPERTIES),
+            *(PRODUCER_PREFIX + name for name in PRODUCER_PROPERTIES if name != "compression.type"),
+            "tasks.max",
+        ),
+        (1, 2**31 - 1),
+    ),
+    words={
+        **{name: (value,) for name, value in FIXED.items()},
+        "connect.s3.path.style.access": _SWITCH,
+        "errors.tolerance": ("none", "all"),
+        "producer.override.compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+    },
+    refused=dict.fromkeys(FIXED, "the job reads what is landed so"),
+)
+ALLOWED = AllowedProperties(
+    numbers={
+        "connect.s3.http.connection.timeout": (1_000, 600_000),
+        "connect.s3.http.max.retries": (0, 1_000),
+        "connect.s3.http.retry.interval": (1, 600_000),
+        "connect.s3.http.socket.timeout": (1_000, 600_000),
+        "connect.s3.max.retries": (1, 100_000),
+        "connect.s3.pool.max.connections": (1, 10_000),
+        "connect.s3.retry.interval": (1, 600_000),
+        # The consumer's heartbeat is ours, three in the shortest session.
+        "consumer.override.max.poll.interval.ms": (300_000, 3_600_000),
+        "consumer.override.session.timeout.ms": (6_000, 300_000),
+        "errors.deadletterqueue.topic.replication.factor": (1, 10),
+    },
+    words={
+        "connect.s3.error.policy": ("RETRY", "THROW"),
+        "errors.deadletterqueue.context.headers.enable": _SWITCH,
+        "errors.log.enable": _SWITCH,
+    },
+    refused={
+        "connect.s3.error.policy": "NOOP loses what can't be written",
+        "connect.s3.": "what is landed, where and with whose rights is said by the sink's own settings: take it out",
+        "consumer.override.": "another way to read could leave events out: take it out",
+        "errors.": "follows from dead_letter_topic: set that instead",
+        **dict.fromkeys(
+            ("header.converter", "key.converter", "predicates", "transforms", "value.converter"),
+            "the job reads events as the source writes them: take it out",
+        ),
+        **dict.fromkeys(
+            ("config.", "connector.", "name", "producer.override.", "tasks.", "topics"),
+            "follows from the deployment's settings: take it out",
+        ),
+    },
+)
 
 
 def problems(config: Mapping[str, str], *, version: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield `(property, reason)` for what a configuration must not say, in one line each.
+    """Yield `(property, reason)` for what a whole configuration must not say, in one line each.
 
     `version` is the connector's, the pinned one by default.
     """
     for name, value in config.items():
-        if name in FIXED and value != FIXED[name]:
-            yield name, f"only {FIXED[name]!r} lands what the job reads, not {value!r}"
-        elif not _is_known(name):
-            yield name, "isn't a property of the sink that we know: the connector would ignore a misspelt one"
+        known = ALLOWED if name in ALLOWED.names or name not in _OURS.names else _OURS
+        if name not in _TEXTS and (reason := known.problem(name, value)):
+            yield name, reason
     for name in REQUIRED:
         if name not in config:
             yield name, "is missing"
-    yield from _error_handling(config)
+    if config.get("errors.tolerance") == "all" and not config.get("errors.deadletterqueue.topic.name"):
+        yield "errors.tolerance", "all without errors.deadletterqueue.topic.name would lose values in silence"
     if KCQL in config:
         yield from _statements(config, version or load_versions().lenses_s3.version)
-
-
-def _is_known(name: str) -> bool:
-    client = name.removeprefix(CONSUMER_PREFIX) in CONSUMER_PROPERTIES
-    return client or name in FIXED or name in KNOWN or name.removeprefix(PRODUCER_PREFIX) in PRODUCER_PROPERTIES
-
-
-def _error_handling(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    policy = config.get("connect.s3.error.policy", "THROW").upper()
-    if policy == "NOOP":
-        yield "connect.s3.error.policy", "NOOP loses what can't be written: RETRY waits for S3"
-    elif policy not in ERROR_POLICIES:
-        yield "connect.s3.error.policy", f"must be one of {', '.join(ERROR_POLICIES)}, not {policy!r}"
-    tolerance = config.get("errors.tolerance", "none")
-    if tolerance not in ("none", "all"):
-        yield "errors.tolerance", f"must be none or all, not {tolerance!r}"
-    elif tolerance == "all" and not config.get("errors.deadletterqueue.topic.name"):
-        yield "errors.tolerance", "all without errors.deadletterqueue.topic.name would lose values in silence"
 
 
 def _statements(config: Mapping[str, str], version: str) -> Iterator[tuple[str, str]]:

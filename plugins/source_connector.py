@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from contract import events
 from contract.sizes import SizeLimits
 from plugins import captured
+from plugins.captured import INCLUDED_TABLES
 from plugins.connector_names import EVENTS_TABLE, OUTBOX
 from plugins.connector_properties import converters, override
 from plugins.connector_settings import SALT, SourceSettings
 from plugins.transformations import transformations
 
-INCLUDED_TABLES = "table.include.list"
 OFFSET_MISMATCH = "offset.mismatch.strategy"
 # How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
@@ -37,8 +37,9 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         "snapshot.mode": settings.snapshot_mode,
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
-        **source_values(),
+        **_values(),
         **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
+        **converters(),
         **_topic_creation(),
         **_large_events(settings),
         **_signals(settings),
@@ -84,11 +85,14 @@ def _root_certificate(settings: SourceSettings) -> dict[str, str]:
 
     `driver.` passes on what follows. Without the resource the driver connects to nobody; it checks names as always.
     """
-    if settings.database_root_certificate is None:
+    certificate = settings.database_root_certificate
+    if certificate is None:
         return {}
+    if certificate.startswith("/"):
+        return {"database.sslrootcert": certificate}
     return {
         "driver.sslfactory": "org.postgresql.ssl.SingleCertValidatingFactory",
-        "driver.sslfactoryarg": f"classpath:{settings.database_root_certificate}",
+        "driver.sslfactoryarg": f"classpath:{certificate}",
     }
 
 
@@ -129,12 +133,8 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
     }
 
 
-def source_values() -> dict[str, str]:
-    """How a row becomes JSON, for every environment: everything that the job relies on, default or not."""
-    return {**_values(), **transformations((), "", None), **converters()}
-
-
 def _values() -> dict[str, str]:
+    """How a row becomes JSON: everything that the job relies on, default or not."""
     return {
         # Numbers that may exceed a long or a double travel as text: the sink would change them.
         "decimal.handling.mode": "string",

@@ -1,106 +1,70 @@
-"""What Debezium's configuration may say beside ours, and what would lose changes: names, values and why.
+"""What an environment may add to Debezium's configuration: how fast and how often, never what, where to or from where.
 
 Meanings are those of Debezium 3.7's PostgreSQL connector (its documentation, "Connector properties", and the
 descriptions in the connector itself) and of Kafka Connect's producer, as far as an environment may override it.
 """
 
-from collections.abc import Iterator, Mapping
+from plugins.allowed_properties import AllowedProperties
 
-# What the stacks and the job decide, whatever the value: where events go, what they are keyed and made of.
-CONTRADICTIONS: Mapping[str, str] = {
-    "column.exclude.list": "the job's schema has every column of the outbox: take it out",
-    "column.include.list": "the job's schema has every column of the outbox: take it out",
-    "converters": "the job reads values as Debezium writes them: take it out",
-    "errors.tolerance": "all would skip what can't be converted, and a source has no dead-letter topic: take it out",
-    "heartbeat.action.query": "the heartbeat also sends what the outbox has queued: take it out",
-    "message.key.columns": "the order of changes is kept per key, and the table has the outbox's: take it out",
-    "message.prefix.exclude.list": "messages in the log have no topic of their own: take it out",
-    "message.prefix.include.list": "messages in the log have no topic of their own: take it out",
-    "post.processors": "the job reads values as Debezium writes them: take it out",
-    "schema.exclude.list": "the outbox is all that is captured (table.include.list): take it out",
-    "schema.include.list": "the outbox is all that is captured (table.include.list): take it out",
-    "table.exclude.list": "the outbox is all that is captured (table.include.list): take it out",
-    "topic.delimiter": "the sink reads the topic under its name: take it out",
-    "topic.heartbeat.prefix": "the connector may write the heartbeat's topic under its name alone: take it out",
-    "topic.naming.strategy": "the sink reads the topic under its name: take it out",
+_NUMBERS = {
+    "connection.validation.timeout.ms": (1_000, 300_000),
+    "database.query.timeout.ms": (60_000, 86_400_000),
+    "executor.shutdown.timeout.ms": (1_000, 60_000),
+    "heartbeat.interval.ms": (1_000, 60_000),
+    "incremental.snapshot.chunk.size": (100, 100_000),
+    "lsn.flush.timeout.ms": (1_000, 300_000),
+    # Debezium refuses a queue that isn't larger than a batch: whatever of these is set alone or together fits.
+    "max.batch.size": (1, 8_191),
+    "max.queue.size": (8_192, 1_000_000),
+    "poll.interval.ms": (1, 5_000),
+    "producer.override.batch.size": (0, 1_048_576),
+    "producer.override.linger.ms": (0, 1_000),
+    "query.fetch.size": (0, 100_000),
+    "retriable.restart.connector.wait.ms": (100, 300_000),
+    "signal.poll.interval.ms": (100, 60_000),
+    "slot.max.retries": (6, 10_000),
+    "slot.retry.delay.ms": (100, 60_000),
+    "snapshot.delay.ms": (0, 3_600_000),
+    "snapshot.fetch.size": (1, 100_000),
+    "snapshot.lock.timeout.ms": (1_000, 600_000),
+    # By default the server ends a connection that it hasn't heard of for 60 s.
+    "status.update.interval.ms": (100, 30_000),
+    "xmin.fetch.interval.ms": (0, 3_600_000),
 }
-# The transformation and the converters are the job's input: none is added to those that we name.
-_CONTRADICTING_PREFIXES = (
-    "key.converter.",
-    "predicates",
-    "transforms.",
-    "value.converter.",
-    "snapshot.select.statement.overrides",
+_WORDS = {"errors.log.enable": ("true", "false"), "producer.override.acks": ("all", "-1")}
+# Reason → how the names of the properties begin that it keeps out.
+_REASONS = {
+    "the pipeline's file says which tables, columns and operations are captured, and by which keys": """
+        column. database.exclude.list database.include.list message.key.columns publish.via.partition.root schema.
+        skip.messages. skipped.operations table.""",
+    "the job reads names and values as we have Debezium write them": """
+        binary. converters custom.sanitize. datatype. decimal. extended.headers. field. header.converter hstore.
+        include. interval. key.converter money. post.processors predicates provide.transaction. schema.name.
+        sourceinfo. time. tombstones. transaction.metadata. transforms unavailable. value.converter""",
+    "an event that can't be read or converted must end the task: otherwise it would be lost": """
+        errors. event. guardrail. internal.custom.retriable. lsn.flush.timeout.action""",
+    "changes are read on from the slot, by the publication, as they were prepared: some would be passed over": """
+        flush.lsn. internal.create.slot. internal.log. internal.slot. lsn. offset. plugin.name publication.
+        replica.identity. slot.""",
+    "snapshots have all rows, in one order, and are asked for by `make resnapshot`": """
+        incremental. internal.snapshot. legacy.snapshot. read.only signal. snapshot.
+        streaming.""",
+    "the heartbeat calls what was prepared: it moves the slot on, and sends what the outbox has queued": "heartbeat.",
+    "messages in the log have no topic of their own": "message.prefix.",
+    "the sink reads the topics under the names that the deployment gives them": "topic.",
+    "where the database is, and how its server is verified, is said by the pipeline's database": "database. driver.",
+    "the workers, their clients and their offsets are the deployment's": """
+        config. connector. exactly.once. name offsets. poll.dispatch. producer.override. queue. tasks.
+        transaction.boundary""",
+    "nobody here reads it, and the alarms rely on the names of metrics": """
+        custom.metric. internal. memory. notification. openlineage. statistics.""",
+}
+
+ALLOWED = AllowedProperties(
+    numbers=_NUMBERS,
+    words=_WORDS,
+    refused={
+        "producer.override.acks": "an event that one broker alone has is gone with it, and isn't sent again",
+        **{begin: f"{reason}: take it out" for reason, begins in _REASONS.items() for begin in begins.split()},
+    },
 )
-# Name → the values that lose nothing, and what others do.
-_SAFE: Mapping[str, tuple[frozenset[str], str]] = {
-    "flush.lsn.source": (
-        frozenset({"true"}),
-        "the slot would never move on, and fill the database's disk until it is dropped: take it out",
-    ),
-    "heartbeat.interval.ms": (
-        frozenset(str(ms) for ms in range(1_000, 60_001, 1_000)),
-        "0 switches the heartbeat off, by which the slot moves on and the outbox's queue is sent: from 1000 to 60000",
-    ),
-    "lsn.flush.mode": (
-        frozenset({"connector"}),
-        "the slot moves on when the connector says what it has sent; nobody else does: take it out",
-    ),
-    "offset.mismatch.strategy": (
-        frozenset({"no_validation", "fail"}),
-        "following the slot or the offset, whichever is ahead, passes over what lies between: take it out",
-    ),
-    "producer.override.acks": (
-        frozenset({"all", "-1"}),
-        "an event that one broker alone has is gone with it, and Debezium doesn't send it again: set all",
-    ),
-    "producer.override.enable.idempotence": (
-        frozenset({"true"}),
-        "a producer that tries again could write an event twice, the older one last: set true, or take it out",
-    ),
-    "producer.override.max.in.flight.requests.per.connection": (
-        frozenset({"1"}),
-        "what is tried again would overtake what came before: set 1, or take it out",
-    ),
-    "producer.override.retries": (
-        frozenset({"2147483647"}),
-        "a broker that is away for a moment would end the task: take it out",
-    ),
-    "publication.autocreate.mode": (
-        frozenset({"disabled"}),
-        "the publication is the source preparation's; another one would leave changes out: take it out",
-    ),
-    "skipped.operations": (
-        frozenset({"none", "t"}),
-        "these operations would never reach the lake: take it out",
-    ),
-    "slot.drop.on.stop": (
-        frozenset({"false"}),
-        "what is written until the connector starts again would be gone with the slot (Debezium: for testing only): "
-        "set false, or take it out",
-    ),
-    "snapshot.isolation.mode": (
-        frozenset({"serializable", "repeatable_read"}),
-        "rows that change during a snapshot could be missing from it: take it out",
-    ),
-    "snapshot.mode": (
-        frozenset({"initial", "when_needed", "always"}),
-        "what was there before the connector, or changes after its snapshot, wouldn't be captured: set initial",
-    ),
-}
-LOSING = frozenset(_SAFE)
-
-
-def contradiction(name: str) -> str | None:
-    """Say why a property can't be added to the source's configuration in any environment; None when it can."""
-    if name.startswith(_CONTRADICTING_PREFIXES):
-        return "the job relies on rows as they are, transformed and converted as we do: take it out"
-    return CONTRADICTIONS.get(name)
-
-
-def losses(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield `(property, reason)` for what would lose changes, or keep them from the lake for ever."""
-    for name, value in config.items():
-        safe, reason = _SAFE.get(name, (frozenset({value}), ""))
-        if value.strip().lower() not in safe and value not in safe:
-            yield name, f"{value!r}: {reason}"

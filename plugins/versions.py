@@ -131,7 +131,7 @@ def maven_url(group: str, artifact: str, version: str, packaging: str, classifie
 
 def parse_version(version: str) -> tuple[int, ...]:
     """`11.7.2` → (11, 7, 2). Raises ValueError for anything but numbers and dots."""
-    if not re.fullmatch(r"\d+(\.\d+)*", version):
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", version):
         raise ValueError(f"version must be numbers and dots, not {version!r}")
     return tuple(int(part) for part in version.split("."))
 

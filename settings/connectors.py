@@ -1,9 +1,11 @@
 """The settings of a pipeline's connectors on MSK Connect, of which plugins/ makes their configurations."""
 
+import math
 from typing import Any
 
 from contract import rds_ca
 from contract.capture_objects import SIGNAL, heartbeat_statement, own_schema
+from contract.sizes import MCU_HEAP_BYTES
 from plugins import kcql
 from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
@@ -82,6 +84,7 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
         dead_letter_topic=sink.dead_letter_topic,
         connector_version=version,
         largest_event_bytes=environment.streaming.largest_event_bytes,
+        heap_bytes=sink.mcu_per_worker * MCU_HEAP_BYTES // math.ceil(sink.tasks / sink.workers),
     )
 
 

@@ -31,8 +31,8 @@ class Environment(Section):
     """One environment, as its file says; `name` is the file's."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
-    account: Annotated[str, Field(pattern=r"^\d{12}$")]
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    account: Annotated[str, Field(pattern=r"^[0-9]{12}$")]
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
     availability_zones: Names
     production: bool
     removal_policy: Literal["destroy", "retain"]

@@ -14,7 +14,7 @@ from analytics.derived import DerivedQuery, derived_query
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.events import ORDERING, READ_MS
 from contract.history import SUFFIX
-from contract.table_names import lake_name
+from contract.table_names import lake_name, nearest
 from plugins.captured import CapturedTable
 from settings.section import Identifier, Names, Section, TopicPrefix
 
@@ -54,7 +54,7 @@ class CapturedTableSettings(Section):
 
     `source` is `schema.table`; a name with a dot in it is given by `schema` and `table` instead. `key`: the columns
     that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field by which the
-    newer of two events is known. `leave_out`: columns that never leave the database; `hash`: those that travel as
+    newer of two events is known. `leave_out`: columns that aren't captured; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
     added to the lake's table, or its events are set aside. `history`: whether a table beside it keeps the versions of
     its rows (docs/decisions/0094). `truncate`: what a TRUNCATE does there.
@@ -231,8 +231,17 @@ class Pipeline(Section):
         for table in self.tables:
             if name in (table.name, table.lake_table, self.lake_table(table)):
                 return table
-        known = ", ".join(table.name for table in self.tables)
-        raise ValueError(f"{name!r} isn't a table of pipeline {self.name}: {known}")
+        known = nearest(name, (table.name for table in self.tables))
+        raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
+
+    def named(self, text: str) -> list[CapturedTableSettings]:
+        """Return the table that a text names, or several with blanks between them. Raises ValueError."""
+        try:
+            return [self.table(text)]
+        except ValueError:
+            if len(text.split()) < 2:
+                raise
+            return [self.table(name) for name in text.split()]
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:
         """Name a table in the lake: Glue's, and its folder."""

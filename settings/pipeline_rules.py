@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from contract import events
-from contract.avro_names import SOURCE_NAME
+from contract.avro_names import SOURCE_NAME, no_key
 from contract.events import LSN, READ_MS
 from plugins import captured
 from settings import derived_rules, query_rules
@@ -118,12 +118,7 @@ def _fields(
         for column in getattr(table, name):
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
-    for column in table.hash:
-        if column in fields and not _is_text(fields[column].get("type")):
-            yield (
-                f"{where}.hash",
-                f"{column!r} isn't text, and Debezium would send it in clear: leave it out (leave_out) in place of it",
-            )
+    yield from _types(where, table, {name: field.get("type") for name, field in fields.items()})
     if table.ordering not in fields:
         order = READ_MS if table.is_queried else LSN
         yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {order}, the order of changes"
@@ -132,6 +127,18 @@ def _fields(
             yield (
                 f"{where}.leave_out",
                 f"{column!r} is a field of {shown}, and no event will have it: take it out there",
+            )
+
+
+def _types(where: str, table: CapturedTableSettings, types: Mapping[str, object]) -> Iterator[Problem]:
+    for column in table.key:
+        if reason := no_key(types.get(column)):
+            yield f"{where}.key", f"{column!r} tells no rows apart, {reason}: name another unique column"
+    for column in table.hash:
+        if column in types and not _is_text(types[column]):
+            yield (
+                f"{where}.hash",
+                f"{column!r} isn't text, and Debezium would send it in clear: leave it out (leave_out) in place of it",
             )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from contract.events import READ_MS
+from plugins.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, Pipeline
 
 Problem = tuple[str, str]
@@ -31,7 +32,7 @@ def broken(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
                 yield f"{where}.{name}", f'it is for how = "query", and how is {table.how!r}: take it out'
         return
     yield from _detection(where, table)
-    yield from _names(where, table)
+    yield from ((f"{where}.{name}", reason) for name, reason in unlisted(table.captured))
     if table.append_only:
         yield f"{where}.append_only", "rows that are queried are told by their key: name its columns (key)"
     if table.hash:
@@ -42,13 +43,14 @@ def broken(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
         yield f"{where}.ordering", f"a column may go back: take it out, queried rows are ordered by {READ_MS}"
 
 
-def _names(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """A table's name, and the list of columns, are texts to the job: schema.table, and names by comma."""
-    if "." in table.schema_name + table.table_name:
-        yield f"{where}.table", f"{table.name}: a name with a dot isn't told from its schema: give a query in its place"
+def unlisted(table: CapturedTable) -> Iterator[Problem]:
+    """Yield names that the job can't take: a table's is schema.table to it, the columns that it leaves out a list."""
+    if "." in table.schema + table.table or table.name != table.name.strip():
+        reason = "a name with a dot, or a blank at its end, can't be given to the job: give a query in its place"
+        yield "table", f"{table.name}: {reason}"
     for column in table.leave_out:
         if "," in column or column != column.strip():
-            yield f"{where}.leave_out", f"{column!r} can't stand in a list: give a query in the table's place"
+            yield "leave_out", f"{column!r} can't stand in a list: give a query in the table's place"
 
 
 def _detection(where: str, table: CapturedTableSettings) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ Cidr = Annotated[str, AfterValidator(_network)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 # Of a role or a user.
 AwsArns = Annotated[
-    tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+$")], ...],
+    tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9_+=,.@/-]+$")], ...],
     Field(strict=False),
 ]
 Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
@@ -33,4 +33,4 @@ VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_
 Identifier = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 TopicPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$")]
 # Spark's, in GiB or MiB.
-Memory = Annotated[str, Field(pattern=r"^[1-9]\d{0,5}[gm]$")]
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,5}[gm]$")]

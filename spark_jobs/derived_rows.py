@@ -165,8 +165,7 @@ def _refuse_keys(differing: DataFrame, key_fields: Sequence[str]) -> None:
     if wrong[_LACKS]:
         raise JobError(f"the query gives {wrong[_ROWS]} rows without a value of the key {named}: nothing was committed")
     raise JobError(
-        f"the query gives {wrong[_ROWS]} rows of key {wrong[KEY]}, so {named} doesn't tell its rows apart: "
-        "nothing was committed"
+        f"the query gives {wrong[_ROWS]} rows of one key, so {named} doesn't tell its rows apart: nothing was committed"
     )
 
 

@@ -8,7 +8,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException, ParseException
@@ -17,14 +16,16 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs import derived_rows
 from spark_jobs.claim import Claim
 from spark_jobs.derived_rows import HUDIS, Difference
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError, first_line, value_error
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
+from spark_jobs.session import as_in_athena
 from spark_jobs.settings import Settings
 from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
+from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
 _DIGEST_DIGITS = 16
@@ -71,10 +72,10 @@ class DerivedTable:
         table: HudiTable,
         log: Log,
         claim: Claim | None = None,
-        slot: AbstractContextManager[object] | None = None,
+        turns: Turns | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`claim` makes this job the table's only writer, `slot` is held while a round computes and commits."""
+        """`claim` makes this job the table's only writer, a round computes and commits in a turn of its own."""
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
         self._spark = spark
         self._keys = settings.table.key_fields
@@ -82,7 +83,7 @@ class DerivedTable:
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
         self._kept = KeptTable(table, settings.table, claim=claim, log=log)
         self._log = log
-        self._slot = slot or nullcontext()
+        self._turns = turns or Turns(1)
         self._clock = clock
         hadoop = Hadoop(spark)
         # What a table's properties say stays as it is: only its timeline is listed anew at each look.
@@ -103,15 +104,20 @@ class DerivedTable:
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
 
-        Raises JobError for a query that can't be the table's, before anything is written.
+        Raises JobError for a query that can't be the table's, or fails for one of its rows, before anything is written.
         """
         started = time.monotonic()
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
         wanted = DerivedFrom(self._digest, {name: at for name, at in instants.items() if at is not None})
         if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
             return None
-        with self._slot:
-            return self._brought(wanted, started)
+        with self._turns.take():
+            try:
+                return self._brought(wanted, started)
+            except Exception as error:
+                if reason := value_error(error):
+                    raise JobError(f"the query fails: {reason}") from error
+                raise
 
     def close(self) -> None:
         """End what is open: nothing is."""
@@ -138,7 +144,8 @@ class DerivedTable:
         for name, path in self._source.tables.items():
             as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
         try:
-            return self._spark.sql(self._source.query)
+            with as_in_athena(self._spark):
+                return self._spark.sql(self._source.query)
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 

@@ -1,6 +1,14 @@
 """The job's own errors: each message is one line that says what, where and what to do."""
 
-from contract.errors import UserError
+import re
+
+from contract.errors import UNLIKE_ATHENA, UserError
+
+# Spark's exceptions for a value: overflow, division by zero, a text that is no number.
+_OF_VALUES = {
+    f"Spark{kind}Exception"
+    for kind in ("Arithmetic", "NumberFormat", "DateTime", "ArrayIndexOutOfBounds", "Runtime", "NoSuchElement")
+}
 
 
 class JobError(UserError):
@@ -30,6 +38,20 @@ def first_line(error: BaseException) -> str:
             break
         java = java.getCause()
     return str(java.toString()).splitlines()[0]
+
+
+def value_error(error: BaseException) -> str | None:
+    """Return what Spark says of a value that can't be computed, in its own words; None for any other error.
+
+    Without its advice, which is to switch the check off.
+    """
+    name, _, message = first_line(error).partition(": ")
+    if message.startswith(UNLIKE_ATHENA):
+        return message
+    # Python's have no package and no prefix.
+    if not {name.rpartition(".")[2], f"Spark{name}"} & _OF_VALUES:
+        return None
+    return re.split(r" (?:Use `|If necessary|Fail to|To tolerate|To return)", message)[0]
 
 
 def said(error: BaseException) -> str:

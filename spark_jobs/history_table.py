@@ -10,7 +10,7 @@ found by whoever asks.
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -31,6 +31,7 @@ from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
+from spark_jobs.turns import Turns
 from spark_jobs.version_chains import chained, events_between
 
 Log = Callable[[str], None]
@@ -55,16 +56,16 @@ class HistoryTable:
         table: HudiTable,
         log: Log,
         claim: Claim | None = None,
-        slot: AbstractContextManager[object] | None = None,
+        turns: Turns | None = None,
     ) -> None:
-        """`claim` makes this job the table's only writer, `slot` is held while a round computes and commits."""
+        """`claim` makes this job the table's only writer, a round computes and commits in a turn of its own."""
         assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
         self._spark = spark
         self._path = settings.source.path
         self._keys = settings.source.key_fields
         self._kept = KeptTable(table, settings.table, claim=claim, log=log)
         self._log = log
-        self._slot = slot or nullcontext()
+        self._turns = turns or Turns(1)
         self._of = Timeline(Hadoop(spark), self._path)
         self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
@@ -89,7 +90,7 @@ class HistoryTable:
             instants = self._next()
             if not instants:
                 return None
-            with self._slot:
+            with self._turns.take():
                 found = self._brought(instants, started)
             self._read_to = instants[-1]
             if found is not None:

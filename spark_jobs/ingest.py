@@ -3,7 +3,6 @@
 import gc
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,6 +33,7 @@ from spark_jobs.sources import Batch, Source
 from spark_jobs.summary import Summary
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.transform import SqlTransformer
+from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
 # From so many columns on the plans of a batch are too large to wait until Python frees them.
@@ -54,7 +54,7 @@ class Ingest:
         quarantine: Quarantine,
         log: Log,
         claim: Claim | None = None,
-        slot: AbstractContextManager[object] | None = None,
+        turns: Turns | None = None,
         transformer: SqlTransformer | None = None,
         commit_events: CommitEvents | None = None,
         settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
@@ -63,7 +63,7 @@ class Ingest:
 
         `claim` makes this job the table's only writer; without one whoever calls sees to that.
 
-        `slot` is held while a batch is decoded and committed: a semaphore where many tables share the executors.
+        A batch is decoded and committed in one of `turns`, which many tables share.
 
         `commit_events` takes the events of each commit, for the table's history.
         """
@@ -76,7 +76,7 @@ class Ingest:
         self._quarantine = quarantine
         self._log = log
         self._claim = claim
-        self._slot = slot or nullcontext()
+        self._turns = turns or Turns(1)
         self._transformer = transformer
         self._commit_events = commit_events
         self._compiling = Compiling(spark)
@@ -149,7 +149,7 @@ class Ingest:
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
         """Bring a batch into the table; None when the table has all of it already."""
-        with self._slot, self._compiling.unless(batch.is_small):
+        with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
             batch, decoded = self._decoder.decode(batch)
             try:
                 return self._commit(batch, decoded, started)

@@ -23,6 +23,13 @@ _SPARKS_OWN = (
     *("sessionInitStatement", "preferTimestampNTZ", "customSchema", "pushDownPredicate", "connectionProvider"),
 )
 _FETCH_SIZE = "fetchsize"
+_CLASS = f"no other class verifies the server than ours: say {keys.JDBC_CA_FILE}, or how strictly by sslmode"
+_PLACE = f"{keys.JDBC_URL} alone says which server and database: write them in front of its question mark"
+# Of the driver's own settings, whether in the URL or given by themselves.
+_REFUSED = {
+    **dict.fromkeys(("sslfactory", "sslfactoryarg", "sslhostnameverifier"), _CLASS),
+    **dict.fromkeys(("host", "port", "dbname", "PGHOST", "PGPORT", "PGDBNAME", "service"), _PLACE),
+}
 _NOT_USED = {
     keys.JDBC_INCREMENTAL: "changes are always found, and only they are written",
     keys.JDBC_FALLBACK: "everything is read anew where changes can't be told, and nowhere else",
@@ -67,6 +74,12 @@ class Server:
         """The hosts in the URL: one, or several by comma."""
         named = urlsplit(self.url.removeprefix("jdbc:")).netloc.split(",")
         return tuple(re.sub(r":\d*\Z", "", host).strip("[]").lower() for host in named)
+
+    @property
+    def ssl(self) -> dict[str, str]:
+        """The driver's settings of TLS; it takes the URL's before others."""
+        given = {**dict(self.extra), **_query(self.url)}
+        return {name: value for name, value in given.items() if name.startswith("ssl")}
 
     @property
     def database(self) -> str:
@@ -168,13 +181,20 @@ def _url(properties: Mapping[str, str]) -> str:
     if not url.startswith(_SCHEME) or not parts.netloc or not parts.path.strip("/"):
         # Not the URL itself: it may have a password in it.
         raise SettingsError(f"{keys.JDBC_URL}: write it as {_SCHEME}host:port/database")
-    secret = "@" in parts.netloc or any(is_secret(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True))
-    if secret:
+    named = _query(url)
+    if "@" in parts.netloc or any(map(is_secret, named)):
         raise SettingsError(
             f"{keys.JDBC_URL}: a URL is shown in logs, so it can't have a password; say {keys.JDBC_USER} and "
             f"{keys.JDBC_PASSWORD_FILE} or {keys.JDBC_PASSWORD_SECRET}"
         )
+    for name in named:
+        if name in _REFUSED:
+            raise SettingsError(f"{keys.JDBC_URL}: ?{name}= isn't supported: {_REFUSED[name]}")
     return url
+
+
+def _query(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url.removeprefix("jdbc:")).query, keep_blank_values=True))
 
 
 def _password(properties: Mapping[str, str]) -> Password:
@@ -214,6 +234,8 @@ def _extra(properties: Mapping[str, str]) -> dict[str, str]:
             raise SettingsError(
                 f"{keys.JDBC_EXTRA}{name} isn't supported: parts are read by the key, {keys.JDBC_READERS} at a time"
             )
+        if name in _REFUSED:
+            raise SettingsError(f"{keys.JDBC_EXTRA}{name} isn't supported: {_REFUSED[name]}")
         if name in ("user", "password"):
             raise SettingsError(f"{keys.JDBC_EXTRA}{name}: say {keys.JDBC_PREFIX}{name}")
     return extra

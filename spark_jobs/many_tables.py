@@ -15,6 +15,7 @@ from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.table_list import ListedTable, TableList
 from spark_jobs.table_status import TableStatus
+from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
 # Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.
@@ -32,7 +33,7 @@ class ManyTables:
         self._continuous = continuous
         self._stop = stop
         self._log = log
-        self._slots = threading.BoundedSemaphore(listed.parallel_commits)
+        self._turns = Turns(listed.parallel_commits)
         # An answer is as old as a look may be: each table looks every second, all of them together once.
         self._listing = SharedListing(max_age_seconds=listed.poll_seconds / 2)
         self._databases = Databases(spark, log=log)
@@ -96,7 +97,7 @@ class ManyTables:
             stop=self._stop,
             log=log,
             metrics=metrics,
-            slot=self._slots,
+            turns=self._turns,
             listing=self._listing,
             databases=self._databases,
             status=status,

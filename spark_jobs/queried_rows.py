@@ -182,7 +182,7 @@ class QueriedRows:
         double = events.groupBy(KEY).count().filter("count > 1").first()
         if double is not None:
             raise JobError(
-                f"{batch.relation.settings.name} has {double['count']} rows of key {double[KEY]}: "
+                f"{batch.relation.settings.name} has {double['count']} rows of one key: "
                 f"{keys.RECORD_KEY}={','.join(self._settings.key_fields)} doesn't tell its rows apart"
             )
 

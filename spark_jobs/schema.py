@@ -90,7 +90,7 @@ _ENCODINGS: dict[str, tuple[Encoding, T.DataType]] = {
     "time-millis": (Encoding.MILLIS_OF_DAY, _STRING),
     "io.debezium.time.MicroTime": (Encoding.MICROS_OF_DAY, _STRING),
     "time-micros": (Encoding.MICROS_OF_DAY, _STRING),
-    "io.debezium.time.ZonedTime": (Encoding.ZONED_TIME, _STRING),
+    avro_names.ZONED_TIME: (Encoding.ZONED_TIME, _STRING),
     "io.debezium.time.Interval": (Encoding.PLAIN, _STRING),
     "io.debezium.data.Json": (Encoding.JSON, _STRING),
     "io.debezium.data.Uuid": (Encoding.PLAIN, _STRING),

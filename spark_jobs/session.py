@@ -64,6 +64,23 @@ _USED_OFTEN = (
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
+# What an integer can't hold is an error in Athena, too, and `${name}` in a text stays what it is.
+_AS_IN_ATHENA = {"spark.sql.ansi.enabled": "true", "spark.sql.variable.substitute": "false"}
+
+
+@contextmanager
+def as_in_athena(spark: SparkSession) -> Iterator[None]:
+    """Plan the queries of a block as Athena means them. The settings are the session's, and the plans keep them."""
+    given = {key: str(spark.conf.get(key)) for key in _AS_IN_ATHENA}
+    try:
+        for key, value in _AS_IN_ATHENA.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, value in given.items():
+            spark.conf.set(key, value)
+
+
 class Compiling:
     """Decides whether a session's queries are compiled or interpreted; the results are the same.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contract.events import ORDERING, READ_MS
+from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from spark_jobs import keys
 
 # To estimate the size of rows, Hudi's JOL tries to attach a debugger to its own JVM: several seconds and nine more JVMs
@@ -182,8 +183,8 @@ def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[s
         # Both would grow as long as the job runs: 320 KB of events and 36 KB of the driver's log for each small commit.
         "spark.eventLog.enabled": "false",
         "spark.log.level": "WARN",
-        "spark.driver.extraJavaOptions": " ".join(JOL_FLAGS),
-        "spark.executor.extraJavaOptions": " ".join(JOL_FLAGS),
+        **{f"spark.{which}.extraJavaOptions": " ".join((UTF_8_FLAG, *JOL_FLAGS)) for which in ("driver", "executor")},
+        **{f"spark.executorEnv.{name}": value for name, value in UTF_8_LOCALE.items()},
         **submission.settings,
     }
     return [

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -41,9 +40,9 @@ from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer
+from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
-Slot = AbstractContextManager[object]
 
 
 def build_ingest(
@@ -53,7 +52,7 @@ def build_ingest(
     *,
     log: Log,
     claim: Claim | None = None,
-    slot: Slot | None = None,
+    turns: Turns | None = None,
     listing: SharedListing | None = None,
     databases: Databases | None = None,
 ) -> Ingest:
@@ -70,7 +69,7 @@ def build_ingest(
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
-        slot=slot,
+        turns=turns,
         transformer=_transformer(spark, decided, columns),
         commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
         settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
@@ -78,13 +77,13 @@ def build_ingest(
 
 
 def build_kept(
-    spark: SparkSession, decided: Settings, *, log: Log, claim: Claim | None = None, slot: Slot | None = None
+    spark: SparkSession, decided: Settings, *, log: Log, claim: Claim | None = None, turns: Turns | None = None
 ) -> DerivedTable | HistoryTable:
     """Return what keeps a table that is made of others; without a `claim` the caller sees that it is alone."""
     look_anew = remembering(Hadoop(spark), [decided.table.base_path], log)
     table = HudiTable(spark, decided.table, look_anew=look_anew)
     kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
-    return kind(spark, decided, table=table, log=log, claim=claim, slot=slot)
+    return kind(spark, decided, table=table, log=log, claim=claim, turns=turns)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
@@ -96,12 +95,12 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What a table's job shares with others, or outlives it: `slot` is held while it decodes and commits."""
+    """What a table's job shares with others, or outlives it."""
 
     stop: threading.Event
     log: Log
     metrics: Metrics | None
-    slot: Slot | None = None
+    turns: Turns | None = None
     listing: SharedListing | None = None
     databases: Databases | None = None
     status: TableStatus | None = None
@@ -116,7 +115,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
     claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
     kept: Ingest | DerivedTable | HistoryTable
     if isinstance(decided.source, SqlSettings | HistorySettings):
-        kept = build_kept(spark, decided, log=log, claim=claim, slot=around.slot)
+        kept = build_kept(spark, decided, log=log, claim=claim, turns=around.turns)
     else:
         kept = build_ingest(
             spark,
@@ -124,7 +123,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
             columns,
             log=log,
             claim=claim,
-            slot=around.slot,
+            turns=around.turns,
             listing=around.listing,
             databases=around.databases,
         )

@@ -38,6 +38,8 @@ _DOUBLE = r"^-?\d\.\d{1,17}E-?\d{1,2}$"
 _FIRST_MICROS = -211_000_000_000_000_000
 _LAST_MILLIS = 9_223_372_036_854_775
 _DAY_MICROS = 86_400_000_000
+# Of 400 years.
+_CYCLE_DAYS = 146_097
 # How Java shows an array within an array.
 _JAVA_ARRAY = r"^\[(\[|L[\w.$]+;|[BCDFIJSZ])[\w.$;\[]*@[0-9a-f]+$"
 # What Jackson writes in capitals and PostgreSQL doesn't: control characters in JSON.
@@ -269,7 +271,7 @@ def _with_small_escapes(text: Expression) -> Expression:
 
 
 def _in_era(instant: Expression, pattern: str) -> Expression:
-    """Write a day or an instant as PostgreSQL does, before the era: its years before 1 are 1 BC and earlier ones.
+    """Write an instant as PostgreSQL does, before the era: its years before 1 are 1 BC and earlier ones.
 
     Spark counts years without an era from a year 0 on, unless the pattern asks for one.
     """
@@ -282,7 +284,11 @@ def _era(instant: Expression) -> Expression:
 
 def _date_text(days: Expression) -> Expression:
     date = _days(days)
-    text = F.concat(_in_era(date, "yyyy-MM-dd"), _era(date))
+    year = F.year(date)
+    shown = F.format_string("%04d", F.when(year < 1, 1 - year).otherwise(year))
+    # Spark formats dates as instants, which end in 294247. The calendar repeats itself every 400 years.
+    alike = _days(F.call_function("pmod", F.call_function("unix_date", date), F.lit(_CYCLE_DAYS)))
+    text = F.concat(shown, F.date_format(alike, "-MM-dd"), _era(date))
     for number, name in INFINITE_DAYS.items():
         text = F.when(F.call_function("unix_date", date) == number, F.lit(name)).otherwise(text)
     return text

@@ -31,8 +31,10 @@ OUTBOX_MODULE, PIPELINE_MODULE = "source_preparation", "pipeline_preparation"
 PREPARATION_MEMORY_MB = 1024
 # By whether the pipeline is queried.
 _WHO_READS = {
-    False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection.",
-    True: "The job reads it at each connection, and a rotation would have to change the role's password, too.",
+    False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection. The role "
+    "can read every table's changes, as who replicates can.",
+    True: "The job reads it at each connection, and a rotation would have to change the role's password, too. The role "
+    "may only read what its pipeline queries.",
 }
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
 
@@ -54,8 +56,7 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
     acknowledge(
         secret,
         "AwsSolutions-SMG4",
-        reason=f"{_WHO_READS[pipeline.is_queried]} "
-        "docs/decisions/0053 says how it is changed by hand; the role may only read what its pipeline captures.",
+        reason=f"{_WHO_READS[pipeline.is_queried]} docs/decisions/0053 says how it is changed by hand.",
     )
     return secret
 
@@ -73,6 +74,7 @@ def table_request(table: CapturedTableSettings) -> dict[str, object]:
         "key": list(table.key),
         "leaveOut": list(table.leave_out),
         "hash": list(table.hash),
+        **({"byXmin": True} if table.is_queried and table.detect != "hash" else {}),
     }
 
 

@@ -147,7 +147,7 @@ def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningB
 
     Besides the administrator who makes topics may log in.
     """
-    with running_broker(tmp_path_factory.mktemp("broker"), TOPICS) as broker:
+    with running_broker(tmp_path_factory.mktemp("Größe"), TOPICS) as broker:
         yield broker
 
 

@@ -1,5 +1,6 @@
 """What `make` does where the Python packages are missing or half installed: the real recipe with empty locks."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -65,3 +66,40 @@ def test_a_python_without_its_venv_package_is_one_line_each_time(checkout: Path)
         assert end.startswith("make: *** ")
         assert len(end.splitlines()) == 1
         assert done.returncode
+
+
+ODD = """public."a b" $1 $(HOME) it's"""
+GIVEN = [
+    (["status", f"TABLE={ODD}"], ["local", "status", "--table", ODD], ""),
+    (["resnapshot", "TABLE=a b", f"WHERE={ODD}"], ["local", "resnapshot", "--table", "a b", "--where", ODD], ""),
+    (["query", f"SQL={ODD}", f"FILE={ODD}"], ["local", "query", "--file", ODD], ODD),
+    (["up", f"DSN={ODD}", f"PIPELINE={ODD}"], ["local", "up", "--pipeline", ODD, "--dsn", ODD], ""),
+    (["destroy"], ["operate.stack_commands", "destroy", "--env", "dev"], ""),
+    (["destroy", "ENV=prod"], ["operate.stack_commands", "destroy", "--env", "prod"], ""),
+    (["tail", f"TOPIC={ODD}", "COUNT=3"], ["operate", "tail", ODD, "--count", "3"], ""),
+]
+
+
+@pytest.mark.parametrize(("words", "command", "sql"), GIVEN, ids=[" ".join(words) for words, _, _ in GIVEN])
+def test_a_command_gets_what_make_was_given_and_nothing_of_the_shells(
+    checkout: Path, words: list[str], command: list[str], sql: str
+) -> None:
+    made = [checkout / READY, checkout / "node_modules/.ready", checkout / ".venv/bin/python"]
+    for file in made:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    for lock in ("package.json", "package-lock.json"):
+        (checkout / lock).touch()
+    os.utime(made[1], (time.time() + 10,) * 2)
+    made[2].write_text(f"""#!{sys.executable}
+import json, os, sys
+print(json.dumps([sys.argv[2:], os.environ.get("SQL", "")]))
+""")
+    made[2].chmod(0o755)
+    shell = {"ENV": "staging", "TABLE": "t", "PIPELINE": "p", "SQL": "SELECT 1", "WHERE": "true", "NAME": "n"}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(
+        ["make", "--silent", *words],
+        cwd=checkout, env=inherited | shell, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == [command, sql]

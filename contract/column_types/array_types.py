@@ -7,7 +7,9 @@ from contract.column_types.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, t
 from contract.column_types.canonical import Spelling
 from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
 
-_FLAT = "as a JSON array; one of several dimensions goes to quarantine, as one of nothing but NULLs does"
+_FLAT = (
+    "as a JSON array without its bounds; one of several dimensions goes to quarantine, as one of nothing but NULLs does"
+)
 _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "int2": ("int", canonical.ARRAY),
     "int4": ("int", canonical.ARRAY),

@@ -6,7 +6,7 @@ From what Debezium 3.7.0 was seen to send (docs/decisions/0070).
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES
+from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
 from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
@@ -102,14 +102,14 @@ def _time(modifier: int) -> Carried:
     return Carried(wire=wire, avro=time, lake="string", spelling=canonical.TEXT, note="as text such as `12:34:56.5`")
 
 
-def _geometry(name: str, spelling: Spelling, *, has_placeholder: bool = True) -> Carried:
+def _geometry(name: str, spelling: Spelling, *, has_placeholder: bool = True, note: str = "") -> Carried:
     return Carried(
         wire="object",
         avro=avro("string", f"io.debezium.data.geometry.{name}"),
         lake="binary",
         spelling=spelling,
         has_placeholder=has_placeholder,
-        note="as well-known binary (WKB)",
+        note=f"as well-known binary (WKB){note}",
     )
 
 
@@ -164,13 +164,14 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             lake="date",
             spelling=canonical.DATE,
             note=_INFINITE_DATE,
-            note_of_log="a date BC comes wrong in a snapshot (Debezium drops the era), right in changes",
+            note_of_log="a date BC (Debezium drops the era) or from 1582-10-05 to -14 (10 days late) comes wrong in a"
+            " snapshot, right in changes",
         )
     ),
     "time": _time,
     "timetz": _fixed(
         named(
-            "io.debezium.time.ZonedTime",
+            ZONED_TIME,
             canonical.TIME_WITH_ZONE,
             note="in UTC, such as `10:34:56.5+00`: its offset is dropped",
             note_of_log="one with seconds in its offset stops the source",
@@ -203,7 +204,11 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
     "point": _fixed(_geometry("Point", canonical.POINT)),
     "lseg": _fixed(_geometry("Geometry", canonical.SEGMENT)),
     "box": _fixed(_geometry("Geometry", canonical.BOX)),
-    "polygon": _fixed(_geometry("Geometry", canonical.POLYGON, has_placeholder=False)),
+    "polygon": _fixed(
+        _geometry(
+            "Geometry", canonical.POLYGON, has_placeholder=False, note="; whether it repeats its first point is lost"
+        )
+    ),
     "path": _fixed(_object(PATH, canonical.PATH, '{"wkb":"AQIA…","closed":"true"}')),
     "line": _fixed(_object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}')),
     "circle": _fixed(_object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}')),

@@ -1,4 +1,4 @@
--- How a change reaches the outbox. At commit locks are taken in this order: gate, outbox rows by order id. docs/decisions/0011
+-- How a change reaches the outbox. At commit locks are taken in this order: tables, gate, outbox rows by order id. docs/decisions/0011
 -- says what that keeps away, and what not.
 --
 -- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:
@@ -86,6 +86,20 @@ BEGIN
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, object);
     END IF;
+END
+$$;
+
+-- Whether this transaction may read what orders embed, as it then may until its end. Somebody's DDL may hold one of these tables
+-- and wait for another that this transaction has changed. The wait is shorter than deadlock_timeout (1 s): it is never the
+-- application that ends. What can't be read now goes into the queue. A view's lock is one of all tables that it reads.
+CREATE OR REPLACE FUNCTION datalake.outbox_readable() RETURNS BOOLEAN
+LANGUAGE plpgsql SET lock_timeout = '500ms'
+AS $$
+BEGIN
+    LOCK TABLE datalake.current_order_events IN ACCESS SHARE MODE;
+    RETURN TRUE;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN FALSE;
 END
 $$;
 
@@ -247,6 +261,10 @@ BEGIN
            OR EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = order_ids[1]) THEN
             RETURN NULL;
         END IF;
+    END IF;
+    IF NOT datalake.outbox_readable() THEN
+        INSERT INTO datalake.outbox_queue (entity, keys, parts) SELECT c.entity, c.keys, c.parts FROM unnest(changes) AS c;
+        RETURN NULL;
     END IF;
     PERFORM datalake.outbox_enter(alone => edits);
     -- Only now look for the orders: others may have come while we waited.

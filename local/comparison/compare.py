@@ -69,7 +69,7 @@ class TableComparison:
 
     `source_rows` and `lake_rows`: what the first look counted. `late`: rows that differ and may be on their way, since
     the lake hadn't come so far when the time was over. `shown`: the first few rows that differ. `absent`: columns that
-    hold values and aren't in the lake. `repaired`: how many rows were read again or deleted. `problem`: why the table
+    hold values and aren't in the lake. `repaired`: how many rows a repair has made equal. `problem`: why the table
     couldn't be compared.
     """
 
@@ -110,8 +110,8 @@ class Limits:
     pages: int = PAGES
 
 
-# Repairs the keys that are suspected; returns how many. It may raise PlatformError.
-Repair = Callable[[Suspects, LakeLook], int]
+# Repairs the keys that are suspected. It may raise PlatformError.
+Repair = Callable[[Suspects, LakeLook], None]
 
 
 # A comparison on its way: it waits where it yields, and returns what it has found.
@@ -188,18 +188,21 @@ def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: A
 
 
 def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Settling:
-    """Look until nothing differs or what does is proven to, and again after each repair; return how many were."""
-    repaired = 0
+    """Look until nothing differs or what does is proven to, and again after each repair.
+
+    Return how many rows differed and are equal now: one that is read again and still differs isn't repaired.
+    """
     yield from _settle(run, chosen)
-    for _ in range(REPAIRS if repair else 0):
+    differing = run.suspects.count("proven")
+    for _ in range(REPAIRS):
         if repair is None or not run.suspects.count("proven"):
             break
-        repaired += repair(run.suspects, run.lake)
+        repair(run.suspects, run.lake)
         run.passed = run.read_after = run.suspects.begin_anew()
         run.awaited = None
         # Python's spelling all the time: what was found by it alone would count as repaired by the engines'.
         yield from _settle(run, run.suspects.chosen(run.limits.looked_up_rows), tidied=True)
-    return repaired
+    return max(differing - run.suspects.count("proven"), 0)
 
 
 @_again

@@ -24,13 +24,12 @@ def repairs_of_queried(
     """Return what repairs tables; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
 
     def of_table(wanted: Compared, table: ComparedTable) -> Repair:
-        def repair(suspects: Suspects, _lake: LakeLook) -> int:
+        def repair(suspects: Suspects, _lake: LakeLook) -> None:
             count = suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
             before = wanted.lake.last_commit()
             say(f"{table.title}: {count:,} rows differ, so the job reads the table anew")
             read_anew()
             _wait_for_commit(wanted, before, timeout_s)
-            return count
 
         return repair
 

@@ -34,13 +34,13 @@ class KeyRepair(Protocol):
 
 def repair_of(
     parameters: Mapping[str, Any], table: ComparedTable, keys: KeyRepair, say: Callable[[str], None]
-) -> Callable[[Suspects, LakeLook], int]:
+) -> Callable[[Suspects, LakeLook], None]:
     """Return what repairs a table's suspected keys in batches, and says how many. It raises PlatformError.
 
     The table has a key.
     """
 
-    def repair(suspects: Suspects, lake: LakeLook) -> int:
+    def repair(suspects: Suspects, lake: LakeLook) -> None:
         read = deleted = 0
         for values in _in_the_source(parameters, table, suspects):
             keys.read_again(values)
@@ -49,7 +49,6 @@ def repair_of(
             keys.delete(rows)
             deleted += len(rows)
         say(f"{table.title}: {read:,} rows read again, {deleted:,} that only the lake had deleted")
-        return read + deleted
 
     return repair
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.looked_at import EVERYTHING, HALF, Chosen, Row, Sum, Sums
@@ -19,8 +20,19 @@ from local.comparison.pages import PAGES, Step, parts, steps
 from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
 from local.comparison.table import ComparedTable, quoted, source_sha256
 
-# Rows that a policy hides are an error, no difference.
+# Rows that a policy hides are an error, no difference: where one may, this ends the query.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
+# Whether policies show a role all rows of the relations where they hold for it, as `make prepare` has them do.
+_SHOWS_ALL = """
+SELECT bool_and((
+    SELECT bool_and(p.polpermissive) AND bool_or(pg_get_expr(p.polqual, p.polrelid) = 'true')
+    FROM pg_policy p
+    WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND EXISTS (
+        SELECT FROM unnest(p.polroles) AS r (role) WHERE r.role = 0 OR pg_has_role(r.role, 'USAGE')
+    )
+) IS TRUE)
+FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
+"""
 FETCHED_ROWS = 5_000
 LOOKED_UP_KEYS = 5_000
 # Stands for the keys in a query; no name in it has a NUL.
@@ -47,8 +59,15 @@ class SourceLook:
                 [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
+            if table.rows_of is None and self._shows_all(cursor):
+                cursor.execute("SET LOCAL row_security = on")
         # System columns are for whom the whole table is granted; a row's hash says nearly as much.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
+
+    def _shows_all(self, cursor: Cursor) -> bool:
+        within = [part.oid for part in parts(self._connection, self._table)]
+        cursor.execute(_SHOWS_ALL, [self._table.relation, within])
+        return cursor.fetchone() == (True,)
 
     def cancel(self) -> None:
         """End what another thread asks PostgreSQL right now: it gets psycopg2's QueryCanceled."""

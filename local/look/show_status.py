@@ -1,7 +1,8 @@
 """Prints what `make status` found."""
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from local.look.status import DataStatus, DerivedStatus, Status, TableStatus
 from local.look.table_states import TableState
@@ -36,22 +37,24 @@ def _services(found: Status) -> Table:
 
 
 def _tables(found: tuple[TableStatus, ...], *, queried: bool) -> Table:
-    tables = Table("table", "job", box=None)
+    tables = Table(Column("table", overflow="fold"), "job", box=None)
     for name in (*(() if queried else ("topic", "landed")), "lake rows", "last commit", "quarantine"):
         tables.add_column(name, justify="right")
     for table in found:
         offsets = () if queried else (table.topic_end, table.sink_offset)
         numbers = (*offsets, table.lake_rows, table.last_commit, table.quarantined or None)
-        tables.add_row(table.name, _state(table.state), *map(_cell, numbers))
+        tables.add_row(Text(table.name), _state(table.state), *map(_cell, numbers))
     return tables
 
 
 def _derived(found: tuple[DerivedStatus, ...]) -> Table:
-    tables = Table("made of these", "kind", "job", box=None)
+    tables = Table(Column("made of these", overflow="fold"), "kind", "job", box=None)
     for name in ("lake rows", "last commit"):
         tables.add_column(name, justify="right")
     for table in found:
-        tables.add_row(table.name, table.kind, _state(table.state), _cell(table.lake_rows), _cell(table.last_commit))
+        tables.add_row(
+            Text(table.name), table.kind, _state(table.state), _cell(table.lake_rows), _cell(table.last_commit)
+        )
     return tables
 
 

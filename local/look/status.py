@@ -24,6 +24,7 @@ from local.look.quarantine import count_quarantined
 from local.look.source_changes import source_changes
 from local.look.table_states import TableState
 from local.platform.order import STOP_ORDER, SUPERVISOR
+from local.platform.outside import refusal
 from local.platform.platform import Platform
 from local.platform.restarts import Restarts, read_restarts
 from local.platform.tables import DERIVED, LANDING_BUCKET, LocalDerived, LocalTable
@@ -154,10 +155,12 @@ def read_status(platform: Platform, table: str | None = None, *, count: CountRow
         if name in expected
     ]
     answering = {service.name for service in services if service.running and not service.silent}
-    if platform.options.outside is not None:
-        answering.add("postgres")  # whether it does, each question finds out
+    refused = None
+    if platform.options.outside is not None and not (refused := refusal(platform.services.database.parameters())):
+        answering.add("postgres")
     data = _data(platform, answering, chosen, count)
-    problems = _problems(platform, services, restarts) + _pipeline_problems(platform, answering, restarts)
+    problems = [*([refused] if refused else []), *_problems(platform, services, restarts)]
+    problems += _pipeline_problems(platform, answering, restarts)
     if {"postgres", "s3"} <= answering:
         problems += _value(lambda: source_changes(platform.services, chosen)) or []
     problems += table_problems((*data.tables, *data.derived), platform.processes.log_file("job"))

@@ -10,15 +10,14 @@ from typing import Any
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.connecting import connect
-from db.signals import READABLE
+from db.signals import can_name
 from local.errors import PlatformError
 from local.platform.state import write_private
 from local.resnapshot.added import capture_added, new_tables, removed_tables, slot_session
 from local.resnapshot.connector import LocalConnector
 from local.services.connect_api import ConnectApi
-from plugins.captured import CapturedTable
+from plugins.captured import INCLUDED_TABLES, CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import INCLUDED_TABLES
 
 TIMEOUT_S = 120
 LOOK_S = 0.2
@@ -106,7 +105,7 @@ class ChangedTables:
 
 def _readable(table: CapturedTable) -> bool:
     # Where every event is a row, one without a position can't be (docs/decisions/0073).
-    return not table.append_only and all(map(READABLE.match, (table.schema, table.table)))
+    return not table.append_only and can_name((table.schema, table.table))
 
 
 def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:

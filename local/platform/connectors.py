@@ -60,6 +60,7 @@ def source_settings(services: Services, passwords: Passwords) -> SourceSettings:
         database_user=pipeline.source.role,
         database_password=services.connect.password_reference(passwords.connector),
         database_sslmode=str(connector.get("sslmode", "disable")),
+        database_root_certificate=connector.get("sslrootcert"),
         topic_prefix=pipeline.source.topic_prefix,
         publication_name=pipeline.source.publication,
         slot_name=pipeline.source.slot,

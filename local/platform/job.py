@@ -33,14 +33,15 @@ def places(services: Services) -> JobPlaces:
     """Return where the job of a platform reads and writes."""
     if not services.pipeline.is_queried:
         return PLACES
-    where, outside = services.connector, services.options.outside
+    where = services.connector
     source = server(
         host=str(where["host"]),
         port=str(where["port"]),
         database=str(where["dbname"]),
         user=str(where["user"]),
         password={keys.JDBC_PASSWORD_FILE: str(services.connector_password_file)},
-        sslmode=outside.sslmode if outside else None,
+        sslmode=where.get("sslmode"),
+        authority=where.get("sslrootcert"),
     )
     return replace(PLACES, source=source)
 

@@ -11,29 +11,31 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import typer
 
 from capture.dsn import parameters as dsn_parameters
-from db.connecting import connect
-from db.errors import LoadError
+from db.connecting import connect, tls
+from db.errors import LoadError, LoginError
 from local.errors import PlatformError
 from local.platform.state import write_private
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Somebody waits for it.
+ANSWER_S = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideDatabase:
-    """Where it is. `sslmode` as libpq has it."""
+    """Where it is. `sslmode` as libpq has it, `sslrootcert` is the user's own: a file, by its whole path."""
 
     host: str
     port: int
     dbname: str
     sslmode: str
+    sslrootcert: str | None = None
 
     @classmethod
     def of(cls, dsn: str, *, database: str) -> Self:
@@ -46,28 +48,39 @@ class OutsideDatabase:
         except LoadError as error:
             raise PlatformError(str(error)) from None
         host = given.get("host", "")
-        if not host or host.startswith("/") or "," in host:
-            raise PlatformError("DSN must name one host, which the connector can reach: sockets don't do")
+        if not host or host.startswith("/") or "," in host or given.get("hostaddr"):
+            raise PlatformError("DSN must name one host, which the connector can reach: sockets and hostaddr don't do")
         port = given.get("port", str(DEFAULT_PORT))
         if not port.isdecimal() or not 0 < int(port) < 1 << 16:
             raise PlatformError(f"DSN: {port!r} isn't a port")
-        # What goes over a network goes encrypted, unless the user says otherwise.
-        sslmode = given.get("sslmode", "prefer" if host in LOOPBACK else "require")
-        return cls(host=host, port=int(port), dbname=given.get("dbname", database), sslmode=sslmode)
+        root = given.get("sslrootcert")
+        if root is not None and not Path(root).is_file():
+            raise PlatformError(
+                f"DSN: sslrootcert={root} is no file: name the one with the authority's certificate (PEM)"
+            )
+        return cls(
+            host=host,
+            port=int(port),
+            dbname=given.get("dbname", database),
+            sslmode=tls(given)["sslmode"],
+            sslrootcert=root and str(Path(root).resolve()),
+        )
 
     @classmethod
     def recorded(cls, record: Mapping[str, object]) -> Self:
         """Return what `as_record` wrote. Raises ValueError for anything else."""
         fields = {name: str(record[name]) for name in ("host", "dbname", "sslmode")}
-        return cls(port=int(str(record["port"])), **fields)
+        # An earlier release's has none.
+        root = record.get("sslrootcert")
+        return cls(port=int(str(record["port"])), sslrootcert=None if root is None else str(root), **fields)
 
     def as_record(self) -> dict[str, object]:
         """Return it as JSON can say it; there is no secret in it."""
         return asdict(self)
 
     def parameters(self, role: str) -> dict[str, object]:
-        """Return what libpq takes, without a password."""
-        return {**asdict(self), "user": role}
+        """Return what libpq takes, without a password: how the server is verified, too."""
+        return {"host": self.host, "port": self.port, "dbname": self.dbname, **tls(asdict(self)), "user": role}
 
     def __str__(self) -> str:
         return f"{self.dbname} at {self.host}:{self.port}"
@@ -88,6 +101,17 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
         write_private(kept, password + "\n")
         return password
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")
+
+
+def refusal(parameters: Mapping[str, Any]) -> str | None:
+    """Say in one line why the database doesn't let the role in, and what to do; None where it does."""
+    try:
+        connect({**parameters, "connect_timeout": ANSWER_S}).close()
+    except LoginError as error:
+        return f"{error}: `make up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+    except LoadError as error:
+        return str(error)
+    return None
 
 
 def _candidates(kept: Path, question: str) -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:

@@ -19,14 +19,15 @@ from typing import BinaryIO, Protocol
 
 import psutil
 
+from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
 from local.platform.account import Account
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"
 LOG_START_VARIABLE = "CDC_PLATFORM_LOG_START"
-# Nothing else of the caller's environment reaches a service: no AWS credentials, no JAVA_TOOL_OPTIONS, no PG*.
-INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "USER")
+# Nothing else of the caller's environment reaches a service: no AWS credentials, JAVA_TOOL_OPTIONS, PG*, no locale.
+INHERITED = ("HOME", "PATH", "TMPDIR", "USER")
 POLL_S = 0.05
 READY_TIMEOUT_S = 120
 DESCENDANTS_GRACE_S = 5
@@ -117,7 +118,7 @@ class Processes:
                     stdout=log,
                     stderr=log,
                     cwd=command.folder,
-                    env={**environment, **command.environment, **markers},
+                    env={**environment, **UTF_8_LOCALE, **command.environment, **markers},
                     start_new_session=True,
                     **({} if command.account is None else command.account.identity),
                 )

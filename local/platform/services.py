@@ -95,13 +95,16 @@ class Services:
             superuser_password=passwords.superuser,
             confined={role: database},
         )
-        self.connector: Mapping[str, Any] = {
-            **self._database_place(database),
-            "user": role,
-            "password": passwords.connector,
-        }
-        embedded = options.outside is None
-        self.database = SourceDatabase(self.postgres.connection_parameters(database) if embedded else self.connector)
+        outside = options.outside
+        place = (
+            {"host": HOST, "port": ports["postgres"], "dbname": database, "user": role}
+            if outside is None
+            else outside.parameters(role)
+        )
+        # Whoever logs in to the database, here or in Java, takes these: the server is verified by all or by none.
+        self.connector: Mapping[str, Any] = {**place, "password": passwords.connector}
+        own = self.connector if outside else self.postgres.connection_parameters(database)
+        self.database = SourceDatabase(own)
         users = KafkaUsers.of(folder / "secrets" / "kafka", ROLES)
         self.kafka = Kafka(
             folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users
@@ -119,11 +122,6 @@ class Services:
             self.pipeline, kafka=self.kafka.client(), s3_endpoint=self.s3.endpoint
         )
         self.derived: tuple[LocalDerived, ...] = local_derived(self.pipeline, s3_endpoint=self.s3.endpoint)
-
-    def _database_place(self, database: str) -> dict[str, Any]:
-        if (outside := self.options.outside) is None:
-            return {"host": HOST, "port": self.ports["postgres"], "dbname": database}
-        return dict(outside.as_record())
 
     @property
     def listening(self) -> dict[str, Service]:
@@ -145,14 +143,14 @@ class Services:
         return self.tables[0].lake
 
     def chosen(self, name: str | None) -> tuple[LocalTable, ...]:
-        """Return the table of that name, all of them for None. Raises PlatformError for an unknown one."""
+        """Return the table of that name, or of several between blanks; all for None. Raises PlatformError."""
         if name is None:
             return self.tables
         try:
-            entry = self.pipeline.table(name)
+            entries = self.pipeline.named(name)
         except ValueError as error:
             raise PlatformError(str(error)) from None
-        return tuple(table for table in self.tables if table.entry is entry)
+        return tuple(table for table in self.tables if table.entry in entries)
 
     @property
     def endpoints(self) -> Endpoints:

@@ -14,6 +14,9 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 # A cell of a table to read; a whole JSON document would hide the others.
 WIDEST = 60
 _NUMBERS: tuple[Callable[[pyarrow.DataType], bool], ...] = (types.is_integer, types.is_decimal)
+# The calendar repeats itself.
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
@@ -34,8 +37,27 @@ def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
         return [None if value is None else value.hex() for value in column.to_pylist()]
     if types.is_floating(kind):
         return [None if value is None else str(value) for value in column.to_pylist()]
+    if types.is_date32(kind) or types.is_timestamp(kind):
+        return _calendar_texts(column)
     found: list[str | None] = pc.cast(column, pyarrow.string()).to_pylist()
     return found
+
+
+def _calendar_texts(column: pyarrow.ChunkedArray) -> list[str | None]:
+    """Return dates or instants as texts: pyarrow keeps a year in 16 bits, so each is moved to the cycle from 1970."""
+    kind = column.type
+    cycle = _CYCLE_DAYS * (1 if types.is_date32(kind) else _PER_DAY[kind.unit])
+    numbers = column.cast(pyarrow.int32() if types.is_date32(kind) else pyarrow.int64()).to_pylist()
+    in_cycle = pyarrow.array([None if number is None else number % cycle for number in numbers], pyarrow.int64())
+    near = in_cycle.cast(pyarrow.int32()).cast(kind) if types.is_date32(kind) else in_cycle.cast(kind)
+    return [
+        None if number is None else f"{_year(int(text[:4]) + _CYCLE_YEARS * (number // cycle))}{text[4:]}"
+        for number, text in zip(numbers, pc.cast(near, pyarrow.string()).to_pylist(), strict=True)
+    ]
+
+
+def _year(number: int) -> str:
+    return f"{number:04d}" if number >= 0 else f"{number:05d}"
 
 
 def _table(result: pyarrow.Table) -> Iterator[str]:

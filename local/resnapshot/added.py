@@ -12,9 +12,9 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
-from plugins.captured import CapturedTable, shown
+from plugins.captured import INCLUDED_TABLES, CapturedTable, shown
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import INCLUDED_TABLES, source_connector
+from plugins.source_connector import source_connector
 
 LOOK_S = 0.2
 

@@ -17,11 +17,13 @@ from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.tables import LocalTable
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import read_tables_again, repairs, settlement
+from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Say, Wanted, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
+from settings.pipeline import Pipeline
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -68,10 +70,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
-    if wanted.skip:
-        raise PlatformError(
-            "SKIP is for the outbox: a connector that can't go on is started anew by `make down` and up"
-        )
+    check_skip(wanted, names)
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
@@ -82,23 +81,28 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
-    settle = settlement(source, pipeline, entries, where=wanted.where)
-    read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
     writer = EventWriter(services.kafka.client(SOURCE))
-    equal = reconcile_tables(
-        console,
-        source,
-        [Compared(entry=e.entry, schema_file=PIPELINES / pipeline.schema_file(e.entry), lake=e.lake) for e in tables],
-        Limits(timeout_s=wanted.timeout_s),
-        pipeline=pipeline.name,
-        report=platform.state_dir / REPORT,
-        salt=_salt(platform),
-        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
-        arrivals=arrivals_of(platform),
-    )
+    with flowing(source, pipeline, names, reader, wanted, say):
+        settle = settlement(source, pipeline, entries, where=wanted.where)
+        read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+        equal = reconcile_tables(
+            console,
+            source,
+            [_compared(pipeline, table) for table in tables],
+            Limits(timeout_s=wanted.timeout_s),
+            pipeline=pipeline.name,
+            report=platform.state_dir / REPORT,
+            salt=_salt(platform),
+            repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+            arrivals=arrivals_of(platform),
+        )
     if equal:
         settle(writer)
     return equal
+
+
+def _compared(pipeline: Pipeline, table: LocalTable) -> Compared:
+    return Compared(entry=table.entry, schema_file=PIPELINES / pipeline.schema_file(table.entry), lake=table.lake)
 
 
 def _salt(platform: Platform) -> str:

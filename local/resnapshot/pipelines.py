@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.capture_objects import SIGNAL, own_schema
-from db import settled
+from db import replication, settled
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.signals import Reading
+from db.replication import Published
+from db.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.repair import LogRepair, repair_of
@@ -23,6 +25,7 @@ from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.resnapshot.deletes import settled_event
 from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, read_again
+from local.resnapshot.run import Connector, Wanted, on_new_slot
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -71,15 +74,60 @@ def read_tables_again(
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
-    passed_over = ", ".join(entry.name for entry in entries if entry.append_only)
-    keyed = [entry for entry in entries if not entry.append_only]
-    if not keyed:
-        raise PlatformError(f"{passed_over} can't be read again: {APPEND_ONLY}")
-    if passed_over:
-        say(f"not read again: {passed_over}, {APPEND_ONLY}")
-    readings = [Reading(table=(entry.schema_name, entry.table_name), where=where) for entry in keyed]
+    passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry))}
+    readings = [
+        Reading(table=(entry.schema_name, entry.table_name), where=where)
+        for entry in entries
+        if entry.name not in passed_over
+    ]
+    for name, reason in passed_over.items():
+        if not readings:
+            raise PlatformError(f"{name} can't be read again: {reason}")
+        say(f"not read again: {name}, {reason}")
     with _cursor(parameters) as cursor:
         read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
+
+
+def _why_not(entry: CapturedTableSettings) -> str | None:
+    if entry.append_only:
+        return APPEND_ONLY
+    return None if can_name((entry.schema_name, entry.table_name)) else ODD_NAME
+
+
+@contextlib.contextmanager
+def flowing(
+    parameters: Mapping[str, Any],
+    pipeline: Pipeline,
+    names: Sequence[str] | None,
+    connector: Connector,
+    wanted: Wanted,
+    say: Say,
+) -> Iterator[None]:
+    """See that changes leave the database; the tables are read again in the block.
+
+    A slot that is lost is made again, and so is one that `wanted.skip` passes over. Raises PlatformError.
+    """
+    source = pipeline.source
+    published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
+    with _cursor(parameters) as cursor:
+        state = replication.look(cursor, connector.slot, published)
+        if state.problems_beside_slot:
+            raise PlatformError(state.problems_beside_slot[0])
+        for problem in state.problems:
+            say(f"found: {problem.partition(': run `')[0]}")
+        if not wanted.skip and not state.slot_is_lost:
+            yield
+            return
+        check_skip(replace(wanted, skip=True), names)
+        say("passing over what the connector has not read")
+        with on_new_slot(cursor, connector, wanted, say, published):
+            yield
+
+
+def check_skip(wanted: Wanted, names: Sequence[str] | None) -> None:
+    """Raise PlatformError for what SKIP can't go with: what is passed over may concern any row of any table."""
+    if wanted.skip and (names or wanted.where is not None):
+        raise PlatformError("changes are missed, of any row of any table: leave TABLE and WHERE out")
 
 
 def settlement(

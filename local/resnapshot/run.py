@@ -21,7 +21,7 @@ from contract.sizes import LARGEST_EVENT_BYTES
 from db import replication, rewriting
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.replication import Replication
+from db.replication import OUTBOX, Published, Replication
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from local.look.reconcile import KEY, Comparison, column_types, reconcile
@@ -146,11 +146,20 @@ def _flowing(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, s
         _await_reader(cursor, connector, wanted)
         yield
         return
+    with on_new_slot(cursor, connector, wanted, say):
+        yield
+
+
+@contextlib.contextmanager
+def on_new_slot(
+    cursor: Cursor, connector: Connector, wanted: Wanted, say: Say, published: Published = OUTBOX
+) -> Iterator[None]:
+    """Pass over what the log holds: until the block ends the connector follows a new slot, whatever it has stored."""
     _renew_slot(cursor, connector)
     say("new replication slot")
     try:
         connector.follow_slot()
-        _await_reader(cursor, connector, wanted)
+        _await_reader(cursor, connector, wanted, published)
         yield
     finally:
         connector.settle()
@@ -196,10 +205,10 @@ def _renew_slot(cursor: Cursor, connector: Connector) -> None:
         time.sleep(LOOK_S)
 
 
-def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted) -> Replication:
+def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, published: Published = OUTBOX) -> Replication:
     """Wait until a connector reads the slot."""
     deadline = time.monotonic() + wanted.start_s
-    while not (state := replication.look(cursor, connector.slot)).active:
+    while not (state := replication.look(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
             reason = connector.failure() or "; ".join(state.problems) or f"see its log ({replication.RUNBOOK})"
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")

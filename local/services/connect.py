@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
 from local.platform.processes import Command
 from local.services.connect_api import ConnectApi
@@ -20,7 +21,7 @@ from plugins.archive import RESOURCES_JAR, write_resources
 from plugins.connector_properties import SHORTEST_SESSION_MS, session
 from plugins.sink_properties import JSON_CONVERTER
 
-HEAP_MB = 512
+HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics, of which it makes but the first and the last, and group.
 CONFIG_TOPIC, OFFSET_TOPIC, STATUS_TOPIC = ("connect-configs", "connect-offsets", "connect-status")
 GROUP = "connect-cluster"

@@ -115,12 +115,14 @@ class ConnectApi:
             if error.status == NOT_FOUND:
                 return None
             raise
-        return _failure(status)
+        for part in (status["connector"], *status["tasks"]):
+            if part["state"] == "FAILED":
+                return failures.reason(str(part.get("trace") or "no reason given"), self.configuration(name))
+        return None
 
     def failures(self) -> dict[str, str]:
         """Return the connectors that have failed, themselves or a task, each with the first line of why."""
-        answer = self._request("GET", "/connectors?expand=status")
-        found = {name: _failure(connector["status"]) for name, connector in answer.items()}
+        found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _retried(self, method: str, path: str) -> None:
@@ -147,13 +149,6 @@ class ConnectApi:
         except (OSError, http.client.HTTPException) as error:
             raise RequestError(f"Connect doesn't answer {method} {path}: {error}", 0) from error
         return json.loads(answer) if answer else None
-
-
-def _failure(status: Mapping[str, Any]) -> str | None:
-    for part in (status["connector"], *status["tasks"]):
-        if part["state"] == "FAILED":
-            return failures.reason(str(part.get("trace") or "no reason given"))
-    return None
 
 
 def _is_transient(error: BaseException) -> bool:

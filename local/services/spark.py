@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from contract.text import UTF_8_LOCALE
+from local.services.properties import write
 from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags
@@ -16,16 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
-_LOG4J = """\
-status = error
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {log_file}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{ISO8601}} %p %c: %m%n%ex
-"""
+_LOG4J = {
+    "status": "error",
+    "rootLogger.level": "warn",
+    "rootLogger.appenderRef.file.ref": "file",
+    "appender.file.type": "File",
+    "appender.file.name": "file",
+    "appender.file.layout.type": "PatternLayout",
+    "appender.file.layout.pattern": "%d{ISO8601} %p %c: %m%n%ex",
+}
 
 
 def spark_submit(
@@ -48,15 +49,14 @@ def spark_submit(
     """
     build_archive(ARCHIVE)
     configuration = work_folder / "conf"
-    configuration.mkdir(parents=True, exist_ok=True)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_settings = configuration / "log4j2.properties"
-    log_settings.write_text(_LOG4J.format(log_file=log_file.absolute()))
+    write(log_settings, _LOG4J | {"appender.file.fileName": str(log_file.absolute())})
     flags = [*java_options, f"-Dlog4j2.configurationFile={log_settings.absolute()}"]
     settings = _settings(work_folder, flags, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     properties = configuration.absolute() / "spark.properties"
-    properties.write_text("".join(lines))
+    properties.write_text("".join(lines), encoding="utf-8")
     home = spark_home()
     # Not by SPARK_CONF_DIR, which would be on the class path: an archive of classes can't be of one with folders.
     command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]
@@ -113,17 +113,21 @@ def s3a_settings(endpoint: str) -> dict[str, str]:
 
 def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "PYTHONPATH"))}
-    environment = kept | {
-        "JAVA_HOME": str(java_home()),
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        # For the JVM before the job's, which does no more than to print the job's command line.
-        "SPARK_LAUNCHER_OPTS": " ".join(jvm_flags()),
-        # No proxy of the caller's environment between the job and a server on loopback.
-        "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-    }
+    environment = (
+        kept
+        | UTF_8_LOCALE
+        | {
+            "JAVA_HOME": str(java_home()),
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            # For the JVM before the job's, which does no more than to print the job's command line.
+            "SPARK_LAUNCHER_OPTS": " ".join(jvm_flags()),
+            # No proxy of the caller's environment between the job and a server on loopback.
+            "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+        }
+    )
     if s3_endpoint:
         environment["AWS_ENDPOINT_URL_S3"] = s3_endpoint
     if glue_endpoint:

@@ -1,6 +1,7 @@
 """Resolves Maven coordinates with the Ivy that comes inside PySpark, so that no Maven is needed."""
 
 import contextlib
+import os
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import UserError
+from contract.text import UTF_8_LOCALE
 from local.setup.java import java_binary, trust_store_flags
 from local.setup.spark_home import spark_home
 
@@ -63,7 +65,11 @@ def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path
         java_binary(), *trust_store_flags(), "-jar", _ivy_jar(), "-settings", settings, "-ivy", ivy_xml,
         "-cache", cache, "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", pattern,
     ]  # fmt: skip
-    with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as ivy:
+    environment = {**os.environ, **UTF_8_LOCALE}
+    with (
+        log.open("w") as output,
+        subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as ivy,
+    ):
         while ivy.poll() is None:
             on_wait(cache)
             with contextlib.suppress(subprocess.TimeoutExpired):

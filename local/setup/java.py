@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from contract.errors import UserError
+from contract.text import UTF_8_FLAG
 
 REQUIRED_MAJOR = 17
 # Of addresses, not of memory: what Java reserves for all tiers. For the first one alone it reserves 48 MB, which the
@@ -45,7 +46,7 @@ def jvm_flags() -> list[str]:
     # The jars are the locked ones: to prove the byte code of 20,000 classes anew at each start takes 1.4 s of CPU.
     unverified = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
     compiled = ["-XX:TieredStopAtLevel=1", f"-XX:ReservedCodeCacheSize={CODE_CACHE_MB}m"]
-    return ["-XX:+UseSerialGC", *compiled, *unverified, *trust_store_flags()]
+    return [UTF_8_FLAG, "-XX:+UseSerialGC", *compiled, *unverified, *trust_store_flags()]
 
 
 def trust_store_flags() -> list[str]:

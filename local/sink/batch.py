@@ -38,13 +38,21 @@ class Batch:
     """Consecutive records of one partition that are landed together: from offset `start` up to, not including, `end`.
 
     The batch, not the single object, is what is landed and committed: as in the connector, a key that reaches its
-    count, size or age takes along all open keys of its topic partition. A batch with `until` is being landed anew
-    after a kill: whatever its size and age, it ends there, where it ended before. `landed` is the key of the object
-    that was landed last before it.
+    count, size or age takes along all open keys of its topic partition. Its age counts from `flushed_at`, when the one
+    before it was landed, or without one from its first record. A batch with `until` is being landed anew after a kill:
+    whatever its size and age, it ends there, where it ended before. `landed` is the key of the object that was landed
+    last before it.
     """
 
     def __init__(
-        self, layout: Layout, number: int, start: int, *, until: int | None = None, landed: str | None = None
+        self,
+        layout: Layout,
+        number: int,
+        start: int,
+        *,
+        until: int | None = None,
+        landed: str | None = None,
+        flushed_at: float | None = None,
     ) -> None:
         self.partition = Partition(layout.kcql.topic, number)
         self.start = start
@@ -55,7 +63,7 @@ class Batch:
         self.size_bytes = 0
         self.holes: list[tuple[int, int]] = []
         self._layout = layout
-        self._opened_at: float | None = None
+        self._counts_from = flushed_at
         self._is_full = False
         self._objects: dict[str, OpenObject] = {}
 
@@ -80,8 +88,8 @@ class Batch:
         if offset > self.end:
             self.holes.append((self.end, offset))
         self.end = offset + 1
-        if self._opened_at is None:
-            self._opened_at = now
+        if self._counts_from is None:
+            self._counts_from = now
 
     @property
     def is_empty(self) -> bool:
@@ -99,15 +107,15 @@ class Batch:
             return 0.0 if self.may_end else None
         if self._is_full:
             return 0.0
-        if self._opened_at is None:
+        if self._counts_from is None or self.is_empty:
             return None
-        return max(0.0, self._opened_at + self._layout.kcql.flush_interval_seconds - now)
+        return max(0.0, self._counts_from + self._layout.kcql.flush_interval_seconds - now)
 
     def objects(self) -> Iterator[tuple[str, bytes]]:
         """Give each object's key and content: the same for the same records, whenever they are read."""
         for folder, part in self._objects.items():
             yield self._layout.key(folder, self.partition.number, part.span), b"".join(part.lines)
 
-    def next(self, landed: str | None) -> Self:
-        """Open the batch behind this one."""
-        return type(self)(self._layout, self.partition.number, self.end, landed=landed)
+    def next(self, landed: str | None, now: float) -> Self:
+        """Open the batch behind this one, which has just been landed."""
+        return type(self)(self._layout, self.partition.number, self.end, landed=landed, flushed_at=now)

@@ -200,7 +200,8 @@ class SinkTask:
                 self._restart(batch.partition)
             return
         if batch.partition in self._batches:
-            self._batches.put(batch.next(keys[-1] if keys else batch.landed), self._clock())
+            now = self._clock()
+            self._batches.put(batch.next(keys[-1] if keys else batch.landed, now), now)
         LOG.info(
             "%s: offsets %d to %d, %d records, %d bytes, %d objects, %.3f s",
             *(batch.partition, batch.start, batch.end - 1),

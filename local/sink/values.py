@@ -7,6 +7,7 @@ would change, or that it can't read, is refused here as well; one that it skips 
 import json
 import math
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from local.sink.errors import MalformedValueError
@@ -15,10 +16,24 @@ LONG = range(-(2**63), 2**63)
 # Jackson's StreamReadConstraints: characters of a string and of a number.
 LONGEST_STRING = 20_000_000
 LONGEST_NUMBER = 1_000
+# As many digits as Double.toString of Java 17 writes.
+JAVA_DIGITS = 18
 
 
 class _Changed:
     """Stands in a parsed value for a number that the connector would change."""
+
+
+def _spells(number: Decimal, value: float) -> bool:
+    """Tell whether a number is one that a double is written as, by Python or by Java.
+
+    Java 17 writes more digits than it takes (437793390013810900 has 18), and not always the nearest ones
+    (JDK-4511638): less than one in the last digit is a spelling, too.
+    """
+    if number == Decimal(repr(value)):
+        return True
+    _, digits, exponent = number.normalize().as_tuple()
+    return len(digits) <= JAVA_DIGITS and abs(Fraction(number) - Fraction(value)) < Fraction(10) ** int(exponent)
 
 
 class _Changes:
@@ -34,8 +49,7 @@ class _Changes:
 
     def fraction(self, text: str) -> float | _Changed:
         value = float(text)
-        # What the double is written as must be the number that was read.
-        if len(text) <= LONGEST_NUMBER and math.isfinite(value) and Decimal(text) == Decimal(repr(value)):
+        if len(text) <= LONGEST_NUMBER and math.isfinite(value) and _spells(Decimal(text), value):
             return value
         return self._changed()
 
@@ -81,8 +95,7 @@ def content(value: bytes) -> Any:
     if changes.count and (place := _place(read)) is not None:
         # The number itself is a customer's: the place is enough to find it.
         raise MalformedValueError(
-            f"the number at {place} fits neither a long nor a double, so the connector would change it: send it"
-            " as text (decimal.handling.mode=string)"
+            f"the number at {place} fits neither a long nor a double, so the connector would change it: send it as text"
         )
     _check_strings(value, read)
     return read

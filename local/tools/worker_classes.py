@@ -14,10 +14,10 @@ from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins import is_truncate, salted_connector, worker_health
+from plugins import is_truncate, salted_connector, utf8_only, worker_health
 from plugins.worker_classes import PACKAGE, compiled
 
-SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES, worker_health.SOURCE)
+SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES, utf8_only.SOURCE, worker_health.SOURCE)
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8
 
@@ -28,7 +28,7 @@ def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
     The JVM has verified them: each was made once.
     """
     found: dict[Path, bytes] = {}
-    with _jvm() as gateway:
+    with jvm() as gateway:
         former = None
         for source in sources:
             compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
@@ -45,7 +45,7 @@ def compile_classes(sources: Sequence[Path]) -> dict[Path, bytes]:
 
 
 @contextmanager
-def _jvm() -> Iterator[Any]:
+def jvm() -> Iterator[Any]:
     """Start a JVM with the compiler, Kafka Connect and Debezium."""
     spark, kafka = spark_home() / "jars", jar_folder("kafka")
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")

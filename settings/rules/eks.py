@@ -13,7 +13,7 @@ from settings.rules.problem import Problem, Rule, streamed
 FEWEST_WORKERS = 2
 FEWEST_ZONES = 2
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
-_ACCOUNT = re.compile(r":iam::(\d{12}):")
+_ACCOUNT = re.compile(r":iam::([0-9]{12}):")
 
 
 def platform(environment: Environment) -> Iterator[Problem]:

@@ -49,7 +49,7 @@ def _secrets(environment: Environment, database: OutsideDatabase, where: str) ->
     if database.secret == database.owner_secret:
         yield (
             f"{where}.owner_secret",
-            "is the connector's secret, whose role may read and nothing else: name that of whoever may prepare the "
+            "is the connector's secret, whose role may only read: name that of whoever may prepare the "
             "database, or none and run `make prepare`",
         )
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from contract.table_names import nearest
 from plugins.connector_names import heartbeat_topic
 from settings import aws_offers
 from settings.connectors import source_settings, topics
@@ -27,7 +28,8 @@ def known(environment: Environment) -> Iterator[Problem]:
         lake_tables = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
         for name, sizes in pipeline.tables.items():
             if name not in lake_tables:
-                reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake: {', '.join(lake_tables)}"
+                likely = nearest(name, lake_tables)
+                reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake; most like it: {likely}"
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
         # What is queried has an application of its own for each of its databases.

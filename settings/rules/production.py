@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from contract.events import ORDERING
-from plugins import source_properties
 from settings import aws_offers
 from settings import production as least
 from settings.addresses import too_many
@@ -123,13 +122,6 @@ def reached_by_few(environment: Environment) -> Iterator[Problem]:
         yield "vpn.password_rotation_days", f"production's passwords last from 1 to {least.PASSWORD_DAYS} days"
 
 
-def nothing_is_skipped(environment: Environment) -> Iterator[Problem]:
-    """No property of the source loses changes. The sink's are refused everywhere (plugins/sink_properties.py)."""
-    for number, pipeline in streamed(environment):
-        for key, reason in source_properties.losses(pipeline.source.configuration):
-            yield f"pipelines[{number}].source.configuration.{key}", reason
-
-
 def logs_are_kept(environment: Environment) -> Iterator[Problem]:
     """Logs stay until an inquiry has begun."""
     kept = {
@@ -150,7 +142,6 @@ _RULES: tuple[Rule, ...] = (
     runs_on,
     landed_is_kept,
     reached_by_few,
-    nothing_is_skipped,
     logs_are_kept,
 )
 RULES: tuple[Rule, ...] = (named_so, *map(_in_production, _RULES))

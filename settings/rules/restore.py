@@ -9,9 +9,9 @@ from settings.rules.problem import Problem, Rule
 
 WHERE = "database.restore"
 _IDENTIFIER = r"[A-Za-z](?:-?[A-Za-z0-9])*"
-_CLUSTER = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{{12}}:cluster:)?{_IDENTIFIER}")
+_CLUSTER = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:[0-9]{{12}}:cluster:)?{_IDENTIFIER}")
 # Those that RDS makes by itself have a prefix before a colon, such as rds:.
-_SNAPSHOT = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{{12}}:cluster-snapshot:)?(?:[a-z]+:)?{_IDENTIFIER}")
+_SNAPSHOT = re.compile(rf"(?:arn:aws[a-z-]*:rds:[a-z0-9-]+:[0-9]{{12}}:cluster-snapshot:)?(?:[a-z]+:)?{_IDENTIFIER}")
 
 
 def restore(environment: Environment) -> Iterator[Problem]:

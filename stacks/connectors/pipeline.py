@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from plugins import is_truncate, salted_connector
+from plugins import is_truncate, salted_connector, utf8_only
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
 from plugins.own_workers import SECRETS_PROVIDER
@@ -91,14 +91,16 @@ class PipelineConnectors:
         would be taken before the configuration without its name.
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
-        return {**is_truncate.resources(), **salted_connector.resources()} if ordinary else {}
+        own = {**is_truncate.resources(), **salted_connector.resources()} if ordinary else {}
+        return own | utf8_only.resources()
 
     def sink_spec(self) -> ConnectorSpec:
         """What makes the sink connector."""
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],
-            configuration=sink_connector(self.sink) | self._pipeline.sink.configuration,
+            resources=utf8_only.resources(),
+            configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
             worker_properties=converters(),
             role=self.sink_role,
             capacity=self._pipeline.sink,
@@ -161,4 +163,8 @@ class PipelineConnectors:
         configuration = source_connector(self.source) | addresses
         if salt := self._database.salts.get(self.name):
             configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")
-        return configuration | self._pipeline.source.configuration
+        return self._checked(configuration | self._pipeline.source.configuration)
+
+    def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
+        """Have a worker's charset looked at where we don't start its JVM."""
+        return configuration if self._environment.eks else utf8_only.checked(configuration)

@@ -226,7 +226,8 @@ class _Connector:
         return None
 
     def _again(self, failed: list[dict[str, Any]]) -> Waiting:
-        reason = hidden(failures.reason(str(failed[0].get("trace", ""))))
+        trace, configuration = str(failed[0].get("trace", "")), self._wanted["connectorConfiguration"]
+        reason = hidden(failures.reason(trace, configuration))
         restarts = int(self._facts.get(_RESTARTED, 0))
         if restarts >= RESTARTS:
             raise ResourceError(f"{self._name}: {len(failed)} of its tasks keep failing: {reason}")

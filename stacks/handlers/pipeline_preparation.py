@@ -88,6 +88,7 @@ def wanted_tables(entries: Iterable[Mapping[str, Any]]) -> tuple[WantedTable, ..
                 key=tuple(map(str, table["key"])),
                 leave_out=frozenset(map(str, table["leaveOut"])),
                 hashed=frozenset(map(str, table.get("hash", ()))),
+                by_xmin=bool(table.get("byXmin", False)),
             )
             for table in entries
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from plugins import own_workers, worker_health
 from stacks.connectors.worker_file import properties_file
 
@@ -217,16 +218,18 @@ def _spread(group: WorkerGroup, key: str, otherwise: str) -> Object:
 
 
 def _container(group: WorkerGroup) -> Object:
-    java = ["java", f"-XX:MaxRAMPercentage={_HEAP_PERCENT}", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData"]
+    memory_flags = [f"-XX:MaxRAMPercentage={_HEAP_PERCENT}", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData"]
+    java = ["java", UTF_8_FLAG, *memory_flags]
     logs = f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties"
     worker = ["org.apache.kafka.connect.cli.ConnectDistributed", f"{_FOLDER}/worker.properties"]
     memory = f"{group.units * _MEMORY_GIB}Gi"
+    variables = sorted({**UTF_8_LOCALE, **group.variables}.items())
     address = {"name": own_workers.ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return {
         "name": "worker",
         "image": group.image,
         "command": [*java, logs, "-cp", f"{LIBRARIES}/*:{_FOLDER}", *worker],
-        "env": [address, *({"name": name, "value": value} for name, value in sorted(group.variables.items()))],
+        "env": [address, *({"name": name, "value": value} for name, value in variables)],
         "ports": [{"name": _PORT_NAME, "containerPort": own_workers.REST_PORT, "protocol": "TCP"}],
         "resources": {
             "requests": {"cpu": str(group.units), "memory": memory, "ephemeral-storage": f"{_TMP_GIB}Gi"},

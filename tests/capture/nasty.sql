@@ -39,7 +39,8 @@ CREATE TABLE "Sales Dept"."Order Details" (
 );
 CREATE TABLE "Sales Dept"."order_details" (id INT PRIMARY KEY, password_hash TEXT);
 CREATE TABLE archive.no_key_of_old (a INT);
-CREATE TABLE archive."a.b" ("Id" INT PRIMARY KEY, "ID" INT, "__op" TEXT, good INT);
+CREATE TABLE archive.cased ("Id" INT PRIMARY KEY, "ID" INT);
+CREATE TABLE archive."a.b" ("Id" INT PRIMARY KEY, "id-" INT, "__op" TEXT, good INT);
 
 CREATE TABLE public.measured (at DATE NOT NULL, id INT NOT NULL, value REAL, PRIMARY KEY (at, id)) PARTITION BY RANGE (at);
 CREATE TABLE public.measured_2025 PARTITION OF public.measured

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,7 +121,8 @@ def test_what_would_be_lost_is_said(mine: Folder) -> None:
         "it has large objects",
         "2 sequences",
         "another table is sales_dept_order_details in the lake, so this one is sales_dept_order_details_2",
-        "ID is left out: in the lake it would be id, as Id is",
+        "id- is left out: in the lake it would be id, as Id is",
+        "archive.cased, table: columns differ only by case (Id, ID), which Debezium can't take",
         "__op is left out: its name is one of those that capturing adds",
     ):
         assert fact in said, fact
@@ -330,3 +332,38 @@ def test_pagila_loses_nothing(
     assert pagila.fields("film")["rating"]["type"][1]["connect.name"] == "io.debezium.data.Enum"
     assert pagila.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1").exit_code == 0
     forget_role(database)
+
+
+@pytest.mark.parametrize(
+    ("command", "how", "after"),
+    [
+        (("pipeline",), "log", "inspect"),
+        (("pipeline",), "query", "inspect"),
+        (("pipeline", "--update"), "log", "inspect"),
+        (("prepare",), "log", "_check_database"),
+        (("prepare",), "query", "inspect"),
+    ],
+)
+def test_a_connection_that_breaks_is_one_line_and_nothing_is_written(
+    changed: Folder, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], how: str, after: str
+) -> None:
+    if command != ("pipeline",):
+        changed.run("pipeline", HOW=how, TABLES="unique_key")
+    before = {path: path.read_bytes() for path in changed.path.rglob("*") if path.is_file()}
+    step = getattr(commands, after)
+
+    def then_broken(*arguments: Any) -> Any:
+        found = step(*arguments)
+        execute(
+            changed.database,
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'db.load'"
+            " AND datname = current_database()",
+        )
+        return found
+
+    monkeypatch.setattr(commands, after, then_broken)
+    result = changed.run(*command, HOW=how)
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    [line] = result.stderr.splitlines()
+    assert re.match("error: .*(the connection broke|terminating connection)", line)
+    assert {path: path.read_bytes() for path in changed.path.rglob("*") if path.is_file()} == before

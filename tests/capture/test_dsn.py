@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from capture import dsn
@@ -8,7 +10,7 @@ SECRET = "hunter2"
 
 @pytest.fixture(autouse=True)
 def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER"):
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSSLROOTCERT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -52,5 +54,14 @@ def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.M
         dsn.parameters("dbname=shop sslmode=allow")
 
 
-def test_a_service_whose_host_is_not_known_takes_tls() -> None:
-    assert dsn.parameters("service=shop") == {"service": "shop", "sslmode": "require"}
+def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    (tmp_path / "services").write_text("# ours\n[shop]\nhost=db.example.com\nsslmode=verify-full\nport=5433\n")
+    expected = {"host": "db.example.com", "sslmode": "verify-full", "port": "5433", "dbname": "crm"}
+    assert dsn.parameters("service=shop dbname=crm") == expected
+    monkeypatch.setenv("PGSERVICE", "shop")
+    assert dsn.parameters("dbname=crm") == expected
+    with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
+        dsn.parameters("service=other")

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 
+from capture import query_checks
 from contract import events
 from local.services.postgres import ConnectionParameters, Postgres
 from settings.load_pipeline import load_pipeline
@@ -23,8 +25,9 @@ CREATE TABLE city (id int PRIMARY KEY, "City Name" text, price numeric(10,2));
 CREATE TABLE notes (text text);
 CREATE UNLOGGED TABLE sessions (id int PRIMARY KEY);
 CREATE VIEW wide AS SELECT a.id, c."City Name" FROM address a JOIN city c ON c.id = a.id;
+CREATE MATERIALIZED VIEW stored AS SELECT 1 AS id;
 CREATE ROLE reader LOGIN PASSWORD 'reader';
-GRANT SELECT ON address, city, notes, sessions, wide TO reader;
+GRANT SELECT ON address, city, notes, sessions, wide, stored TO reader;
 """
 QUERY = """
 [[tables]]
@@ -80,6 +83,39 @@ def test_what_cannot_be_queried_is_said(mine: Folder) -> None:
     assert "public.wide, view: a view has no key: name the columns that tell rows apart" in said
 
 
+@pytest.mark.parametrize("how", ["query", "log"])
+def test_whatever_is_proposed_the_file_may_have(how: str, mine: Folder, database: ConnectionParameters) -> None:
+    tables = [
+        f"{name} (id int PRIMARY KEY)" for name in ('"a;b"', '"a:b"', '"a.b"', '"a "', '"a\n"', '"a""b"', "größe")
+    ]
+    for number, name in enumerate(('"b;c"', '"b:c"', '"b,c"', '" b"', '"b\n"', '"""b"""')):
+        tables += [
+            f"out_{number} (id int PRIMARY KEY, {name} varbit)",
+            f"key_{number} (id int, {name} int PRIMARY KEY)",
+        ]
+    execute(database, "CREATE DOMAIN late AS timetz")
+    for table in (*tables, "at (at timetz PRIMARY KEY)", "later (at late PRIMARY KEY)"):
+        execute(database, f"CREATE TABLE {table}")
+    execute(database, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    result = mine.run("pipeline", HOW=how)
+    assert result.exit_code == 0, result.output
+    found = {table.name for table in load_pipeline("mine", mine.path).tables}
+    assert found >= {'public.a"b', "public.größe", "public.key_2", "public.key_3", "public.key_5", "public.out_5"}
+    assert not found & {"public.a;b", "public.a:b", "public.key_0", "public.out_0", "public.at", "public.later"}
+    assert "its key has at: '12:00+00' and '14:00+02' are two keys in PostgreSQL and one in the lake" in result.output
+
+
+def test_a_connection_that_breaks_while_it_is_checked_is_a_line(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise psycopg2.OperationalError("server closed the connection unexpectedly\n\tThis probably means the server")
+
+    monkeypatch.setattr(query_checks._Look, "problems", broken)
+    result = mine.run("pipeline", HOW="query")
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    [line] = result.stderr.splitlines()
+    assert "cannot look whether it can be queried: the connection broke: server closed the connection" in line
+
+
 def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) -> None:
     mine.run("pipeline", HOW="query", TABLES="city")
     view = '\n[[tables]]\nsource = "public.wide"\nhow = "query"\nkey = ["id"]\n'
@@ -108,6 +144,11 @@ UNFIT = [
     (COLUMN, f'{COLUMN}column = "last_update"\n', "reader doesn't see who is writing"),
     (COLUMN, f'{COLUMN}column = "phone"\n', "phone is text, and column asks for a timestamp"),
     (COLUMN, f'{COLUMN}column = "changed"\n', "it has no column changed"),
+    (
+        '"public.sessions"\n',
+        '"public.stored"\nlake_table = "sessions"\ndetect = "xmin"\n',
+        "a materialized view has no xmin by which changes are found",
+    ),
 ]
 
 
@@ -127,6 +168,22 @@ def test_a_column_that_may_not_be_read_is_named(mine: Folder, database: Connecti
     result = mine.run("prepare")
     assert "public.city: reader may not read City Name: GRANT SELECT on it, or leave it out" in result.output
     assert result.exit_code == 1
+
+
+def test_rows_whose_transactions_may_not_be_read_are_found_by_their_hashes(
+    mine: Folder, database: ConnectionParameters
+) -> None:
+    mine.run("pipeline", HOW="query", TABLES="city")
+    execute(database, 'REVOKE SELECT ON city FROM reader; GRANT SELECT (id, "City Name", price) ON city TO reader')
+    result = mine.run("prepare")
+    assert result.exit_code == 1
+    line = "public.city: reader may not read xmin, tableoid, by which changes are found: GRANT SELECT (xmin, tableoid)"
+    assert line in result.output
+    execute(database, "GRANT SELECT (xmin, tableoid) ON city TO reader")
+    assert mine.run("prepare").exit_code == 0
+    execute(database, "REVOKE SELECT (xmin) ON city FROM reader")
+    (mine.path / "mine.toml").write_text(mine.text().replace('how = "query"', 'how = "query"\ndetect = "hash"'))
+    assert mine.run("prepare").exit_code == 0
 
 
 def test_an_index_and_the_right_to_see_writers_make_a_column_fit(mine: Folder, database: ConnectionParameters) -> None:

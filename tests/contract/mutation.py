@@ -29,7 +29,7 @@ WORDS = "states"
 # What carries names as data, and is held to the contract by the settings' rules: here it follows.
 DATA = ("environments", "pipelines")
 # Words of Debezium's and PostgreSQL's own: nobody chooses them.
-FOREIGN = {"READ", "CREATE", "UPDATE", "DELETE", "IS_DELETED", "EXACT_NUMBER", "BITS_LENGTH"}
+FOREIGN = {"READ", "CREATE", "UPDATE", "DELETE", "IS_DELETED", "EXACT_NUMBER", "BITS_LENGTH", "ZONED_TIME"}
 
 
 def copy_mutated(folder: Path) -> dict[str, str]:

@@ -62,7 +62,7 @@ print(
         {
             "source connector": source_connector(SOURCE),
             "sink connector": sink_connector(SINK),
-            "failures": failures.reason("RecordTooLargeException"),
+            "failures": failures.reason("RecordTooLargeException", source_connector(SOURCE)),
             "SQL": {
                 path.name: sql_text.text_of(str(path.relative_to(sql_text.SQL_FOLDER)))
                 for path in sorted(Path(sql_text.SQL_FOLDER).rglob("*.sql"))

@@ -23,6 +23,14 @@ def test_each_limit_lets_pass_what_the_one_before_let_pass(event_bytes: int) -> 
     assert message <= fetched <= int(limits.consumer["fetch.max.bytes"]) < LIBRDKAFKA_RECEIVE_BYTES
 
 
+@pytest.mark.parametrize(("heap_mib", "events"), [(512, 4), (2_048, 16), (64, 1), (1_000_000, 500)])
+def test_a_poll_of_the_largest_events_takes_a_part_of_the_heap(heap_mib: int, events: int) -> None:
+    limits = SizeLimits()
+    found = limits.sink(heap_mib * MIB)
+    assert int(found["max.poll.records"]) == events
+    assert limits.message_bytes <= int(found["fetch.max.bytes"]) <= 50 * MIB
+
+
 def test_no_event_has_a_text_that_jackson_refuses() -> None:
     assert LARGEST_SETTING_BYTES < 20_000_000
 

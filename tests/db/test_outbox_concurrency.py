@@ -257,6 +257,45 @@ def test_an_order_is_deleted_while_its_customer_is_renamed(either_shop: Shop, se
     either_shop.assert_consistent()
 
 
+def test_all_that_a_commit_reads_is_locked_before(shop: Shop) -> None:
+    watched = shop.values("SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'outbox_truncate'")
+    with shop.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT datalake.outbox_readable()")
+        assert cursor.fetchone() == (True,)
+        cursor.execute("SELECT relation::regclass::text FROM pg_locks WHERE pid = pg_backend_pid() AND granted")
+        locked = {name.removeprefix("datalake.") for (name,) in cursor.fetchall() if name}
+    assert len(watched) == 11
+    assert locked >= {name.removeprefix("datalake.") for name in watched}
+
+
+DDL = {
+    "a sale": ("suppliers", WALK_THROUGH, "products"),
+    "an edit": ("categories", ("UPDATE products SET product_name = 'Renamed' WHERE product_id = 1",), "products"),
+    "a new row": (
+        "orders",
+        ("INSERT INTO customers (customer_id, company_name) VALUES ('NEWCO', 'New')",),
+        "customers",
+    ),
+}
+
+
+@pytest.mark.parametrize("work", DDL)
+def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
+    either_shop: Shop, sessions: Sessions, work: str
+) -> None:
+    first, statements, second = DDL[work]
+    ddl, application = sessions(), sessions()
+    ddl.run(f"ALTER TABLE {first} NO FORCE ROW LEVEL SECURITY")
+    waiting = application.start(*statements, "COMMIT")
+    # By now the application waits for the first table, if it ever does; the second one is the application's.
+    time.sleep(0.3)
+    altered = ddl.start(f"ALTER TABLE {second} NO FORCE ROW LEVEL SECURITY", "COMMIT")
+    waiting.result(timeout=20)
+    altered.result(timeout=20)
+    either_shop.drain()
+    either_shop.assert_consistent()
+
+
 def _sale(chance: random.Random, order_id: int) -> list[str]:
     products = sorted(chance.sample(range(1, 78), 2))
     return [

@@ -208,6 +208,9 @@ def test_a_row_filter_that_somebody_gave_the_publication_is_taken_away(prepared:
 def test_a_column_that_is_left_out_later_can_no_longer_be_read(prepared: ConnectionParameters) -> None:
     unique_key = dataclasses.replace(WANTED.tables[2], leave_out=frozenset({"label"}))
     prepare(prepared, dataclasses.replace(WANTED, tables=(*WANTED.tables[:2], unique_key, *WANTED.tables[3:])))
+    with cursor_of(prepared) as cursor:
+        cursor.execute("SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'unique_key'")
+        assert cursor.fetchall() == [("{code}",)]
     with connector(prepared) as cursor:
         cursor.execute("SELECT code FROM unique_key")
         with pytest.raises(InsufficientPrivilege):

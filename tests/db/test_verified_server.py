@@ -1,16 +1,22 @@
 """Whose certificate a client takes for the source database's; an authority of our own is in the place of RDS's."""
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 
+from capture import dsn
 from contract import rds_ca
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
+from local.errors import PlatformError
+from local.platform.outside import OutsideDatabase, find_password
 from local.services.postgres import Postgres
+from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
 from tests.tls import Authority, encrypted
 
@@ -18,6 +24,7 @@ pytestmark = pytest.mark.integration
 
 ENDPOINT = "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com"
 Parameters = dict[str, Any]
+REFUSALS = (LoadError, PlatformError, psycopg2.OperationalError)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +81,49 @@ def test_no_weaker_choice_of_the_users_counts_for_rds(server: Parameters, monkey
     monkeypatch.setenv("PGSSLMODE", "disable")
     with contextlib.closing(connect(server)) as connection:
         assert connection.info.dsn_parameters["sslmode"] == "verify-full"
+
+
+def by_dsn(text: str, _kept: Path) -> None:
+    dsn.connected(dsn.parameters(text))[0].close()
+
+
+def by_up(text: str, kept: Path) -> None:
+    find_password(OutsideDatabase.of(text, database="postgres"), "postgres", kept)
+
+
+def by_later_looks(text: str, _kept: Path) -> None:
+    """As status, reconcile, re-snapshot and page do, which read how from the record of `up`."""
+    recorded = OutsideDatabase.recorded(OutsideDatabase.of(text, database="postgres").as_record())
+    login = {**recorded.parameters("postgres"), "password": os.environ["PGPASSWORD"]}
+    SourceDatabase(login).wal_position()
+
+
+@pytest.mark.parametrize("log_in", [by_dsn, by_up, by_later_looks])
+@pytest.mark.parametrize("mode", ["", " sslmode=require", " sslmode=verify-full"])
+def test_each_command_takes_the_right_server_and_no_other(
+    log_in: Callable[[str, Path], None],
+    mode: str,
+    postgres: Postgres,
+    authority: Authority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "root.pem").write_text(authority.root)
+    monkeypatch.setattr(rds_ca, "BUNDLE", tmp_path / "root.pem")
+    monkeypatch.setattr(rds_ca, "is_rds", lambda host: host == "localhost")
+    parameters = postgres.connection_parameters()
+    monkeypatch.setenv("PGPASSWORD", parameters["password"])
+    certificates = {
+        "": authority.server("localhost", tmp_path),
+        "certificate verify failed": Authority("Another").server("localhost", tmp_path),
+        "does not match host name": authority.server("other", tmp_path),
+    }
+    for reason, certificate in certificates.items():
+        refused = contextlib.nullcontext() if not reason else pytest.raises(REFUSALS, match=reason)
+        with encrypted(postgres.port, certificate) as port, refused:
+            log_in(f"host=localhost port={port} user=postgres dbname=postgres{mode}", tmp_path / "kept")
+    with pytest.raises(REFUSALS, match="server does not support SSL"):
+        log_in(f"host=localhost port={postgres.port} user=postgres dbname=postgres{mode}", tmp_path / "kept")
 
 
 def test_the_users_own_authority_counts(

@@ -3,6 +3,7 @@
 Pagila, all its tables, from its dump. The tests share one platform, beside the database, and run in their order.
 """
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ import pytest
 
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
-from tests.conftest import execute, fresh_database
+from tests.conftest import ask, execute, fresh_database
 from tests.e2e.clerk import Clerk
 from tests.e2e.commands import ROOT, Commands, equal_tables
 from tests.local.platform.shop import eventually
@@ -76,9 +77,14 @@ def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
         yield clerk
 
 
-def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands) -> None:
+def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands, pagila: ConnectionParameters) -> None:
     assert "15 tables to capture:" in make.pipeline()
-    assert "CREATE PUBLICATION cdc_films" in make.prepare()
+    leave_out(make, "public.rental", "last_update")
+    leave_out(make, "public.payment", "staff_id")
+    said = make.prepare()
+    assert "CREATE PUBLICATION cdc_films" in said
+    assert "public.payment: PostgreSQL sends staff_id, and only the connector leaves it out: columns" in said
+    assert unsent(pagila) == {"public.rental": "last_update"}
     make.up()
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES
@@ -115,10 +121,13 @@ def test_a_table_comes_and_another_one_goes_under_load(
     make: Commands, pagila: ConnectionParameters, clerk: Clerk
 ) -> None:
     execute(pagila, MAKE_REVIEWS)
+    execute(pagila, "ALTER TABLE rental ADD COLUMN noted text DEFAULT 'by hand'")
     said = make.pipeline("--update")
     assert "public.review is added to pipelines/films.toml" in said
     assert said.count("Not captured:") == 1
     without("public.store", make)
+    leave_out(make, "public.review", "stars")
+    assert "public.rental: the publication lacks noted" in make.status(status=1)
     apply_truncates(make, but_ignore="public.film_category")
     assert "public.review" in make.prepare()
     note = make.up()
@@ -126,9 +135,11 @@ def test_a_table_comes_and_another_one_goes_under_load(
     assert "no longer captured, topic and lake table stay: public.store" in note
     execute(pagila, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
     clerk.wait_for_more(1)
+    make.resnapshot("--table", "public.rental")
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES - {"public.store"} | {"public.review"}
     assert equal["public.review"] == REVIEWS - 1
+    assert unsent(pagila) == {"public.review": "stars"}
 
 
 def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagila: ConnectionParameters) -> None:
@@ -140,6 +151,29 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagil
     assert "public.film_category was emptied by TRUNCATE" in make.status(status=1)
     assert equal_tables(make.resnapshot("--table", "public.film_category")) == {"public.film_category": 0}
     eventually(lambda: "emptied by TRUNCATE" not in make.status())
+
+
+def leave_out(make: Commands, table: str, column: str) -> None:
+    """Say in the file that a table's column isn't captured."""
+    entry = f'source = "{table}"\n'
+    text = make.file.read_text(encoding="utf-8")
+    assert entry in text
+    make.file.write_text(text.replace(entry, f'{entry}leave_out = ["{column}"]\n'), encoding="utf-8")
+    file = make.schema(table.rpartition(".")[2])
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    schema["fields"] = [field for field in schema["fields"] if field["name"] != column]
+    file.write_text(json.dumps(schema), encoding="utf-8")
+
+
+def unsent(database: ConnectionParameters) -> dict[str, str]:
+    """The columns of each table that the connector is never sent."""
+    left_out = (
+        "SELECT json_object_agg(p.schemaname || '.' || p.tablename, a.attname) FROM pg_publication_tables p"
+        " JOIN pg_attribute a ON a.attrelid = format('%I.%I', p.schemaname, p.tablename)::regclass AND a.attnum > 0"
+        " AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> ALL (p.attnames)"
+        f" WHERE p.pubname = 'cdc_{NAME}'"
+    )
+    return dict(ask(database, left_out))
 
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:

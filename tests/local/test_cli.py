@@ -93,13 +93,17 @@ def test_the_status_says_what_it_does_not_know() -> None:
     assert lines[-1] == ["job", "is", "dead:", "see", "job.log"]
 
 
-def test_a_status_shows_the_tables_that_are_made_of_others() -> None:
+def test_a_status_shows_whole_names_and_the_tables_that_are_made_of_others() -> None:
     console = Console(record=True, width=100)
     failing = TableState(state=FAILING, reason="the query gives 2 rows of key")
     made = DerivedStatus(name="shop_names", lake_rows=7, last_commit="2026", state=failing)
     history = DerivedStatus(name="shop_items_history", kind=HISTORY)
-    print_status(console, Status(services=[], data=DataStatus(derived=(made, history)), problems=[]))
-    lines = [line.split() for line in console.export_text().splitlines()]
+    captured = TableStatus(name="[red]" + "x" * 120), TableStatus(name="[red]" + "x" * 119 + "y")
+    print_status(console, Status(services=[], data=DataStatus(tables=captured, derived=(made, history)), problems=[]))
+    text = console.export_text()
+    assert text.count("[red]xxx") == 2
+    assert text.count("x") - text.count("next") == 239
+    lines = [line.split() for line in text.splitlines()]
     assert ["shop_names", "derived", FAILING, "7", "2026"] in lines
     assert ["shop_items_history", "history", "-", "-", "-"] in lines
     [problem] = table_problems([made], Path("job.log"))

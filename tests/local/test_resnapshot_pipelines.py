@@ -73,11 +73,14 @@ def test_the_outbox_isnt_read_again_but_written_anew() -> None:
 
 
 @pytest.mark.parametrize("where", [None, "day > 7"])
-def test_an_append_only_table_is_passed_over(
+def test_what_cant_be_read_again_is_passed_over(
     tmp_path: Path, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, where: str | None
 ) -> None:
-    (tmp_path / "shop.toml").write_text(f'{TEXT}\n[[tables]]\nsource = "public.log"\nhow = "log"\nappend_only = true\n')
-    (tmp_path / "shop" / "log.avsc").write_text((tmp_path / "shop" / "order_items.avsc").read_text())
+    odd = '[[tables]]\nsource = "public.Order Items"\nlake_table = "odd"\nhow = "log"\nkey = ["Order ID", "day"]\n'
+    log = '[[tables]]\nsource = "public.log"\nhow = "log"\nappend_only = true\n'
+    (tmp_path / "shop.toml").write_text(f"{TEXT}\n{log}\n{odd}")
+    for name in ("log", "odd"):
+        (tmp_path / "shop" / f"{name}.avsc").write_text((tmp_path / "shop" / "order_items.avsc").read_text())
     pipeline = load_pipeline("shop", tmp_path)
     asked: list[Any] = []
     monkeypatch.setattr(pipelines, "_cursor", lambda _parameters: nullcontext())
@@ -86,7 +89,10 @@ def test_an_append_only_table_is_passed_over(
     said: list[str] = []
     read_tables_again({}, pipeline, pipeline.tables, reader, where=where, timeout_s=1, say=said.append)
     assert [(reading.shown, reading.where) for reading in asked] == [("public.OrderItems", where)]
-    assert [line.partition(", ")[0] for line in said] == ["not read again: public.log"]
+    assert [line.partition(", ")[0] for line in said] == [
+        "not read again: public.log",
+        "not read again: public.Order Items",
+    ]
     with pytest.raises(PlatformError, match=r"public\.log can't be read again: every event is a row there"):
         read_tables_again({}, pipeline, [pipeline.table("public.log")], reader, where=where, timeout_s=1, say=print)
     assert len(asked) == 1

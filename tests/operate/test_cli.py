@@ -55,7 +55,7 @@ def test_a_pipeline_has_a_platform_of_its_own(
     ("asked", "said"),
     [
         (["--pipeline", "nope"], "dev has no pipeline nope: orders"),
-        (["--table", "public.nope"], "'public.nope' isn't a table of pipeline orders: datalake.cdc_events"),
+        (["--table", "nope"], "'nope' isn't a table of pipeline orders; most like it: datalake.cdc_events"),
     ],
 )
 def test_a_pipeline_or_a_table_that_an_environment_has_not_is_one_line(

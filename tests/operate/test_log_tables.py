@@ -14,6 +14,7 @@ from rich.console import Console
 from db.errors import LoadError
 from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import prepare
+from local.errors import PlatformError
 from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
 from operate import kafka, log_tables, reader
@@ -61,14 +62,16 @@ def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
     _, pipeline = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb").pipelines
     assert [entry.name for entry in chosen(pipeline, ["crm_notes"])] == ["public.notes"]
     assert [entry.name for entry in chosen(pipeline, [])] == ["public.people", "public.notes"]
-    with pytest.raises(OperateError, match=r"'nope' isn't a table of pipeline crm: public\.people, public\.notes"):
+    with pytest.raises(OperateError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
         chosen(pipeline, ["nope"])
 
 
-def test_skipping_is_for_the_outbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("names", "where"), [(["public.people"], None), ([], "id = 1")])
+def test_what_is_passed_over_may_concern_any_row(tmp_path: Path, names: list[str], where: str | None) -> None:
     environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
-    with pytest.raises(OperateError, match="SKIP is for the outbox"):
-        resnapshot_tables(environment, environment.pipelines[1], [], Wanted(skip=True), Console(), print)
+    wanted = Wanted(skip=True, where=where)
+    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+        resnapshot_tables(environment, environment.pipelines[1], names, wanted, Console(), print)
 
 
 class Server:
@@ -86,6 +89,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
     wanted = tuple(WantedTable(schema="public", name=name, key=("id",)) for name in ("people", "notes"))
     objects = SourceObjects(publication="cdc_crm", slot="cdc_crm", schema="cdc_crm", role=ROLE, tables=wanted)
     prepare(database, objects, password=PASSWORD)
+    ask(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     authority = Authority("The authority of somebody's server")
     with encrypted(int(database["port"]), authority.server("localhost", tmp_path)) as port:
         environment = crm(tmp_path, port=port, certificate=authority.root, database=str(database["dbname"]))
@@ -97,6 +101,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
         found = pipeline.database.model_copy(update={"secret": arn})
         pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
         yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
+    ask(database, "SELECT pg_drop_replication_slot('cdc_crm')")
     # Not the role: other databases of the server have it, too.
     execute(database, f"DROP OWNED BY {ROLE}")
 

@@ -53,6 +53,39 @@ def test_tables_that_a_comma_parts_are_joined_too(tables: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
+        "SELECT id, (SELECT name FROM city WHERE city.id = a.city) AS city, ts FROM address a",
+        "SELECT id, ts FROM address WHERE city IN (SELECT id FROM city)",
+        "SELECT id, ts FROM address a WHERE EXISTS(SELECT FROM city c WHERE c.id = a.city)",
+        'SELECT id, ts FROM "from" WHERE city = ANY (ARRAY(SELECT id FROM "join"))',
+        "SELECT a.id, ts FROM address a, LATERAL (SELECT name FROM city c WHERE c.id = a.city) x",
+        "SELECT a.id, ts FROM (address a JOIN city c USING (id))",
+        "WITH x AS (SELECT id FROM city) SELECT a.id, ts FROM address a JOIN x ON x.id = a.city",
+        "SELECT id, ts FROM address EXCEPT SELECT id, ts FROM city",
+        "SELECT*FROM(SELECT id, ts FROM address WHERE id IN(SELECT id FROM city))t",
+        "SELECT id, ts, coalesce((SELECT max(x) FROM ONLY city), 0) FROM address",
+    ],
+)
+def test_a_table_in_a_subquery_has_a_stamp_that_polls_would_miss(query: str) -> None:
+    [reason] = problems(query, "ts")
+    assert "it joins 2 tables, and ts is one table's stamp" in reason
+
+
+def test_a_stamp_may_be_asked_for_by_a_subquery() -> None:
+    stamps = "greatest(a.ts, (SELECT max(ts) FROM city))"
+    query = f"SELECT id, (SELECT max(name) FROM city), {stamps} AS ts FROM address a"
+    assert not list(problems(query, "ts"))
+    assert len(list(problems(query.replace("a.ts, ", ""), "ts"))) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, ts FROM address UNION ALL SELECT id, ts FROM city",
+        "SELECT id, ts FROM (SELECT id, ts FROM address UNION ALL (SELECT id, ts FROM city)) u",
+        "WITH x AS (SELECT id, ts FROM address) SELECT * FROM x",
+        "SELECT id, ts FROM (VALUES (1), (2)) AS v (id), address",
+        "SELECT id, ts FROM address, generate_series(1, 3) AS n, unnest(ids) AS u (i)",
+        "SELECT trim(both FROM name) AS name, id, ts FROM (address)",
         "SELECT a, x IS DISTINCT FROM y, ts FROM t",
         "SELECT extract(year FROM ts), b, ts FROM t",
         "SELECT id, ts FROM t WHERE id IN (1, 2) ORDER BY id, ts",

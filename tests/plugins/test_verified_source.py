@@ -40,6 +40,7 @@ pytestmark = pytest.mark.integration
 
 PASSWORD = "Connector-1"
 SALT = "0123456789abcdefSALT"
+MAIL = "ä€😀@b"
 # As the certificate has it, and as it hasn't.
 HOST, OTHER_HOST = "localhost", "127.0.0.1"
 START_S = 120
@@ -61,7 +62,7 @@ def database(postgres: Postgres) -> Iterator[ConnectionParameters]:
 def services(
     authority: Authority, shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Kafka, Connect, Path]]:
-    folder, kafka = tmp_path_factory.mktemp("worker"), shared_broker.kafka
+    folder, kafka = tmp_path_factory.mktemp("Größe"), shared_broker.kafka
     [port] = choose(["connect"], earlier={}).values()
     connect = Connect(
         folder / "connect",
@@ -73,7 +74,10 @@ def services(
     _install(authority.root, folder / "connect" / "plugins" / "source")
     processes = Processes(folder / "processes", folder / "logs")
     try:
-        processes.run(connect, timeout_s=START_S)
+        with pytest.MonkeyPatch.context() as patch:
+            # In which Debezium would take the bytes that it hashes.
+            patch.setenv("LC_ALL", "C")
+            processes.run(connect, timeout_s=START_S)
         yield kafka, connect, folder / "logs"
     finally:
         processes.stop(connect.name, grace_s=20)
@@ -118,7 +122,14 @@ def refusal(worker: Connect, database: ConnectionParameters, **changes: Any) -> 
 def test_debezium_streams_from_a_server_of_the_right_authority_and_name(
     worker: Connect, database: ConnectionParameters, authority: Authority, tmp_path: Path
 ) -> None:
+    # On one machine it is a file of several.
+    (tmp_path / "roots.pem").write_text(f"# one\n{Authority('Another').root}# two\n{authority.root}")
+    by_file = {"database_root_certificate": str(tmp_path / "roots.pem")}
+    with encrypted(database["port"], Authority("A third").server(HOST, tmp_path)) as port:
+        assert "PKIX path" in refusal(worker, database, database_port=port, **by_file)
     with encrypted(database["port"], authority.server(HOST, tmp_path)) as port:
+        worker.api.put_connector("orders-source", configuration(worker, database, database_port=port, **by_file))
+        wait_until(lambda: _streaming(database) or worker.api.failure("orders-source") is not None, "it streams")
         worker.api.put_connector("orders-source", configuration(worker, database, database_port=port))
         try:
             wait_until(lambda: _streaming(database) or worker.api.failure("orders-source") is not None, "it streams")
@@ -162,7 +173,7 @@ def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
     kafka.create_topics([PlannedTopic(name="salted.public.people", partitions=1, replicas=1)])
     execute(
         database,
-        "CREATE TABLE public.people (id int PRIMARY KEY, mail text); INSERT INTO public.people VALUES (1, 'a@b')",
+        f"CREATE TABLE public.people (id int PRIMARY KEY, mail text); INSERT INTO public.people VALUES (1, '{MAIL}')",
     )
     execute(
         database, "CREATE PUBLICATION people FOR TABLE public.people; GRANT SELECT ON public.people TO cdc_connector"
@@ -180,7 +191,7 @@ def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
             wait_until(lambda: topic.bounds()[1] > 0 or worker.api.failure("people") is not None, "the row arrives")
             assert worker.api.failure("people") is None
             [event] = [json.loads(raw.value or b"") for raw in topic.raw_events(0)]
-            assert event["mail"] == hashlib.sha256(f"{SALT}a@b".encode()).hexdigest()
+            assert event["mail"] == hashlib.sha256(f"{SALT}{MAIL}".encode()).hexdigest()
             shown = json.dumps(worker.api.configuration("people"))
         finally:
             worker.api.delete_connector("people")

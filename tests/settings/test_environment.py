@@ -47,6 +47,9 @@ REFUSED = [
     ("dev", "database", 'instances = "1"', "database.instances: Input should be a valid integer"),
     ("dev", "", "account = 111111111111", "account: Input should be a valid string"),
     ("dev", "", 'account = "1234"', "account: String should match pattern"),
+    ("dev", "", 'account = "11111111111\uff11"', "account: String should match pattern"),
+    ("dev", "", 'region = "eu-west-\uff11"', "region: String should match pattern"),
+    ("dev", "processing", 'driver_memory = "1\uff12g"', "processing.driver_memory: String should match pattern"),
     ("dev", "network", 'nat = "none"', "network.nat: Input should be 'instances', 'gateways' or 'instance'"),
     ("dev", "network", 'cidr = "10.0.0.1/16"', "network.cidr: 10.0.0.1/16 has host bits set"),
     ("dev", "network", 'cidr = "8.8.0.0/16"', "network.cidr: 8.8.0.0/16 isn't private"),
@@ -104,13 +107,13 @@ REFUSED = [
         "dev",
         "pipelines.source",
         'configuration = { "database.password" = "hunter2" }',
-        "pipelines[0].source.configuration.database.password: a secret in plain text",
+        "pipelines[0].source.configuration.database.password: where the database is",
     ),
     (
         "dev",
         "pipelines.source",
         'configuration = { "slot.name" = "mine" }',
-        "pipelines[0].source.configuration.slot.name: is filled in by the stacks",
+        "pipelines[0].source.configuration.slot.name: changes are read on from the slot",
     ),
     (
         "dev",
@@ -167,10 +170,10 @@ REFUSED = [
             f"pipelines[0].sink.configuration.{key}: {reason}",
         )
         for key, value, reason in (
-            ("connect.s3.error.policy", "NOOP", "NOOP loses what can't be written"),
-            ("connect.s3.eror.policy", "RETRY", "isn't a property of the sink that we know"),
-            ("errors.tolerance", "all", "all without errors.deadletterqueue.topic.name would lose values"),
-            ("connect.s3.skip.null.values", "false", "only 'true' lands what the job reads"),
+            ("connect.s3.error.policy", "NOOP", "must be RETRY or THROW, not 'NOOP': NOOP loses what can't"),
+            ("conect.s3.error.policy", "RETRY", "isn't a property that may be added here"),
+            ("errors.tolerance", "all", "follows from dead_letter_topic"),
+            ("connect.s3.skip.null.values", "false", "what is landed, where and with whose rights"),
         )
     ),
     (
@@ -195,7 +198,7 @@ REFUSED = [
         "dev",
         "pipelines.source",
         'configuration = { "decimal.handling.mode" = "double" }',
-        "pipelines[0].source.configuration.decimal.handling.mode: the job relies on 'string'",
+        "pipelines[0].source.configuration.decimal.handling.mode: the job reads names and values",
     ),
     (
         "prod",
@@ -253,12 +256,6 @@ def test_a_secret_isnt_repeated_in_the_message(folder: Path) -> None:
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
     assert "hunter2" not in str(caught.value)
-
-
-def test_a_reference_to_a_secret_is_accepted(folder: Path) -> None:
-    line = 'configuration = { "ssl.truststore.password" = "${secretsmanager:truststore:password}" }'
-    change(folder, "dev", "pipelines.source", line)
-    assert load("dev", folder).pipelines[0].source.configuration
 
 
 def test_a_folder_per_order_is_an_option_in_todays_words(folder: Path) -> None:

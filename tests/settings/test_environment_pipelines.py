@@ -116,6 +116,17 @@ def test_what_two_pipelines_of_an_environment_would_share_is_refused(
     assert f"environments/dev.toml: pipelines[1]: {said}" in refusal(environments, pipelines)
 
 
+@pytest.mark.parametrize("kcql", [(), ("[pipelines.sink]", 'kcql = "INSERT"')], ids=["no statement", "a statement"])
+def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(
+    environments: Path, pipelines: Path, kcql: tuple[str, ...]
+) -> None:
+    write_pipeline(pipelines, "second", ["t" * 60])
+    add_to(environments, "second", f"topic_prefix = '{'p' * 190}'", *kcql)
+    said = refusal(environments, pipelines)
+    assert f"environments/dev.toml: pipelines[1]: tables: the topic {'p' * 190}.public." in said
+    assert "sink" not in said
+
+
 def test_more_pipelines_than_the_database_has_slots_are_refused(environments: Path, pipelines: Path) -> None:
     for number in range(aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS):
         write_pipeline(pipelines, f"p{number}", ["a"])

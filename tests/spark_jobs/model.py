@@ -57,7 +57,7 @@ class Model:
     def _fitting(self, entries: Sequence[Entry]) -> list[Entry]:
         """Grow the columns by the new fields' usable names and set aside what has others."""
         good = [entry for entry in entries if entry.bad is None]
-        sets = {tuple(sorted(map(str.swapcase, entry.added))) for entry in good}
+        sets = {tuple(sorted(map(str.swapcase, {*entry.added} - {*self.columns}))) for entry in good}
         for swapped in sorted(sets):
             names = [name.swapcase() for name in swapped]  # `note` goes before `Note`
             added = [name for name in names if name not in self.columns]

@@ -123,6 +123,24 @@ def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: t
     assert [row[name] for row, (name, _, _) in zip(stored, FAR_TIMES, strict=True)] == [kept for *_, kept in FAR_TIMES]
 
 
+def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
+    dates = {
+        "0001-01-01": -719_162,
+        "0001-12-31 BC": -719_163,
+        "4714-11-24 BC": -2_440_588,
+        "2000-02-29": 11_016,
+        "294247-01-11": 106_751_992,
+        "5874897-12-31": 2_145_042_905,
+        "infinity": 2_146_033_979,
+        "-infinity": -2_147_472_691,
+    }
+    days = {"type": "array", "items": ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]}
+    fields = [{"name": "order_id", "type": "int"}, {"name": "days", "type": ["null", days]}]
+    by = parse(json.dumps({"type": "record", "name": "t", "fields": fields}), "t.avsc")
+    [row] = decode({"order_id": 1, "days": [*dates.values(), None]}, by=by)
+    assert (row["reason"], json.loads(row["row"]["days"] or "[]")) == (None, [*dates, None])
+
+
 _NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
 
 

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from contract.errors import UNLIKE_ATHENA
 from spark_jobs import derived_rows, keys, options, settings
 from spark_jobs.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
@@ -181,7 +182,7 @@ def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_pat
         ),
         (
             "SELECT 1 AS customer_id, address_id FROM address",
-            'the query gives 2 rows of key ["1"], so customer_id doesn\'t tell its rows apart: nothing was committed',
+            "the query gives 2 rows of one key, so customer_id doesn't tell its rows apart: nothing was committed",
         ),
         ("SELECT customer_id, nme FROM customer", "the query can't be run: "),
         ("SELECT name FROM customer", "the query has no column customer_id, which the key names"),
@@ -202,6 +203,34 @@ def test_what_can_not_be_a_table_is_one_line_and_no_commit(shop: Shop, query: st
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
     assert shop.commits() == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("CAST(address_id + 9000000000 AS int)", "[CAST_OVERFLOW] The value 9000000001L of the type"),
+        ("9223372036854775807 + address_id", "[ARITHMETIC_OVERFLOW] long overflow."),
+        ("1 DIV (address_id - 1)", "[DIVIDE_BY_ZERO] Division by zero."),
+        ("CAST(address AS int)", "[CAST_INVALID_INPUT] The value '1 Main St' of the type"),
+        (
+            f"CASE WHEN address_id = 1 THEN raise_error('{UNLIKE_ATHENA}a double') ELSE 'x' END",
+            "not as in Athena: a double",
+        ),
+    ],
+)
+def test_a_value_that_athena_has_not_is_one_line_and_no_commit(shop: Shop, value: str, said: str) -> None:
+    shop.query = f"SELECT address_id AS customer_id, {value} AS x FROM address WHERE address_id = 1"
+    with pytest.raises(JobError) as raised:
+        shop.run()
+    assert str(raised.value).startswith(f"the query fails: {said}")
+    assert "spark.sql.ansi" not in str(raised.value)
+    assert shop.commits() == 0
+
+
+def test_a_text_with_a_variables_form_stays_so(shop: Shop) -> None:
+    shop.query = "SELECT customer_id, '${java.home}' AS x FROM customer"
+    assert shop.run() is not None
+    assert {row["x"] for row in shop.rows()} == {"${java.home}"}
 
 
 def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> None:

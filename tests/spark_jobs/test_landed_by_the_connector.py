@@ -3,12 +3,14 @@
 import json
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from contract.sizes import LARGEST_EVENT_BYTES
+from local.sink.values import content
 from spark_jobs.decode import LINE_COLUMNS, Decoder
 from spark_jobs.schema import Column
 from tests.spark_jobs.conftest import captured, event
@@ -60,3 +62,14 @@ def test_an_event_of_the_largest_size_is_read(decode: Decode) -> None:
     items = json.dumps([{"note": "x" * (LARGEST_EVENT_BYTES - 4096)}])
     [row] = decode([json.dumps(event(10248, 7) | {"order_items": items})])
     assert (row["reason"], row["row"]["order_items"]) == (None, items)
+
+
+def test_the_stand_in_passes_each_double_as_java_writes_it(spark: SparkSession) -> None:
+    java: Any = spark._jvm
+    chosen = java.java.util.Random(1)
+    drawn = [chosen.longs(25_000, 10**16, 9 * 10**18).asDoubleStream()]
+    drawn += [chosen.doubles(25_000, 0.0, upper) for upper in (1e-300, 1e23, 1e308)]
+    for doubles in drawn:
+        text = java.java.util.Arrays.toString(doubles.toArray())
+        assert content(text.encode()) == [float(number) for number in text.strip("[]").split(", ")]
+    assert content(b"[9.999999999999999E22, 4.9E-324, 4.3779339001381090E17]") == [1e23, 5e-324, 437793390013810900.0]

@@ -26,6 +26,7 @@ JOB = TableJob(
     properties_file="s3://assets/2.properties",
     configuration={keys.STOP_FILE: "s3://artefacts/stop/1", keys.METRICS_NAMESPACE: "dev"},
 )
+FLAGS = "-Dfile.encoding=UTF-8 -Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true"
 SUBMISSION = YarnSubmission(
     application="s3://assets/3.py",
     archive="s3://assets/4.zip",
@@ -82,8 +83,9 @@ def test_on_yarn_the_driver_runs_where_the_step_does() -> None:
         # Nothing grows as long as the job runs.
         "spark.eventLog.enabled=false",
         "spark.log.level=WARN",
-        "spark.driver.extraJavaOptions=-Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true",
-        "spark.executor.extraJavaOptions=-Djol.skipDynamicAttach=true -Djol.skipHotspotSAAttach=true",
+        f"spark.driver.extraJavaOptions={FLAGS}",
+        f"spark.executor.extraJavaOptions={FLAGS}",
+        "spark.executorEnv.LC_ALL=C.UTF-8",
     }
     assert command[command.index("--files") + 1] == "s3://assets/5.properties#log4j2.properties"
     assert "/usr/lib/hudi/hudi-spark-bundle.jar,/usr/lib/hudi/hudi-aws-bundle.jar" in command

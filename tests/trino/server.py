@@ -4,12 +4,15 @@
 and a table as it does in Athena.
 """
 
+import base64
 import datetime
 import decimal
 import json
+import struct
 import time
 import urllib.parse
 import urllib.request
+import zoneinfo
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,15 +31,26 @@ USER = "tests"
 
 
 def _instant(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text.removesuffix(" UTC")).replace(tzinfo=datetime.UTC)
+    day, clock, *zone = text.split()
+    at = datetime.datetime.fromisoformat(f"{day} {clock}")
+    return at.replace(tzinfo=zoneinfo.ZoneInfo(*zone) if zone else datetime.UTC)
+
+
+def _single(number: Any) -> float:
+    """As 32 bits hold it."""
+    (value,) = struct.unpack("f", struct.pack("f", float(number)))
+    return float(value)
 
 
 # What comes as text; Trino's sessions are in UTC here, and an instant without a zone is one in UTC, too.
-_VALUES: Mapping[str, Callable[[str], Any]] = {
+_VALUES: Mapping[str, Callable[[Any], Any]] = {
     "date": datetime.date.fromisoformat,
     "decimal": decimal.Decimal,
+    "double": float,
+    "real": _single,
     "timestamp": _instant,
     "timestamp with time zone": _instant,
+    "varbinary": base64.b64decode,
 }
 # No proxy of the caller's environment between us and loopback.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -115,8 +129,7 @@ class Trino:
             columns = answer.get("columns", columns)
             found += answer.get("data", [])
             if "nextUri" not in answer:
-                return [{each["name"]: _value(each["type"], one) for each, one in zip(columns, row, strict=True)}
-                        for row in found]  # fmt: skip
+                return [_row(columns, row) for row in found]
             if time.monotonic() > deadline:
                 raise TrinoError(f"no answer within {STATEMENT_S} s")
             answer = self._call(answer["nextUri"])
@@ -171,7 +184,23 @@ class Trino:
         return answer
 
 
-def _value(kind: str, value: Any) -> Any:
-    """Return a value as Python has it, of the column's type in Trino's words."""
-    read = _VALUES.get(kind.partition("(")[0])
-    return value if value is None or read is None else read(value)
+def _row(columns: list[dict[str, Any]], row: list[Any]) -> dict[str, Any]:
+    return {each["name"]: _value(each["typeSignature"], value) for each, value in zip(columns, row, strict=True)}
+
+
+def _value(kind: Mapping[str, Any], value: Any) -> Any:
+    """Return a value as Python has it, of a type as Trino describes it: a row as a tuple, a map as a dictionary."""
+    name, of = kind["rawType"], [each["value"] for each in kind["arguments"]]
+    if value is None:
+        return None
+    if name == "array":
+        return [_value(of[0], each) for each in value]
+    if name == "row":
+        return tuple(_value(each["typeSignature"], one) for each, one in zip(of, value, strict=True))
+    if name == "map":
+        return {_value(of[0], key): _value(of[1], each) for key, each in value.items()}
+    return _VALUES.get(name, _as_it_is)(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -29,10 +29,11 @@ from local.query.silver import Silver
 from local.services.aws import Aws
 from local.services.s3 import S3
 from local.setup.ports import choose
+from tests.analytics import alike
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, captured
 from tests.spark_jobs.test_streamer import WAIT_S, Job
 from tests.trino.install import installed
-from tests.trino.server import Trino
+from tests.trino.server import Trino, TrinoError
 
 pytestmark = pytest.mark.trino
 
@@ -225,6 +226,25 @@ def test_a_historys_versions_end_where_the_next_one_begins_in_trino_too(copy_on_
     assert sorted(
         (row["order_id"], row["valid_from"].day, row["valid_to"] and row["valid_to"].day) for row in found
     ) == [(1, 21, 22), (1, 22, 23), (2, 21, None)]
+
+
+def test_trino_answers_the_cases_as_their_file_says(copy_on_write: WrittenLake) -> None:
+    """DuckDB and Spark are compared with the file (tests/analytics, tests/spark_jobs)."""
+    assert not (wrong := alike.problems("trino", trinos_answers(copy_on_write.trino))), "\n".join(wrong)
+
+
+def trinos_answers(trino: Trino) -> dict[str, str]:
+    """Ask Trino for all cases."""
+    tables = ", ".join(f"{name} AS ({query})" for name, query in alike.TABLES.items())
+    found = {}
+    for case in alike.cases():
+        statement = case.statement
+        begun = f"WITH {tables}, {statement[5:]}" if statement.startswith("WITH ") else f"WITH {tables} {statement}"
+        try:
+            found[case.text] = alike.shown(row.values() for row in trino.ask(begun))
+        except TrinoError:
+            found[case.text] = alike.FAILS
+    return found
 
 
 def test_trino_shows_of_a_merge_on_read_table_what_is_compacted(tmp_path: Path) -> None:

@@ -28,39 +28,50 @@ _IDENTITY = f"""concat_ws('/', (SELECT system_identifier FROM pg_control_system(
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END, {_DATABASE})"""
 # The last where a service keeps the others to itself.
 IDENTITIES = (_IDENTITY, _DATABASE)
-# Since when a primary has statistics: it forgets them when it crashes. The end of its log, which it loses then, may
-# have been seen, and the numbers of those transactions are given to others; no function tells that it has crashed.
-_SINCE = "(SELECT CASE WHEN NOT pg_is_in_recovery() THEN stats_reset::text END FROM pg_stat_archiver)"
+# Since when a server runs: one that was stopped may be a cold copy by now, whose transactions have the numbers that
+# others had. And since when a primary has statistics: it forgets them when it crashes, which isn't a start. The end of
+# its log, which it loses then, may have been seen, too; no function tells that it has crashed.
+_SINCE = """(SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),
+    CASE WHEN NOT pg_is_in_recovery() THEN stats_reset END) FROM pg_stat_archiver)"""
 # Before the snapshot of a look: what began later can't have been running then. Without the right to see others'
 # transactions it is null.
 OLDEST = """SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') THEN (
     SELECT (extract(epoch FROM least(clock_timestamp(), min(a.xact_start))) * 1000000)::bigint::text
     FROM pg_stat_activity a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()) END"""
-# A table, and whatever is part of it: partitions, and those that inherit.
-_TREE = """WITH RECURSIVE tree (oid, relkind, reltuples) AS (
+_FIRST_OWN = 16384  # PostgreSQL's own types have lower numbers
+# A table, and whatever is part of it: partitions, and those that inherit. And the types of its columns with what they
+# are made of: an array's elements, a domain's base, a range's bounds, the fields of a composite type.
+_TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
     SELECT c.oid, c.relkind, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema} AND c.relname = {table}
+    WHERE n.nspname = {{schema}} AND c.relname = {{table}}
     UNION ALL
     SELECT c.oid, c.relkind, c.reltuples FROM tree t
     JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
+), part (oid) AS (
+    SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
+    AND NOT a.attisdropped AND a.atttypid >= {_FIRST_OWN}
+    UNION
+    SELECT made.of FROM part p JOIN pg_type y ON y.oid = p.oid CROSS JOIN LATERAL (
+        VALUES (y.typelem), (y.typbasetype)
+        UNION ALL SELECT rngsubtype FROM pg_range WHERE p.oid IN (rngtypid, rngmultitypid)
+        UNION ALL SELECT atttypid FROM pg_attribute WHERE attrelid = y.typrelid AND attnum > 0 AND NOT attisdropped
+    ) AS made (of) WHERE made.of >= {_FIRST_OWN}
 )"""
 # A value of an enum, or of a type with fields, is read by what the type is like now, whoever wrote it: no transaction's
-# number is another when an enum's value is renamed. Of a column's type, its element's or its base.
-_TYPE_PARTS = """(SELECT concat_ws(' ',
+# number is another when an enum's value is renamed.
+_TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
-    (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_attribute f
-        WHERE f.attrelid = p.typrelid AND f.attnum > 0 AND NOT f.attisdropped))
-    FROM pg_type y JOIN pg_type p ON p.oid = coalesce(nullif(y.typelem, 0), nullif(y.typbasetype, 0), y.oid)
-    WHERE y.oid = a.atttypid)"""
-_FIRST_OWN = 16384  # PostgreSQL's own types have lower numbers
+    (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_type y JOIN pg_attribute f
+        ON f.attrelid = y.typrelid WHERE y.oid = p.oid AND f.attnum > 0 AND NOT f.attisdropped)), ';' ORDER BY p.oid)
+    FROM part p)"""
 _FACTS = f"""(SELECT json_build_object(
     'kind', (SELECT relkind FROM tree LIMIT 1),
     'foreign', (SELECT bool_or(relkind = 'f') FROM tree),
     'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
     'indexes', (SELECT json_agg(indexrelid::bigint ORDER BY indexrelid) FROM pg_index
         WHERE indrelid = (SELECT oid FROM tree LIMIT 1) AND indisvalid),
-    'shape', (SELECT md5(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod,
-            CASE WHEN a.atttypid >= {_FIRST_OWN} THEN {_TYPE_PARTS} END), ',' ORDER BY attnum))
+    'shape', (SELECT md5(concat(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY
+            attnum), {_TYPE_PARTS}))
         FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
         AND NOT a.attisdropped)))"""
 _FACTS_OF_QUERY = (
@@ -85,7 +96,7 @@ TABLES = ("r", "p")
 class Control:
     """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
 
-    `since` is another text once the server has crashed, None where that can't be told or makes no difference.
+    `since` is another text once the server was started again or has crashed.
     `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, `indexes` the table's, by
     oid; `shape` is another text once columns are others.
     """
@@ -94,7 +105,7 @@ class Control:
     next_transaction: int
     standby: bool
     system: str
-    since: str | None
+    since: str
     oldest_micros: int | None
     kind: str
     foreign: bool
@@ -135,7 +146,7 @@ def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
         next_transaction=int(found["next"]),
         standby=found["standby"],
         system=str(found["system"]),
-        since=found["since"],
+        since=str(found["since"]),
         oldest_micros=None if look.before is None else int(look.before),
         kind=facts_found["kind"],
         foreign=facts_found["foreign"],

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from contract.avro_names import no_key
+from contract.column_types.carried import Carried
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.jdbc_settings import JdbcSettings
@@ -39,6 +41,10 @@ def described(
         log(f"{settings.name}: column {name} is left out: {reason}")
     if lacking := [name for name in key if name not in named]:
         raise JobError(f"{settings.name} has no column {', '.join(lacking)}, which the record key names")
+    for name in key:
+        kind = named[name].carried
+        if isinstance(kind, Carried) and (why := no_key(kind.avro)):
+            raise JobError(f"{settings.name}: column {name} of the record key tells no rows apart: {why}")
     if control.kind in TABLES:
         refuse_other_keys(look, settings, key)
     return Relation(

@@ -14,6 +14,8 @@ from spark_jobs.sources.jdbc.relation import ALL, Relation, Seen, other_shares, 
 # By 32 bits, which is what rows have, a transaction can't be told from one 2^31 later; others begin while a look lasts.
 _WRAPPED = 2**31 - 2**20
 _INSTANTS = ("timestamptz", "timestamp")
+# As many as Aurora's reader endpoint may stand for.
+_STANDBYS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +85,8 @@ def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str |
         return "its columns are others than before"
     if (mark.digests is None) != (detection is Detection.XMIN):
         return "changes were found in another way before"
-    if mark.since is not None and control.since is not None and mark.since != control.since:
-        return "the server has crashed since, or its statistics were reset"
+    if detection is Detection.XMIN and control.since not in mark.since:
+        return "the server has crashed since, was started again, or its statistics were reset"
     if detection is Detection.XMIN and control.next_transaction < mark.horizon:
         return "the database knows fewer transactions than before: restored, or a standby that lags"
     if detection is Detection.XMIN and control.next_transaction - mark.horizon >= _WRAPPED:
@@ -92,23 +94,23 @@ def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str |
     return None
 
 
-def all_rows(look: Look, relation: Relation, control: Control, detection: Detection) -> Mark:
-    """Return the mark that holds once all rows that there are now are in the lake."""
+def all_rows(look: Look, relation: Relation, control: Control, detection: Detection, before: Mark | None) -> Mark:
+    """Return the mark that holds once all rows that there are now are in the lake; `before` is the one that held."""
     digests = None if detection is Detection.XMIN else relation.digests(look)[0]
-    return _mark(control, digests)
+    return _mark(control, digests, before)
 
 
 def changes(look: Look, relation: Relation, control: Control, before: Mark) -> Found:
     """Look for what changed since a mark."""
     if before.digests is None:
-        target = _mark(control, None)
+        target = _mark(control, None, before)
         condition = _written(before, target)
         rows, changed = relation.counted(look, condition)
         seen = relation.seen(look, condition, rows) if changed else Seen(rows, 0, 0, "")
         return Found(condition=condition, seen=seen, target=target)
     digests, rows = relation.digests(look)
     shares = other_shares(before.digests, digests)
-    target = _mark(control, digests)
+    target = _mark(control, digests, before)
     if not shares:
         return Found(condition="false", seen=Seen(rows, 0, 0, ""), target=target)
     condition = relation.of_shares(shares)
@@ -129,13 +131,18 @@ def _written(before: Mark, target: Mark) -> str:
     return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
 
 
-def _mark(control: Control, digests: str | None) -> Mark:
+def _mark(control: Control, digests: str | None, before: Mark | None) -> Mark:
+    since = [control.since]
+    # Behind one name there may be several standbys, of which each look may have another. None that runs has gone back,
+    # and all have one primary's numbers; what was restored was started.
+    if control.standby and before is not None and before.system == control.system:
+        since += [server for server in before.since if server != control.since][: _STANDBYS - 1]
     return Mark(
         system=control.system,
         shape=control.shape,
         horizon=control.horizon,
         members=control.members if digests is None else (),
         digests=digests,
-        since=control.since if digests is None else None,
+        since=tuple(since) if digests is None else (),
         low=control.oldest_micros,
     )

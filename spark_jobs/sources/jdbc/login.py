@@ -19,6 +19,7 @@ _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"
 _JAVAS_OWN = "org.postgresql.ssl.DefaultJavaSSLFactory"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n.+?\n-----END CERTIFICATE-----", re.DOTALL)
 _STRICT = "verify-full"
+_FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 
 
 def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]:
@@ -43,27 +44,37 @@ def connection_properties(server: Server, read_text: ReadText) -> dict[str, str]
 def tls_properties(server: Server, read_text: ReadText) -> dict[str, str]:
     """Return how the server is verified: in full, by its name and its certificate, unless it is on this machine.
 
-    What the URL or the driver's own settings say of it counts.
+    `sslmode` of the URL or of the driver's own settings counts in its place. Those that name files (`sslrootcert`,
+    `sslcert`, `sslkey`) leave the driver's own way of reading them as it is.
     """
-    if any(name.startswith("ssl") for name, _ in server.extra) or re.search(r"[?&]ssl", server.url):
+    given = server.ssl
+    wanted = server.ca_file is not None or "sslrootcert" in given
+    if not wanted and "sslmode" not in given and all(map(is_loopback, server.hosts)):
         return {}
-    if server.ca_file is None and all(map(is_loopback, server.hosts)):
-        return {}
+    mode = {"sslmode": given.get("sslmode", _STRICT)}
+    if not mode["sslmode"].lower().startswith("verify-"):
+        return mode
+    if given.keys() & _FILES:
+        return mode | ({} if server.ca_file is None else {"sslrootcert": server.ca_file.removeprefix("file://")})
+    return mode | _trusted(server, read_text)
+
+
+def _trusted(server: Server, read_text: ReadText) -> dict[str, str]:
     if server.ca_file is not None:
-        return {"sslmode": _STRICT, **_root(read_text(server.ca_file), server.ca_file)}
-    if rds_ca.is_rds(server.hosts[0]):
-        try:
-            root = rds_ca.root(rds_ca.region_of(server.hosts[0]))
-        except ValueError as error:
-            raise SettingsError(f"{keys.JDBC_URL}: {error}") from error
-        return {"sslmode": _STRICT, "sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": root}
-    return {"sslmode": _STRICT, "sslfactory": _JAVAS_OWN}
+        return _root(read_text(server.ca_file), server.ca_file)
+    if not rds_ca.is_rds(server.hosts[0]):
+        return {"sslfactory": _JAVAS_OWN}
+    try:
+        root = rds_ca.root(rds_ca.region_of(server.hosts[0]))
+    except ValueError as error:
+        raise SettingsError(f"{keys.JDBC_URL}: {error}") from error
+    return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": root}
 
 
 def unverified(server: Server) -> str | None:
     """Return a line for the log when the settings let the server be another one, or be read by others."""
-    given = dict(server.extra).get("sslmode") or next(iter(re.findall(r"[?&]sslmode=([\w-]+)", server.url)), None)
-    if given in (None, _STRICT) or all(map(is_loopback, server.hosts)):
+    given = server.ssl.get("sslmode", _STRICT)
+    if given.lower() == _STRICT or all(map(is_loopback, server.hosts)):
         return None
     return f"sslmode={given}: whoever is between here and {', '.join(server.hosts)} can be that server; {_STRICT} can't"
 

@@ -16,8 +16,8 @@ class Mark:
     """What a look saw: what is above it, or differs from it, has changed since.
 
     `horizon`: transactions below this number were finished. `members`: the table and its partitions, by oid. `digests`:
-    of a view, a text for each share of its keys. `since`: another text once the server has crashed. `low`: microseconds
-    since 1970 from which on the column's values may not have been seen.
+    of a view, a text for each share of its keys. `since`: the server that runs; of standbys those that were looked at,
+    the last one first. `low`: microseconds since 1970 from which on the column's values may not have been seen.
     """
 
     system: str
@@ -25,7 +25,7 @@ class Mark:
     horizon: int
     members: tuple[int, ...] = ()
     digests: str | None = None
-    since: str | None = None
+    since: tuple[str, ...] = ()
     low: int | None = None
 
 
@@ -33,16 +33,16 @@ class Mark:
 class Progress:
     """Where a table's job stands: `mark` is None before the first look at all rows has been completed.
 
-    `target` is the mark that holds when what is being read in parts has been read, up to the key `after` (its values as
-    text) so far. `read_ms` is the ordering value of the newest commit, `swept_ms` when all rows were looked at last,
-    `rows` how many there were.
+    `target` is the mark that holds when what is being read in parts has been read, up to the key with the digest
+    `after` so far: commits show no values of a key, which may be people's addresses. `read_ms` is the ordering value of
+    the newest commit, `swept_ms` when all rows were looked at last, `rows` how many there were.
     """
 
     table: str
     mark: Mark | None = None
     target: Mark | None = None
     whole: bool = False
-    after: tuple[str, ...] | None = None
+    after: str | None = None
     read_ms: int = 0
     swept_ms: int = 0
     rows: int | None = None
@@ -72,7 +72,7 @@ def read_progress(text: str | None, table: str) -> Progress:
             mark=_mark(found.get("mark")),
             target=_mark(found.get("target")),
             whole=bool(found.get("whole", False)),
-            after=tuple(found["after"]) if "after" in found else None,
+            after=_after(found.get("after")),
             read_ms=int(found["read_ms"]),
             swept_ms=int(found["swept_ms"]),
             rows=found.get("rows"),
@@ -89,5 +89,15 @@ def read_progress(text: str | None, table: str) -> Progress:
     return progress
 
 
+def _after(found: str | list[str] | None) -> str | None:
+    # An earlier release's are values, of no row that this release would find: it begins again.
+    return found if found is None or isinstance(found, str) else ""
+
+
 def _mark(entries: Mapping[str, Any] | None) -> Mark | None:
-    return None if entries is None else Mark(**{**entries, "members": tuple(entries["members"])})
+    if entries is None:
+        return None
+    since = entries.get("since", ())
+    # An earlier release's is a text, of no server that still runs: all rows are read once.
+    known = (since,) if isinstance(since, str) else tuple(since)
+    return Mark(**{**entries, "members": tuple(entries["members"]), "since": known})

@@ -111,6 +111,19 @@ class Relation:
         count, bounds = json.loads(str(text))
         return int(count), [tuple(bound) for bound in bounds or ()]
 
+    def digest(self, look: Look, key: Key) -> str:
+        """Return what progress calls a key."""
+        return str(look.text(f"SELECT hashtextextended(ROW({self._values(key)})::text, 0)::text"))
+
+    def key_of(self, look: Look, digest: str) -> Key | None:
+        """Return the first key with a digest, by a look at all of them; None where no row has it."""
+        texts = ", ".join(f"concat({_of(column)})" for column in self.key)
+        text = look.text(
+            f"SELECT json_build_array({texts})::text FROM {self.source}"
+            f" WHERE {self._key_digest()}::text = {literal(digest)} ORDER BY {', '.join(map(_of, self.key))} LIMIT 1"
+        )
+        return None if text is None else tuple(json.loads(text))
+
     def between(self, after: Key | None, until: Key | None) -> str:
         """Write the condition of rows behind a key, up to another; None for no bound."""
         key = f"({', '.join(map(_of, self.key))})"
@@ -128,7 +141,10 @@ class Relation:
         return f"ROW({', '.join(map(_of, self.columns))})::text"
 
     def _share(self) -> str:
-        return f"(hashtextextended(ROW({', '.join(map(_of, self.key))})::text, 0) & {SHARES - 1})"
+        return f"({self._key_digest()} & {SHARES - 1})"
+
+    def _key_digest(self) -> str:
+        return f"hashtextextended(ROW({', '.join(map(_of, self.key))})::text, 0)"
 
 
 def source_of(settings: JdbcSettings) -> str:

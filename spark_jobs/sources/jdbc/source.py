@@ -16,7 +16,7 @@ from spark_jobs.sources.jdbc.batch import JdbcBatch, Part, divided
 from spark_jobs.sources.jdbc.control import IDENTITIES, OLDEST, Control, read_control
 from spark_jobs.sources.jdbc.described import described
 from spark_jobs.sources.jdbc.progress import Progress, read_progress
-from spark_jobs.sources.jdbc.relation import ALL, Relation, Seen, stamped_since
+from spark_jobs.sources.jdbc.relation import ALL, Key, Relation, Seen, stamped_since
 
 Log = Callable[[str], None]
 # A sweep takes no more than this share of the time: a large table is looked at less often.
@@ -58,6 +58,8 @@ class Jdbc:
         self._column: str | None = None
         self._open: Look | None = None
         self._missing = 0
+        # The last key of the newest part, by its digest.
+        self._last: tuple[str, Key | None] = ("", None)
         self._anew: str | None = None
         self._horizon = (-1, 0.0)
         self._next_sweep = 0.0
@@ -176,7 +178,7 @@ class Jdbc:
         if reason is not None:
             self._log(f"{self._settings.name}: all rows are read: {reason}")
             self._anew = None
-            target = detection.all_rows(look, relation, control, self._detection)
+            target = detection.all_rows(look, relation, control, self._detection, progress.mark)
             progress = replace(progress, target=target, whole=True, after=None)
             return self._next_part(look, relation, progress, detection.condition_of(progress, relation))
         return self._by_sweep(look, relation, control, checkpoint, progress)
@@ -218,16 +220,17 @@ class Jdbc:
 
     def _next_part(self, look: Look, relation: Relation, progress: Progress, condition: str) -> JdbcBatch:
         """Read as many rows, in the order of their keys, as one commit may take."""
-        most = self._settings.max_rows
-        count, bounds = relation.parts(look, condition, progress.after, most=most, readers=self._settings.readers)
+        most, after = self._settings.max_rows, self._reached(look, relation, progress)
+        count, bounds = relation.parts(look, condition, after, most=most, readers=self._settings.readers)
         if count < most:
-            parts = divided(progress.after, bounds, None)
+            parts = divided(after, bounds, None)
             rows = relation.count(look)
             following = self._completed(progress, rows)
         else:
-            parts, rows = divided(progress.after, bounds[:-1], bounds[-1]), None
-            following = replace(progress, after=bounds[-1], read_ms=self._read_ms(progress))
-            self._log(f"{self._settings.name}: rows up to key {', '.join(bounds[-1])} are read")
+            parts, rows = divided(after, bounds[:-1], bounds[-1]), None
+            self._last = (relation.digest(look, bounds[-1]), bounds[-1])
+            following = replace(progress, after=self._last[0], read_ms=self._read_ms(progress))
+            self._log(f"{self._settings.name}: {count} rows more are read, in the order of their keys")
         size = 0
         if count <= SMALL_EVENTS:
             part = Part(parts[0].after, parts[-1].until)
@@ -236,6 +239,15 @@ class Jdbc:
         return self._made(
             look, relation, condition, parts, Seen(rows, count, size, ""), following, complete=count < most
         )
+
+    def _reached(self, look: Look, relation: Relation, progress: Progress) -> Key | None:
+        """Return the key up to which all has been read; None at the beginning, or where nobody knows any more."""
+        if progress.after is None or progress.after == self._last[0]:
+            return self._last[1] if progress.after else None
+        found = relation.key_of(look, progress.after)
+        if found is None:
+            self._log(f"{self._settings.name}: the row that was read last is gone, so its parts are read once more")
+        return found
 
     def _batch(
         self, look: Look, relation: Relation, condition: str, seen: Seen, following: Progress, *, complete: bool
@@ -284,14 +296,22 @@ class Jdbc:
         if not complete:
             self._stamped, self._swept = found[1], None
             return
-        self._swept = found
+        # What outgrew its count is looked at again.
+        self._swept = found if missing >= 0 else None
+        if missing != self._missing:
+            self._explain(missing, whole=whole)
+        self._missing = missing
+
+    def _explain(self, missing: int, *, whole: bool) -> None:
+        name = self._settings.name
+        if missing < 0:
+            self._log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
         # What all rows were just read of can't be missing for any other reason than that it didn't fit.
-        if missing and missing != self._missing and whole:
-            self._log(f"{self._settings.name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
-        elif missing and missing != self._missing:
+        elif missing and whole:
+            self._log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
+        elif missing:
             self._anew = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
             self._next_sweep = 0.0
-        self._missing = missing
 
     def _completed(self, progress: Progress, rows: int | None) -> Progress:
         return replace(

@@ -9,7 +9,7 @@ with seconds in its offset and an interval of any length are taken. A timetz is 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES
+from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
 from contract.column_types.carried import AvroType, Carried
@@ -185,7 +185,7 @@ _BY_MEANING: Mapping[str, Callable[[str], str]] = {
     "io.debezium.time.ZonedTimestamp": _zoned_timestamp,
     "io.debezium.time.Time": _time(1_000),
     "io.debezium.time.MicroTime": _time(1_000_000),
-    "io.debezium.time.ZonedTime": _zoned_time,
+    ZONED_TIME: _zoned_time,
     "io.debezium.data.geometry.Line": _line,
     "io.debezium.data.geometry.Circle": _circle,
     EXACT_NUMBER: lambda value: _number(f"{value}::text"),

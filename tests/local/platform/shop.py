@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg2
@@ -18,6 +19,7 @@ from local.services.kafka.users import ADMIN
 from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
+from tests.conftest import ask
 
 ITEMS = CapturedTable(schema="shop", table="OrderItems")
 PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
@@ -51,7 +53,22 @@ class Shop:
         self.kafka = platform.endpoints.kafka
         self._platform = platform
         self._api = platform.services.connect.api
-        self.reader = LocalConnector(self._api, self.topic(ITEMS), NAME, "cdc_shop", {})
+        self.reader = self.connector({})
+
+    @property
+    def pipeline(self) -> Any:
+        """What `flowing` needs of a pipeline."""
+        return SimpleNamespace(name=NAME, source=SimpleNamespace(publication=SIGNALS.publication, role=SIGNALS.role))
+
+    def connector(self, configuration: dict[str, str]) -> LocalConnector:
+        """The connector, as it runs with a configuration."""
+        return LocalConnector(self._api, self.topic(ITEMS), NAME, "cdc_shop", configuration)
+
+    def release(self, connector: LocalConnector) -> None:
+        """Have the connector let go of its slot."""
+        connector.release()
+        active = "SELECT active FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
+        eventually(lambda: not ask(self.source, active))
 
     def running(self) -> dict[str, str]:
         """The connector's configuration."""

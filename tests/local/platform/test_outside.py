@@ -1,15 +1,35 @@
 """A database that isn't ours: what of a DSN counts, and whose password."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from contract import rds_ca
 from db.errors import LoadError
 from local.errors import PlatformError
+from local.look.status import read_status
 from local.platform import outside
+from local.platform.connectors import source_settings
+from local.platform.job import places
 from local.platform.outside import OutsideDatabase, find_password
+from local.platform.platform import Platform
+from local.platform.services import PORTS, PlatformOptions, Services
+from local.platform.state import Passwords
+from local.services.postgres import Postgres
+from plugins.source_connector import source_connector
+from spark_jobs import keys
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")
+
+
+RDS = "shop.abc.eu-central-1.rds.amazonaws.com"
+
+
+@pytest.fixture(autouse=True)
+def no_choice_of_the_shells(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGSSLMODE", "PGSSLROOTCERT", "PGHOSTADDR", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("dsn", ["postgresql://me@db.example.org:5433/shop", "host=db.example.org port=5433"])
@@ -22,13 +42,56 @@ def test_a_database_here_may_be_reached_in_plain_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("dsn", "sslmode", "root"),
+    [
+        (f"host={RDS}", "verify-full", str(rds_ca.BUNDLE)),
+        (f"host={RDS} sslmode=require", "verify-full", str(rds_ca.BUNDLE)),
+        (f"host={RDS} sslrootcert={{own}}", "verify-full", "{own}"),
+        ("host=db sslmode=verify-full", "verify-full", str(Path.home() / ".postgresql/root.crt")),
+        ("host=db sslmode=verify-full sslrootcert={own}", "verify-full", "{own}"),
+        # As libpq takes it, said so that Java does, too.
+        ("host=db sslrootcert={own}", "verify-ca", "{own}"),
+        ("host=localhost sslmode=verify-ca sslrootcert={own}", "verify-ca", "{own}"),
+        ("host=db", "require", None),
+        ("host=localhost", "prefer", None),
+    ],
+)
+def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:
+    own = tmp_path / "own.pem"
+    own.write_text("PEM")
+    expected = (sslmode, root and root.format(own=own))
+    pipelines = {name: OutsideDatabase.of(dsn.format(own=own), database="shop") for name in ("orders", "pagilaquery")}
+    for name, found in pipelines.items():
+        recorded = OutsideDatabase.recorded(json.loads(json.dumps(found.as_record())))
+        services = Services(
+            tmp_path,
+            ports=dict.fromkeys(PORTS, 1),
+            passwords=Passwords(superuser="s", connector="c"),
+            options=PlatformOptions(pipeline=name, outside=recorded),
+        )
+        looks = services.database.parameters()
+        assert (looks["sslmode"], looks.get("sslrootcert")) == expected
+        connector = source_connector(source_settings(services, Passwords(superuser="s", connector="c")))
+        assert (connector["database.sslmode"], connector.get("database.sslrootcert")) == expected
+    job = places(services).source
+    assert (job[f"{keys.JDBC_EXTRA}sslmode"], job.get(keys.JDBC_CA_FILE)) == expected
+
+
+def test_a_platform_that_an_earlier_release_has_recorded_verifies_rds_too() -> None:
+    record = {"host": RDS, "port": 5432, "dbname": "shop", "sslmode": "require"}
+    assert OutsideDatabase.recorded(record).parameters("reader")["sslmode"] == "verify-full"
+
+
+@pytest.mark.parametrize(
     ("dsn", "message"),
     [
+        ("host=a sslrootcert=/no/such.pem", "sslrootcert=/no/such.pem is no file"),
         ("host=a password=opensesame", "DSN has a password"),
         ("postgresql://me:opensesame@a/b", "DSN has a password"),
         ("dbname=x", "must name one host"),
         ("host=/var/run dbname=x", "must name one host"),
         ("host=a,b dbname=x", "must name one host"),
+        ("host=a hostaddr=127.0.0.1", "must name one host"),
         ("host=a port=x", "port"),
     ],
 )
@@ -44,7 +107,7 @@ def test_a_dsn_that_doesnt_do_is_one_line_without_a_password(
 
 def test_what_is_recorded_has_no_secret_and_is_read_back() -> None:
     record = SHOP.as_record()
-    assert set(record) == {"host", "port", "dbname", "sslmode"}
+    assert set(record) == {"host", "port", "dbname", "sslmode", "sslrootcert"}
     assert OutsideDatabase.recorded(record) == SHOP
 
 
@@ -65,3 +128,17 @@ def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_s
     assert tried[0] == "opensesame"
     assert "opensesame" not in str(refused.value)
     assert not (tmp_path / "connector").exists()
+
+
+@pytest.mark.integration
+def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_path: Path) -> None:
+    there = OutsideDatabase(host="localhost", port=postgres.port, dbname="postgres", sslmode="prefer")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "connector").write_text("of yesterday")
+    options = PlatformOptions(pipeline="pagilaquery", outside=there)
+    Platform(tmp_path, options).recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    [refused, dead] = read_status(Platform(tmp_path)).problems
+    assert 'password authentication failed for user "cdc_connector"' in refused
+    assert refused.endswith(": `make up` takes the role's password from CDC_CONNECTOR_PASSWORD")
+    assert "of yesterday" not in refused
+    assert "nothing runs" in dead

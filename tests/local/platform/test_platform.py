@@ -42,6 +42,8 @@ from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET
 from local.resnapshot.added import capture_added, is_up_to_date, new_tables
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.log_tables import delete_keys, read_again, read_keys_again
+from local.resnapshot.pipelines import flowing
+from local.resnapshot.run import Wanted
 from local.services.kafka.roles import ROLES, SINK
 from local.services.kafka.users import ADMIN
 from local.sink.values import line
@@ -425,6 +427,48 @@ class TestOrdinaryTables:
         captured.cursor.execute("UPDATE shop.places SET note = 'new'; DELETE FROM shop.places; TRUNCATE shop.places")
         captured.wait(PLACES, before + 5)
         assert [event[OPERATION] for event in captured.events(PLACES, before + 2)] == ["u", "d", TRUNCATE]
+
+    def test_an_event_that_is_too_large_is_passed_over_and_its_row_read_again(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        configuration = captured.running() | {"producer.override.max.request.size": "50000"}
+        reader = captured.connector(configuration)
+        captured.release(reader)
+        change = "UPDATE shop.\"OrderItems\" SET note = repeat('x', {}) WHERE id = 8"
+        captured.cursor.execute(change.format(100_000))
+        reader.settle()
+        eventually(lambda: reader.failure() is not None, timeout_s=60)
+        assert re.match(
+            r"an event of one of its 2 tables \(.*\) has 100\d+ bytes, more than the 50000 that Kafka takes from here:"
+            r" make that row smaller, then run `make resnapshot PIPELINE=… SKIP=1`$",
+            str(reader.failure()),
+        )
+        captured.cursor.execute(change.format(3))
+        reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 8")
+        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60, skip=True), print):
+            read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
+        assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(8, "xxx")]
+
+    def test_a_slot_that_was_dropped_is_made_again_and_what_it_missed_is_read(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        before = captured.count(ITEMS)
+        reader = captured.connector(captured.running())
+        captured.release(reader)
+        captured.cursor.execute("SELECT pg_drop_replication_slot('cdc_shop')")
+        captured.cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'missed' WHERE id = 9")
+        reader.settle()
+        eventually(lambda: reader.failure() is not None, timeout_s=60)
+        assert "the replication slot is gone" in str(reader.failure())
+        some = [ITEMS.name]
+        with (
+            pytest.raises(PlatformError, match="leave TABLE and WHERE out"),
+            flowing(captured.source, captured.pipeline, some, reader, Wanted(), print),
+        ):
+            pytest.fail("some rows alone were read")
+        reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 9")
+        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60), print):
+            read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
+        assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(9, "missed")]
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:

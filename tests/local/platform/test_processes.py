@@ -197,8 +197,11 @@ def test_a_program_that_is_not_there_is_one_line(processes: Processes) -> None:
 def test_the_callers_environment_stays_out(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "theirs")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1t")
+    monkeypatch.setenv("LANG", "C")
+    monkeypatch.setenv("LC_ALL", "C")
     started = start(processes, SLEEP)
-    assert {"AWS_SECRET_ACCESS_KEY", "JAVA_TOOL_OPTIONS"}.isdisjoint(started.environ())
+    assert {"AWS_SECRET_ACCESS_KEY", "JAVA_TOOL_OPTIONS", "LANG"}.isdisjoint(started.environ())
+    assert started.environ()["LC_ALL"] == "C.UTF-8"
 
 
 def test_a_log_that_has_grown_large_is_rotated(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:

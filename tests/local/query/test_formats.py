@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from local.query.formats import WIDEST, Format, write
+from local.query.formats import WIDEST, Format, texts, write
 
 RESULT = pyarrow.table(
     {
@@ -80,3 +80,18 @@ def test_parquet_keeps_the_types() -> None:
 def test_an_instant_beyond_pythons_is_no_failure(form: Format) -> None:
     result = pyarrow.table({"a": pyarrow.array([9_223_372_036_825_200_000], pyarrow.timestamp("us", "UTC"))})
     assert written(result, form)
+
+
+def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:
+    micros = [0, -1, 6248787955200000000, 9223371331200000000, -210866803200000000, None]
+    moments = pyarrow.chunked_array([pyarrow.array(micros, pyarrow.int64()).cast(pyarrow.timestamp("us", "UTC"))])
+    assert texts(moments) == [
+        "1970-01-01 00:00:00.000000Z",
+        "1969-12-31 23:59:59.999999Z",
+        "199986-03-17 16:00:00.000000Z",
+        "294247-01-02 00:00:00.000000Z",
+        "-4713-11-24 00:00:00.000000Z",
+        None,
+    ]
+    days = pyarrow.array([2**31 - 1, 106751991, -719529, -(2**31)], pyarrow.int32()).cast(pyarrow.date32())
+    assert texts(pyarrow.chunked_array([days])) == ["5881580-07-11", "294247-01-10", "-0001-12-31", "-5877641-06-23"]

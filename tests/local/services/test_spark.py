@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from local.services.spark import _environment
 
 
-def test_the_job_asks_the_servers_on_loopback_and_no_other() -> None:
+def test_the_job_asks_the_servers_on_loopback_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
     environment = _environment(Path("spark"), "http://127.0.0.1:1", "http://127.0.0.1:2")
     wanted = {
         "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1",
@@ -13,5 +16,7 @@ def test_the_job_asks_the_servers_on_loopback_and_no_other() -> None:
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_EC2_METADATA_DISABLED": "true",
+        # Whatever the caller's locale is.
+        "LC_ALL": "C.UTF-8",
     }
     assert {name: environment.get(name) for name in wanted} == wanted

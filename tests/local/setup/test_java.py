@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.text import UTF_8_LOCALE
 from local.services.jvm import java_command
 from local.services.spark import spark_flags
 from local.setup import java
@@ -64,6 +65,19 @@ def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None
     default = reserved_code_cache_mb([])
     assert default >= 240
     assert reserved_code_cache_mb(flags) >= default > reserved_code_cache_mb(["-XX:TieredStopAtLevel=1"])
+
+
+@pytest.mark.parametrize("what", ["job", "service"])
+def test_a_jvm_writes_in_utf_8_whatever_the_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    flags = spark_flags() if what == "job" else java.jvm_flags()
+    command = [str(java.java_binary()), *flags, "-XshowSettings:properties", "-version"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert "file.encoding = UTF-8\n" in printed
+    # Names of files and arguments follow the locale, which is not the caller's.
+    assert "sun.jnu.encoding = ANSI_X3.4-1968\n" in printed
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=UTF_8_LOCALE).stderr
+    assert "sun.jnu.encoding = UTF-8\n" in printed
 
 
 def reserved_code_cache_mb(flags: list[str]) -> int:

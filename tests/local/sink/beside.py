@@ -49,7 +49,7 @@ VALUES = [
     _both("blanks alone", b" \n "),
     _both("equal names", b'{"a": 1, "a": 2}', {"a": 2}),
     _both("the largest long", b'{"a": 9223372036854775807}', {"a": 2**63 - 1}),
-    _both("a double", b'{"a": 0.1}', {"a": 0.1}),
+    _both("a double", b'{"a": 0.1, "b": 9.999999999999999E22}', {"a": 0.1, "b": 1e23}),
     _both("a long number as text", b'{"a": "123456789012345678901234567890"}', {"a": "123456789012345678901234567890"}),
     _both("a document as text", json.dumps({"a": '{"b": 1e999}'}).encode(), {"a": '{"b": 1e999}'}),
     _differ("a number beyond a long", b'{"a": 123456789012345678901234567890}', [{"a": -4362896299872285998}]),

@@ -31,6 +31,17 @@ def test_a_batch_is_due_when_its_first_record_is_as_old_as_the_interval() -> Non
     assert open_batch.due_in(200.0) == 0.0
 
 
+def test_the_interval_counts_from_the_flush_before() -> None:
+    first = batch(flush_interval_seconds=10)
+    add(first, b"1", now=0.0)
+    busy, idle = first.next("key", 10.0), first.next("key", 10.0)
+    add(busy, b"2", now=13.0)
+    assert busy.due_in(13.0) == 7.0
+    assert idle.due_in(100.0) is None
+    add(idle, b"2", now=100.0)
+    assert idle.due_in(100.0) == 0.0
+
+
 def test_a_batch_is_due_at_its_count() -> None:
     open_batch = batch(flush_count=2)
     add(open_batch, b"1")
@@ -111,5 +122,5 @@ def test_a_batch_landed_again_ends_where_it_ended_before() -> None:
 def test_the_next_batch_begins_behind() -> None:
     first = batch(until=2)
     add(first, b"1", b"2")
-    second = first.next("key")
+    second = first.next("key", 0.0)
     assert (second.start, second.end, second.until, second.landed) == (2, 2, None, "key")

@@ -59,7 +59,7 @@ def test_a_batch_that_was_landed_or_dropped_isnt_due_any_more() -> None:
     landed = batches.get(Partition("table-0", 0))
     assert landed is not None
     assert due(batches, 10.0) == ["table-0", "table-1"]
-    batches.put(landed.next(None), 10.0)
+    batches.put(landed.next(None, 10.0), 10.0)
     batches.drop(Partition("table-1", 0))
     assert due(batches, 100.0) == []
 

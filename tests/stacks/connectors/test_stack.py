@@ -12,6 +12,7 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
+from plugins import utf8_only
 from plugins.connector_names import GENERATION
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
@@ -69,7 +70,7 @@ def rights(environment: Synthesized, role: str) -> dict[str, set[str]]:
 @ENVIRONMENTS
 def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
     configured = connector(both[name], "orders-source")["connectorConfiguration"]
-    expected = source_connector(source_settings(load(name), load(name).pipelines[0]))
+    expected = utf8_only.checked(source_connector(source_settings(load(name), load(name).pipelines[0])))
     known_later = {"database.hostname", "database.password"}
     assert {key: value for key, value in configured.items() if key not in known_later} == {
         key: value for key, value in expected.items() if key not in known_later
@@ -79,7 +80,7 @@ def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized]
 @ENVIRONMENTS
 def test_the_sink_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
     configured = connector(both[name], "orders-sink")["connectorConfiguration"]
-    assert configured == sink_connector(sink_settings(load(name), load(name).pipelines[0]))
+    assert configured == utf8_only.checked(sink_connector(sink_settings(load(name), load(name).pipelines[0])))
     assert "PROPERTIES('flush.interval'=60,'flush.count'=5000)" in configured["connect.s3.kcql"]
 
 
@@ -178,9 +179,11 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(
     configuration = connector(both[name], "orders-source")["connectorConfiguration"]
     assert configuration["database.sslmode"] == "verify-full"
     resource = configuration["driver.sslfactoryarg"].removeprefix("classpath:")
-    plugins = {key: value for key, value in requests(both[name], "Custom::Plugin").items() if key.startswith("Source")}
-    (plugin,) = plugins.values()
-    assert plugin["resources"] == {resource: root(load(name).region)}
+    plugins = {key: value["resources"] for key, value in requests(both[name], "Custom::Plugin").items()}
+    (source,) = (files for key, files in plugins.items() if key.startswith("Source"))
+    assert source == {resource: root(load(name).region), **utf8_only.resources()}
+    (sink,) = (files for key, files in plugins.items() if key.startswith("Sink"))
+    assert sink == utf8_only.resources()
 
 
 @ENVIRONMENTS

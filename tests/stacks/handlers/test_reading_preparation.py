@@ -10,7 +10,10 @@ import pytest
 from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
+from settings.pipeline import Pipeline
+from spark_jobs.sources.jdbc.relation import written_since
 from stacks.handlers import reading_preparation
+from stacks.source_preparation import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.deployment import Clock, Resource, failing
@@ -27,6 +30,8 @@ CREATE SCHEMA away;
 CREATE TABLE away.region (id int PRIMARY KEY, name text);
 CREATE VIEW public.region AS SELECT id, name FROM away.region;
 """
+ENTRY = {"source": "public.address", "how": "query", "key": ["id"], "leave_out": ["phone"]}
+[ADDRESS] = Pipeline.model_validate({"name": "places", "source": {"database": "d"}, "tables": [ENTRY]}).tables
 QUERY = """
 SELECT a.id, a.street, c.city, r.name FROM public.address a JOIN public.city c ON c.id = a.city_id
 LEFT JOIN public.region r ON r.id = c.id -- a comment"""
@@ -75,12 +80,16 @@ def request(database: ConnectionParameters, port: int, authority: Authority, **c
         "database": database["dbname"],
         "pipeline": "places",
         "role": ROLE,
-        "tables": [{"schema": "public", "name": "address", "key": ["id"], "leaveOut": ["phone"], "hash": []}],
+        "tables": [table_request(ADDRESS)],
         "queries": {"query.place": QUERY},
         "seesWriters": False,
         "sqlHash": "0",
         **changes,
     }
+
+
+def as_role(database: ConnectionParameters) -> dict[str, Any]:
+    return {**database, "user": ROLE, "password": PASSWORD}
 
 
 def readable(database: ConnectionParameters) -> set[str]:
@@ -104,6 +113,9 @@ def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
         # A view reads with its owner's rights; the table behind it is none of the role's.
         *("region.id", "region.name"),
     }
+    # What finds changed rows, as the job asks it.
+    changed = written_since(3, new_members=[1])
+    assert ask(as_role(database), f"SELECT count(*) FILTER (WHERE {changed}) FROM public.address AS t") == 0
     attributes = "rolcanlogin, rolsuper, rolreplication, rolcreaterole, rolbypassrls"
     found = ask(database, f"SELECT row_to_json(r) FROM (SELECT {attributes} FROM pg_roles WHERE rolname = '{ROLE}') r")
     assert [name for name, value in found.items() if value] == ["rolcanlogin"]
@@ -141,13 +153,10 @@ def test_without_an_owner_each_thing_that_cannot_be_read_is_said(
 ) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
     execute(database, f"GRANT SELECT (id) ON address TO {ROLE}; ALTER TABLE city ENABLE ROW LEVEL SECURITY")
-    tables = [
-        {"schema": "public", "name": name, "key": ["id"], "leaveOut": [], "hash": []}
-        for name in ("address", "city", "nowhere")
-    ]
+    tables = [table_request(ADDRESS) | {"name": name, "leaveOut": []} for name in ("address", "city", "nowhere")]
     reason = failing(source, request(database, server, authority, ownerSecretArn="", tables=tables))
     for line in (
-        f"public.address: {ROLE} may not read it (city_id, phone, street): GRANT SELECT on it",
+        f"public.address: {ROLE} may not read it (city_id, phone, street, tableoid, xmin): GRANT SELECT on it",
         "public.city: row security is on",
         "public.nowhere: no such table",
         "query.place: PostgreSQL refused: permission denied for",

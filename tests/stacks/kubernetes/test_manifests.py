@@ -7,6 +7,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from contract.text import UTF_8_FLAG
 from settings.aws_offers import EKS_VERSIONS
 from stacks.gate.manifests import problems
 from stacks.kubernetes.manifests import WorkerGroup, objects
@@ -59,6 +60,12 @@ def test_a_rolling_change_starts_before_it_stops_and_stops_at_failed_tasks() -> 
     [worker] = spec["template"]["spec"]["containers"]
     assert worker["readinessProbe"]["httpGet"]["path"] == "/cdc-lake/tasks"
     assert worker["livenessProbe"]["httpGet"]["path"] == "/health"
+
+
+def test_a_worker_writes_and_names_files_in_utf_8() -> None:
+    [worker] = of_kind(objects(group()), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert UTF_8_FLAG in worker["command"]
+    assert {"name": "LC_ALL", "value": "C.UTF-8"} in worker["env"]
 
 
 def set_to(*path: Any, to: Any) -> Callable[[Any], None]:

@@ -139,7 +139,7 @@ def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queri
         "CREATE TABLE child () INHERITS (address)",
         "INSERT INTO child VALUES (1, 'double', NULL, now()), (700, 'new', NULL, now())",
     )
-    with pytest.raises(JobError, match=r"has 2 rows of key .* doesn't tell its rows apart"):
+    with pytest.raises(JobError, match=r"has 2 rows of one key: .* doesn't tell its rows apart"):
         queried.run(job)
 
 

@@ -1,6 +1,7 @@
-"""A server that has crashed: what it lost of its log was seen, and it gives out the same numbers to others."""
+"""A server that has crashed, or is a cold copy: what is lost was seen, and others are given the same numbers."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 
-from local.services.passing_postgres import passing_postgres
+from local.services.passing_postgres import STOP_S, passing_postgres, processes_of
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
@@ -18,8 +19,9 @@ from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 pytestmark = pytest.mark.integration
 
 WAIT_S = 60
-# Commits don't wait until they are on disk, and nothing else brings them there.
-LOSING = {"synchronous_commit": "off", "wal_writer_delay": "10s", "autovacuum": "off"}
+# Commits don't wait until they are on disk; the test stops the process that would bring them there.
+LOSING = {"synchronous_commit": "off", "autovacuum": "off"}
+LOG_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
 NEXT = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 
 
@@ -30,7 +32,7 @@ def losing(tmp_path: Path) -> Iterator[ConnectionParameters]:
 
 
 def crash(queried: Queried) -> None:
-    """Kill a backend, so that the server ends all, and begins anew with what is on disk."""
+    """Kill a backend, so that the server ends all (a stopped one after 5 s) and starts again with what is on disk."""
     with queried.transaction() as cursor:
         os.kill(cursor.connection.get_backend_pid(), signal.SIGKILL)
         until = time.monotonic() + WAIT_S
@@ -52,6 +54,7 @@ def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_a
     job = queried.job()
     queried.run(job)
     queried.execute("CHECKPOINT")
+    os.kill(ask(queried.parameters, LOG_WRITER), signal.SIGSTOP)
     queried.execute("UPDATE address SET address = 'lost' WHERE address_id = 1")
     for _ in range(20):
         queried.execute("SELECT pg_current_xact_id()")
@@ -69,3 +72,36 @@ def test_what_a_crash_has_lost_goes_and_what_is_written_under_the_same_numbers_a
     job.close()
     assert queried.lake() == queried.source()
     assert any("the server has crashed since" in line for line in queried.log)
+
+
+def test_a_cold_copy_in_the_servers_place_is_compared_once_its_numbers_have_passed_those_seen(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with passing_postgres(tmp_path) as server:
+        queried = Queried(spark, server.connection_parameters(), tmp_path)
+        queried.execute(ADDRESS, "INSERT INTO address SELECT i, 'Street ' || i FROM generate_series(1, 50) AS i")
+        job, processes, data = queried.job(), processes_of(server, tmp_path), server.cluster.data_dir
+        queried.run(job)
+        processes.stop(server.name, grace_s=STOP_S)
+        shutil.copytree(data, tmp_path / "copy")
+        processes.run(server)
+        queried.execute("UPDATE address SET address = 'lost' WHERE address_id <= 10")
+        queried.run(job)
+        assert queried.lake()[1]["address"] == "lost"
+        seen = ask(queried.parameters, NEXT)
+        processes.stop(server.name, grace_s=STOP_S)
+        for path in (tmp_path / "copy").rglob("*"):
+            if path.is_file():
+                shutil.copyfile(path, data / path.relative_to(tmp_path / "copy"))
+        processes.run(server)
+        while ask(queried.parameters, NEXT) <= seen + 1:
+            queried.execute("SELECT pg_current_xact_id()")
+        job.load()
+        queried.run(job)
+        assert queried.lake() == queried.source()
+        reads = sum("was started again" in line for line in queried.log)
+        job.load()
+        queried.run(job)
+        job.close()
+    # At each of the two starts, and never again.
+    assert (reads, sum("was started again" in line for line in queried.log)) == (2, 2)

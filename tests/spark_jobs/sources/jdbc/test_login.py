@@ -63,14 +63,40 @@ def test_a_file_with_one_certificate_travels_and_one_with_several_is_named() -> 
         tls_properties(server("db", ca_file="ca.pem"), lambda _path: "nothing")
 
 
-def test_what_the_url_or_the_drivers_settings_say_counts_and_a_weak_one_is_told() -> None:
-    weak = server("db.example.com", "?sslmode=require")
-    assert tls_properties(weak, no_file) == {}
-    assert unverified(weak) == (
-        "sslmode=require: whoever is between here and db.example.com can be that server; verify-full can't"
-    )
-    given = server("db.example.com", extra=(("sslmode", "verify-full"), ("sslrootcert", "/ca.pem")))
-    assert (tls_properties(given, no_file), unverified(given)) == ({}, None)
+JAVAS = {"sslmode": "verify-full", "sslfactory": "org.postgresql.ssl.DefaultJavaSSLFactory"}
+
+
+@pytest.mark.parametrize(
+    ("host", "query", "extra", "expected"),
+    [
+        # Nothing but sslmode itself lets another server be taken for it.
+        ("db", "?ssl=false", {}, JAVAS),
+        ("db", "?sslResponseTimeout=9", {"ssl": "false", "sslNegotiation": "direct"}, JAVAS),
+        ("db", "?sslMode=disable", {}, JAVAS),
+        ("db", "", {"sslpassword": "p"}, JAVAS),
+        ("db", "", {"sslcert": "/c", "sslkey": "/k"}, {"sslmode": "verify-full"}),
+        ("db", "", {"sslrootcert": "/ca.pem"}, {"sslmode": "verify-full"}),
+        ("localhost", "", {"sslrootcert": "/ca.pem"}, {"sslmode": "verify-full"}),
+        ("db", "?sslmode=VERIFY-CA", {}, JAVAS | {"sslmode": "VERIFY-CA"}),
+        ("db", "?sslmode=require", {}, {"sslmode": "require"}),
+        ("db", "", {"sslmode": "require", "sslrootcert": "/ca.pem"}, {"sslmode": "require"}),
+        # The driver takes the URL's.
+        ("db", "?sslmode=require", {"sslmode": "verify-full"}, {"sslmode": "require"}),
+        ("db", "?sslmode=verify-full", {"sslmode": "require"}, JAVAS),
+        ("localhost", "?sslResponseTimeout=9", {}, {}),
+    ],
+)
+def test_nothing_but_sslmode_says_that_a_server_isnt_verified(
+    host: str, query: str, extra: dict[str, str], expected: dict[str, str]
+) -> None:
+    assert tls_properties(server(host, query, extra=tuple(extra.items())), no_file) == expected
+
+
+def test_a_weak_mode_is_told() -> None:
+    line = "sslmode=require: whoever is between here and db.example.com can be that server; verify-full can't"
+    strict = (("sslmode", "verify-full"),)
+    assert unverified(server("db.example.com", "?sslmode=require", extra=strict)) == line
+    assert unverified(server("db.example.com", extra=strict)) is None
     assert unverified(server("localhost", "?sslmode=disable")) is None
 
 

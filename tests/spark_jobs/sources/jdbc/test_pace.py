@@ -89,7 +89,7 @@ def looking(monkeypatch: pytest.MonkeyPatch, database: Database, found: list[Bat
 
 def after(part: str | None, read_ms: int) -> str:
     """The progress of a commit, which is of a part of the keys where `part` is its last."""
-    return Progress(table="public.address", after=(part,) if part else None, read_ms=read_ms).to_text()
+    return Progress(table="public.address", after=part, read_ms=read_ms).to_text()
 
 
 def test_a_look_that_finds_nothing_says_since_when_the_lake_has_all(

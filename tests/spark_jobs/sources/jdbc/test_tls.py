@@ -43,10 +43,14 @@ def test_a_server_is_verified_by_certificate_and_name(
         assert asked(spark, port, database, ca_file=str(tmp_path / "ours.pem")) == "there"
         assert asked(spark, port, database, ca_file=str(tmp_path / "both.pem")) == "there"
         assert asked(spark, port, database, extra=(("sslmode", "require"),)) == "there"
-        with pytest.raises(Py4JJavaError) as raised:
-            asked(spark, port, database, ca_file=str(tmp_path / "others.pem"))
-        assert "PKIX path" in first_line(raised.value) or "certificat" in first_line(raised.value).lower()
+        for extra in ((), (("ssl", "false"),), (("sslResponseTimeout", "9"),), (("sslmode", "verify-full"),)):
+            with pytest.raises(Py4JJavaError) as raised:
+                asked(spark, port, database, ca_file=str(tmp_path / "others.pem"), extra=extra)
+            assert "PKIX path" in first_line(raised.value) or "certificat" in first_line(raised.value).lower()
     with encrypted(database["port"], ours.server("other.example.com", tmp_path)) as port:
         with pytest.raises(Py4JJavaError) as raised:
             asked(spark, port, database, ca_file=str(tmp_path / "ours.pem"))
         assert "could not be verified by hostnameverifier" in first_line(raised.value).lower()
+    with pytest.raises(Py4JJavaError) as raised:
+        asked(spark, database["port"], database, ca_file=str(tmp_path / "ours.pem"), extra=(("ssl", "false"),))
+    assert "does not support ssl" in first_line(raised.value).lower()

@@ -1,0 +1,90 @@
+"""Makes Athena's functions mean in DuckDB and in Spark what they mean in Athena, where sqlglot leaves a difference.
+
+tests/analytics/alike/ has the cases that prove it, with Trino's answers. What can't be made alike is refused here, or
+isn't in `analytics/functions.py`. A column's type isn't known when a statement is translated: where it matters, the
+engine's own `typeof` decides.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+from sqlglot import exp
+
+from analytics.alike import documents, texts, values
+from analytics.alike.parts import Engine, refused
+from analytics.errors import TranslationError
+
+Way = Callable[[exp.Expr], exp.Expr]
+
+
+def reword(statement: exp.Expr, engine: Engine, *, first: Way = lambda node: node) -> exp.Expression:
+    """Return the statement, its types annotated, as the engine must be given it; what `first` changes stays so.
+
+    Raises TranslationError for what can't be the same there.
+    """
+    holder = exp.Paren(this=statement)
+    # What is within comes first, since it goes along when its parent is replaced.
+    for node in reversed(list(statement.walk())):
+        made = first(node)
+        if made is node:
+            made = _made(node, engine)
+        if made is not node:
+            made.type = made.type or node.type
+            node.replace(made)
+    return cast(exp.Expression, holder.this)
+
+
+def _made(node: exp.Expr, engine: Engine) -> exp.Expr:
+    kind = type(node)
+    if kind in _IN_BOTH:
+        return _IN_BOTH[kind](node)
+    return _BY_ENGINE[kind](node, engine) if kind in _BY_ENGINE else node
+
+
+def _fetch(node: exp.Fetch) -> exp.Expr:
+    options = node.args.get("limit_options")
+    if options and (options.args.get("with_ties") or options.args.get("percent")):
+        raise TranslationError("WITH TIES isn't the same here: use rank() in a subquery")
+    return node
+
+
+_IN_BOTH: dict[type[exp.Expr], Callable[..., exp.Expr]] = {
+    exp.Trim: texts.trim,
+    exp.Substring: texts.substring,
+    exp.Split: texts.split,
+    exp.Replace: texts.replace,
+    exp.StrPosition: texts.position,
+    exp.RegexpExtract: texts.extract,
+    exp.AtTimeZone: values.at_zone,
+    exp.JSONExtract: documents.standard_json,
+    exp.JSONValue: documents.standard_json,
+    exp.ArrayMax: documents.array_extreme,
+    exp.ArrayMin: documents.array_extreme,
+    exp.ArrayPosition: documents.array_position,
+    exp.ArraySort: documents.array_sort,
+    exp.Fetch: _fetch,
+}
+_BY_ENGINE: dict[type[exp.Expr], Callable[..., exp.Expr]] = {
+    exp.Upper: texts.upper,
+    exp.Lower: texts.lower,
+    exp.SplitPart: texts.split_part,
+    exp.RegexpReplace: texts.regexp_replace,
+    exp.Like: texts.like,
+    exp.Div: values.division,
+    exp.Greatest: values.extreme,
+    exp.Least: values.extreme,
+    exp.If: values.if_,
+    exp.Cast: values.cast_,
+    exp.TryCast: values.cast_,
+    exp.DateDiff: values.date_diff,
+    exp.DateAdd: values.date_add,
+    exp.DayOfWeekIso: values.day_of_week,
+    exp.Extract: values.field,
+    exp.TimeToStr: values.formatted,
+    exp.StrToTime: values.formatted,
+    exp.JSONExtractScalar: documents.scalar,
+    exp.ArrayContains: documents.contains,
+    exp.ArgMax: documents.by("arg_max_null"),
+    exp.ArgMin: documents.by("arg_min_null"),
+}
+__all__ = ["Engine", "refused", "reword"]

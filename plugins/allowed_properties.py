@@ -1,0 +1,66 @@
+"""What an environment may add to a connector's configuration: properties with their values, all others with a reason.
+
+A list of what is allowed, since Connect takes every name: a misspelt one in silence, and many of the connector's own
+lose changes. tests/plugins/test_allowed_properties.py holds the lists to the connectors' own classes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from contract.sizes import DERIVED_KEYS
+
+_DIGITS = re.compile(r"[0-9]{1,10}")
+UNKNOWN = "isn't a property that may be added here: take it out"
+# Of both connectors, as in AllowedProperties.refused.
+_SHARED = {
+    **dict.fromkeys(DERIVED_KEYS, "follows from streaming.largest_event_mib and the workers' size"),
+    "topic.creation.": "topics are made by the deployment; how long they keep events: streaming.topic_retention_hours",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowedProperties:
+    """The properties that may be added: numbers by their bounds, others by their words.
+
+    `refused`: why others may not, by how their names begin; under the name of one with words, why only with these.
+    """
+
+    numbers: Mapping[str, tuple[int, int]]
+    words: Mapping[str, tuple[str, ...]]
+    refused: Mapping[str, str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the properties that may be added."""
+        return frozenset({*self.numbers, *self.words})
+
+    def problem(self, name: str, value: str) -> str | None:
+        """Say why a property can't be added with this value; None when it can. Only an allowed one's value is shown."""
+        if name in self.numbers:
+            low, high = self.numbers[name]
+            fits = _DIGITS.fullmatch(value) is not None and low <= int(value) <= high
+            return None if fits else f"must be a whole number from {low} to {high}, not {value!r}"
+        if name in self.words:
+            why = f": {self.refused[name]}" if name in self.refused else ""
+            fits = value in self.words[name]
+            return None if fits else f"must be {' or '.join(self.words[name])}, not {value!r}{why}"
+        alike = get_close_matches(name, sorted(self.names), n=1, cutoff=0.85)
+        meant = f" (is {alike[0]} meant?)" if alike else ""
+        return f"{self.reason(name) or UNKNOWN}{meant}"
+
+    def problems(self, added: Mapping[str, str], made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield `(property, reason)` for what can't be added to the configuration that we make.
+
+        What says the same as that is fine.
+        """
+        for name, value in added.items():
+            if value != made.get(name) and (reason := self.problem(name, value)):
+                yield name, reason
+
+    def reason(self, name: str) -> str | None:
+        """Say why a property that isn't allowed can't be added; None for one that nobody knows."""
+        refused = {**_SHARED, **self.refused}
+        begins = [begin for begin in refused if name.startswith(begin)]
+        return refused[max(begins, key=len)] if begins else None

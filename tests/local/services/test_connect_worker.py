@@ -1,0 +1,124 @@
+"""A real worker, started where nothing says UTF-8, with a sink that makes bytes of values as the S3 sink does."""
+
+import base64
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
+
+from contract.text import UTF_8_FLAG
+from local.platform.processes import Processes
+from local.services.connect import Connect
+from local.services.kafka.users import ADMIN
+from local.setup.jars import jar_folder
+from local.setup.java import java_binary
+from local.setup.ports import choose
+from local.tools.worker_classes import compile_classes
+from plugins import utf8_only
+from plugins.archive import write_resources
+from plugins.connector_settings import SinkSettings
+from plugins.sink_connector import sink_connector
+from plugins.topics import PlannedTopic
+from tests.broker import RunningBroker
+from tests.local.sink.harness import wait_until
+
+pytestmark = pytest.mark.integration
+
+TEXT = "ä€😀"
+MIB = 1024 * 1024
+SOURCES = [Path(__file__).with_name(f"{name}.java") for name in ("PlainTask", "PlainSink")]
+START_S, LANDING_S = 120, 30
+
+
+@pytest.fixture(scope="module")
+def plugin() -> dict[str, str]:
+    """The files of a plugin with the sink, and with what looks at the charset."""
+    classes = {f"cdclake/{source.stem}.class": content for source, content in compile_classes(SOURCES).items()}
+    service = {"META-INF/services/org.apache.kafka.connect.sink.SinkConnector": "cdclake.PlainSink\n"}
+    return {name: base64.b64encode(content).decode() for name, content in classes.items()} | service
+
+
+@pytest.fixture(scope="module")
+def worker(
+    plugin: dict[str, str], shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Connect]:
+    folder, kafka = tmp_path_factory.mktemp("Größe"), shared_broker.kafka
+    connect = Connect(
+        folder / "connect",
+        port=choose(["connect"], earlier={})["connect"],
+        bootstrap_servers=kafka.bootstrap_servers,
+        login=kafka.users.java_login(ADMIN),
+    )
+    (connect.plugins / "plain").mkdir(parents=True)
+    write_resources({**plugin, **utf8_only.resources()}, connect.plugins / "plain" / "plain.jar")
+    processes = Processes(folder, folder / "logs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LANG", "C")
+        patch.setenv("LC_ALL", "C")
+        try:
+            processes.run(connect, timeout_s=START_S)
+            yield connect
+            processes.check_alive(connect.name)
+        finally:
+            processes.stop(connect.name, grace_s=20)
+
+
+def landed(worker: Connect, broker: RunningBroker, topic: str, values: list[bytes]) -> Path:
+    """Return the file of what the sink makes of values, a line each."""
+    broker.kafka.create_topics([PlannedTopic(name=topic, partitions=1, replicas=1)])
+    producer = Producer({**broker.kafka.client(), "compression.type": "zstd", "message.max.bytes": 4 * MIB})
+    for value in values:
+        producer.produce(topic, value=value)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    file = worker.plugins.parent / f"{topic}.jsonl"
+    own = {"connector.class": "cdclake.PlainSink", "tasks.max": "1", "topics": topic, "file": str(file)}
+    sink = sink_connector(SinkSettings(topics=(topic,), bucket="landing", region="us-east-1"))
+    shared = {name: value for name, value in sink.items() if not name.startswith("connect.s3.")}
+    worker.api.put_connector(topic, utf8_only.checked({**shared, **own, **worker.acting_as(ADMIN, worker.login)}))
+    try:
+        size = sum(len(value) + 1 for value in values)
+        wait_until(lambda: file.exists() and file.stat().st_size >= size, "all is landed", seconds=LANDING_S)
+    finally:
+        with contextlib.suppress(Exception):
+            worker.api.delete_connector(topic)
+    return file
+
+
+def test_a_text_arrives_from_a_worker_that_was_started_with_lang_c(
+    worker: Connect, shared_broker: RunningBroker
+) -> None:
+    line = json.dumps({"text": TEXT}, ensure_ascii=False, separators=(",", ":")).encode()
+    assert landed(worker, shared_broker, "text", [line]).read_bytes().splitlines() == [line]
+
+
+def test_one_poll_fits_into_the_workers_memory(worker: Connect, shared_broker: RunningBroker) -> None:
+    # What a fetch brings counts compressed: here 600 MiB in a few kB, on a worker of 512 MB.
+    line = json.dumps({"text": "x" * 2 * MIB}, separators=(",", ":")).encode()
+    assert landed(worker, shared_broker, "large", [line] * 300).stat().st_size == 300 * (len(line) + 1)
+
+
+@pytest.mark.parametrize(("flags", "refusal"), [([], "writes text in US-ASCII, not in UTF-8"), ([UTF_8_FLAG], None)])
+def test_no_task_starts_on_a_jvm_that_would_change_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], refusal: str | None
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    write_resources(utf8_only.resources(), tmp_path / "own.jar")
+    path = f"{tmp_path / 'own.jar'}:{jar_folder('kafka')}/*"
+    port = launch_gateway(classpath=path, java_path=str(java_binary()), javaopts=flags, die_on_exit=True)
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        step = (
+            gateway.jvm.java.lang.Class.forName(utf8_only.TRANSFORMATION)
+            .getConstructors()[0]
+            .newInstance(gateway.new_array(gateway.jvm.Object, 0))
+        )
+        with contextlib.nullcontext() if refusal is None else pytest.raises(Py4JJavaError, match=refusal):
+            step.configure(gateway.jvm.java.util.HashMap())
+    finally:
+        gateway.shutdown()

@@ -1,0 +1,201 @@
+"""What may be added to connectors' configurations, held to the classes of Debezium, Kafka Connect and Kafka's clients.
+
+Those of the S3 sink are on no package registry: docs/decisions/0041.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from local.tools.worker_classes import jvm
+from plugins import sink_properties, source_properties
+from plugins.allowed_properties import UNKNOWN, AllowedProperties
+from plugins.captured import CapturedTable
+from plugins.connector_settings import SourceSettings
+from plugins.source_connector import following_slot, source_connector
+
+SOURCE = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
+OF_TABLES = SourceSettings(
+    database_hostname="db",
+    database_password="${file:/a:b}",
+    database_sslmode="verify-full",
+    database_root_certificate="ca.pem",
+    topic_prefix="demo",
+    tables=(CapturedTable(schema="public", table="people", key=("id",), leave_out=("a",), hashed=("b",)),),
+    signal_table="lake.signal",
+)
+CONFIG = "io.debezium.connector.postgresql.PostgresConnectorConfig"
+FIELD = "io.debezium.config.Field"
+# What Debezium and Connect take by their beginnings: the rest of the name is another's.
+OPEN = ("column.mask.hash.", "driver.", "key.converter", "predicates", "transforms", "value.converter")
+PRODUCER, CONSUMER = "producer.override.", "consumer.override."
+UNWRAP = "transforms.unwrap."
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[Any]:
+    with jvm() as gateway:
+        yield gateway.jvm
+
+
+@pytest.fixture(scope="module")
+def debezium(java: Any) -> frozenset[str]:
+    """The names of all fields that Debezium's connector has, those outside its documentation, too."""
+    connector = java.io.debezium.connector.postgresql.PostgresConnectorConfig
+    fields = [
+        field.name()
+        for field in java.java.util.stream.StreamSupport.stream(connector.ALL_FIELDS.spliterator(), False).toList()
+    ]
+    config = connector.configDef().getClass().getClassLoader().loadClass(CONFIG)
+    while config.getName() != "java.lang.Object":
+        found = [field for field in config.getDeclaredFields() if field.getType().getName() == FIELD]
+        fields += [field.get(None).name() for field in found if field.trySetAccessible()]
+        config = config.getSuperclass()
+    return frozenset(fields)
+
+
+def names(java: Any, kind: str) -> set[str]:
+    """The names of Kafka Connect's own properties of a connector."""
+    config = getattr(java.org.apache.kafka.connect.runtime, f"{kind}ConnectorConfig")
+    return set(config.configDef().names())
+
+
+def clients(java: Any) -> set[str]:
+    """The names of what a connector may override of Kafka's clients."""
+    kafka = java.org.apache.kafka.clients
+    return {f"{PRODUCER}{name}" for name in kafka.producer.ProducerConfig.configNames()} | {
+        f"{CONSUMER}{name}" for name in kafka.consumer.ConsumerConfig.configNames()
+    }
+
+
+def refused(java: Any, config: Mapping[str, str]) -> dict[str, list[str]]:
+    """What Debezium, Connect and the producer say of a configuration of the source, by property."""
+    of_debezium = java.io.debezium.config.Configuration
+    fields = java.io.debezium.connector.postgresql.PostgresConnectorConfig.ALL_FIELDS
+    given = java.java.util.HashMap()
+    producer = java.java.util.HashMap()
+    for name in ("key.serializer", "value.serializer"):
+        producer.put(name, "org.apache.kafka.common.serialization.ByteArraySerializer")
+    for name, value in config.items():
+        given.put(name, value)
+        if name.startswith(PRODUCER):
+            producer.put(name.removeprefix(PRODUCER), value)
+    values = [
+        *getattr(of_debezium, "from")(given).validate(fields).values(),
+        *java.org.apache.kafka.clients.producer.ProducerConfig.configDef().validate(producer),
+    ]
+    return {value.name(): list(value.errorMessages()) for value in values if value.errorMessages()}
+
+
+@pytest.mark.integration
+def test_whatever_debezium_and_connect_know_is_allowed_or_has_a_reason(java: Any, debezium: frozenset[str]) -> None:
+    assert len(debezium) > 140
+    known = {*debezium, *names(java, "Source"), *(name for name in clients(java) if name.startswith(PRODUCER))}
+    assert [name for name in sorted(known) if _is_unknown(source_properties.ALLOWED, name)] == []
+    of_sinks = {*names(java, "Sink"), *(name for name in clients(java) if name.startswith(CONSUMER))}
+    assert [name for name in sorted(of_sinks) if _is_unknown(sink_properties.ALLOWED, name)] == []
+
+
+@pytest.mark.integration
+def test_nothing_is_allowed_or_refused_that_isnt_there(java: Any, debezium: frozenset[str]) -> None:
+    known = {*debezium, *names(java, "Source"), *clients(java), *OPEN}
+    assert source_properties.ALLOWED.names <= known
+    assert [begin for begin in source_properties.ALLOWED.refused if not _begins(known, begin)] == []
+    sink = [name for name in sink_properties.ALLOWED.names if not name.startswith("connect.s3.")]
+    assert set(sink) <= names(java, "Sink") | clients(java)
+
+
+@pytest.mark.integration
+def test_debezium_takes_every_number_and_word_that_is_allowed(java: Any) -> None:
+    allowed, made = source_properties.ALLOWED, source_connector(SOURCE)
+    assert refused(java, made) == refused(java, source_connector(OF_TABLES)) == {}
+    # A queue's and a batch's sizes are looked at together: alone, each meets what Debezium has for the other.
+    for together in (allowed.numbers, ["max.queue.size"], ["max.batch.size"]):
+        for bound in (0, 1):
+            added = {name: str(allowed.numbers[name][bound]) for name in together}
+            assert refused(java, made | added) == {}
+    for name, words in allowed.words.items():
+        assert [word for word in words if refused(java, made | {name: word})] == []
+
+
+@pytest.mark.integration
+def test_debezium_knows_every_property_of_the_source(java: Any, debezium: frozenset[str]) -> None:
+    config = following_slot(source_connector(OF_TABLES))
+    known = debezium | names(java, "Source") | clients(java)
+    known |= {f"topic.creation.default.{name}" for name in ("partitions", "replication.factor")}
+    assert {name for name in config if not name.startswith(OPEN)} <= known
+    unwrap = java.io.debezium.transforms.ExtractNewRecordState().config().names()
+    ours = {name.removeprefix(UNWRAP) for name in config if name.startswith(UNWRAP)}
+    assert ours - {"type"} <= set(unwrap)
+    # Names of 2021.
+    assert not {"database.server.name", "delete.handling.mode", "schema.include"} & (known | set(unwrap))
+
+
+def _is_unknown(allowed: AllowedProperties, name: str) -> bool:
+    return UNKNOWN in (allowed.problem(name, "?") or "")
+
+
+def _begins(known: Iterable[str], begin: str) -> bool:
+    return any(name.startswith(begin) for name in known)
+
+
+# Such as production took: properties of Debezium's and Connect's own, misspelt ones, values out of any bounds.
+ODD = {
+    "column.truncate.to.5.chars": "public.a.b",
+    "connector.client.config.override.policy": "All",
+    "database.initial.statements": "SET default_transaction_read_only = on",
+    "driver.sslmode": "disable",
+    "errors.max.retries": "0",
+    "event.processing.failure.handling.mode": "skip",
+    "field.name.adjustment.mode": "avro",
+    "heartbeat.interval.ms": "0",
+    "max.batch.size": "8192",
+    "max.queue.size": "2048",
+    "misspelt.property": "1",
+    "offset.mismatch.strategy": "trust_slot",
+    "poll.interval.ms": "\uff15",
+    "poll.interval.mss": "5",
+    "producer.override.acks": "1",
+    "producer.override.bootstrap.servers": "elsewhere:9092",
+    "producer.override.linger.ms": "-1",
+    "retriable.restart.connector.wait.ms": "1e3",
+    "signal.enabled.channels": "",
+    "skip.messages.without.change": "true",
+    "skipped.operations": "t",
+    "slot.seek.to.known.offset.on.start": "false",
+    "slot.max.retries": "9" * 5_000,
+    "slot.stream.params": "origin=none",
+    "snapshot.fetch.size": " 5 ",
+    "snapshot.include.collection.list": "public.a",
+    "snapshot.mode": "when_needed",
+    "table.ignore.builtin": "false",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(("name", "value"), ODD.items(), ids=ODD)
+def test_an_odd_addition_to_the_source_has_one_reason(name: str, value: str) -> None:
+    [(named, reason)] = source_properties.ALLOWED.problems({name: value}, source_connector(SOURCE))
+    assert named == name
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("poll.interval.mss", f"{UNKNOWN} (is poll.interval.ms meant?)"),
+        ("snapshot.fetch.sizes", "by `make resnapshot`: take it out (is snapshot.fetch.size meant?)"),
+        ("misspelt.property", UNKNOWN),
+        ("poll.interval.ms", "must be a whole number from 1 to 5000, not 'x'"),
+        ("errors.log.enable", "must be true or false, not 'x'"),
+        ("producer.override.acks", "must be all or -1, not 'x': an event that one broker alone has"),
+    ],
+)
+def test_a_reason_names_the_values_or_the_name_that_may_be_meant(name: str, reason: str) -> None:
+    assert reason in (source_properties.ALLOWED.problem(name, "x") or "")
+
+
+def test_what_says_the_same_as_our_own_is_fine() -> None:
+    made = source_connector(SOURCE)
+    assert list(source_properties.ALLOWED.problems(made, made)) == []
