@@ -1,5 +1,6 @@
 """What the connector needs of the database: role, publication and replication slot; says what is wrong with them."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
 # Creating a slot waits for all transactions that are open.
 SLOT_TIMEOUT_S = 600
 PEEK_TIMEOUT_S = 5
+# A reader that works has passed the log's end by then, or is busy with what the log holds.
+JUDGE_S = 30
+JUDGE_EVERY_S = 0.1
 COMMAND = "make resnapshot"
 WAY_OUT = f"run `{COMMAND}`"
 RUNBOOK = "docs/lost-changes.md"
@@ -62,10 +66,12 @@ SELECT
     coalesce(s.active, FALSE) AS active,
     s.wal_status,
     current_setting('max_slot_wal_keep_size') AS keeps,
-    coalesce(NOT s.active AND age(p.xmin) < age(s.catalog_xmin), FALSE) AS published_later
+    coalesce(r.sent_lsn - '0/0'::pg_lsn, 0) AS read_to,
+    coalesce(age(p.xmin) < age(s.catalog_xmin), FALSE) AS published_later
 FROM (SELECT) AS one
 LEFT JOIN pg_publication p ON p.pubname = %(publication)s
 LEFT JOIN pg_replication_slots s ON s.slot_name = %(slot)s AND s.database = current_database()
+LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
 """
 
 
@@ -75,7 +81,9 @@ class Replication:
 
     `position`: the WAL's end as a number; `published`: the publication's tables, None without a publication;
     `may_log_in`: None without a role; `wal_status`: the slot's, `keeps` the server's limit of WAL for a slot;
-    `published_later`: nobody can read the slot, since the publication was made after its position.
+    `read_to`: how far the session that has the slot has read, as a number, 0 without one;
+    `published_later`: nobody can read the slot, since the publication was made after its position; None is unknown
+    while a session has it, which may be about to fail for this reason.
     """
 
     slot: str
@@ -87,7 +95,8 @@ class Replication:
     active: bool
     wal_status: str | None
     keeps: str
-    published_later: bool
+    read_to: int
+    published_later: bool | None
     wanted: Published = OUTBOX
 
     @property
@@ -98,7 +107,7 @@ class Replication:
     @property
     def slot_is_lost(self) -> bool:
         """True when no reader can go on with the slot: changes have been missed, whatever is done now."""
-        return not self.has_slot or self.wal_status == "lost" or self.published_later
+        return not self.has_slot or self.wal_status == "lost" or self.published_later is True
 
     @property
     def problems(self) -> list[str]:
@@ -151,21 +160,37 @@ def look(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
     names = [column.name for column in cursor.description or ()]
     values: Mapping[str, Any] = dict(zip(names, cursor.fetchone() or (), strict=True))
     published = values["published"]
-    later = values["published_later"] and _is_unreadable(cursor, slot, wanted.publication)
+    later: bool | None = values["published_later"]
+    if later:
+        later = None if values["active"] else _is_unreadable(cursor, slot, wanted.publication)
     return Replication(
         slot=slot,
         wanted=wanted,
         **{
             **values,
             "position": int(values["position"]),
+            "read_to": int(values["read_to"]),
             "published": None if published is None else frozenset(published),
             "published_later": later,
         },
     )
 
 
-def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool:
-    """Try to read the changes that nobody reads, without taking them.
+def judge(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
+    """Look until it is known whether the slot can be read. Raises psycopg2.Error.
+
+    A connector that can't read it tries again and again, and has the slot in between.
+    """
+    state = look(cursor, slot, wanted)
+    end, deadline = state.position, time.monotonic() + JUDGE_S
+    while state.published_later is None and state.read_to < end and time.monotonic() < deadline:
+        time.sleep(JUDGE_EVERY_S)
+        state = look(cursor, slot, wanted)
+    return state
+
+
+def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
+    """Try to read the changes that nobody reads, without taking them; None when a session has taken the slot meanwhile.
 
     Decoding looks at the catalogue as it was then, perhaps without a publication.
     That the publication's row is newer than the slot's position doesn't tell: an ALTER writes it anew as well.
@@ -181,7 +206,9 @@ def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool:
         )
     except errors.UndefinedObject:
         return True
-    except (errors.QueryCanceled, errors.ObjectInUse, errors.InsufficientPrivilege):
+    except errors.ObjectInUse:
+        return None
+    except (errors.QueryCanceled, errors.InsufficientPrivilege):
         return False
     finally:
         if cursor.connection.closed == 0:

@@ -110,7 +110,7 @@ def flowing(
     source = pipeline.source
     published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
     with _cursor(parameters) as cursor:
-        state = replication.look(cursor, connector.slot, published)
+        state = replication.judge(cursor, connector.slot, published)
         if state.problems_beside_slot:
             raise PlatformError(state.problems_beside_slot[0])
         for problem in state.problems:

@@ -129,7 +129,7 @@ def _flowing(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, s
     if renew:
         say("passing over what the connector has not read")
     renew |= _pass_former_log(cursor, lake, connector, wanted, say)
-    state = replication.look(cursor, connector.slot)
+    state = replication.judge(cursor, connector.slot)
     if state.may_log_in is not True:
         raise PlatformError(state.problems[0])
     for problem in state.problems:

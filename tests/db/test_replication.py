@@ -1,9 +1,13 @@
 """What keeps changes from leaving the database is one line each, and what can be put right is."""
 
+import contextlib
+import threading
 from collections.abc import Iterator
 
+import psycopg2
 import pytest
 from psycopg2.extensions import cursor as Cursor
+from psycopg2.extras import LogicalReplicationConnection
 
 from db import replication
 from tests.db.conftest import Shop
@@ -132,3 +136,33 @@ def test_a_publication_that_was_altered_is_as_readable_as_before(shop: Shop, cur
     replication.restore_publication(cursor)
     assert problems(cursor) == []
     assert changes(cursor) > 0
+
+
+def attempts(shop: Shop, stop: threading.Event) -> None:
+    """Read the slot as a connector does that tries again and again."""
+    while not stop.is_set():
+        connection = psycopg2.connect(**shop.parameters, connection_factory=LogicalReplicationConnection)
+        with contextlib.closing(connection), connection.cursor() as reader, contextlib.suppress(psycopg2.Error):
+            options = {"proto_version": "1", "publication_names": "cdc_publication"}
+            reader.start_replication(SLOT, options=options)
+            while not stop.is_set():
+                reader.read_message()
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_connector_that_tries_again_and_again_hides_no_unreadable_slot(
+    shop: Shop, cursor: Cursor, lost: bool
+) -> None:
+    if lost:
+        cursor.execute("DROP PUBLICATION cdc_publication")
+        shop.run(CHANGE)
+    replication.restore_publication(cursor)
+    stop = threading.Event()
+    thread = threading.Thread(target=attempts, args=(shop, stop))
+    thread.start()
+    try:
+        for _ in range(20):
+            assert replication.judge(cursor, SLOT).slot_is_lost is lost
+    finally:
+        stop.set()
+        thread.join()
