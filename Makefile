@@ -183,8 +183,9 @@ bench-query: setup ## What polls by a timestamp lose of a random load (SECONDS=6
 bench-reconcile: setup ## Seconds and memory of a comparison of 1,000,000 rows (ROWS=)
 	@$(BIN)/python -m bench.reconcile $(call argument,ROWS,--rows)
 
-bench-tables: setup ## What many tables in one application cost: memory and requests while idle, time to commit
+bench-tables: setup ## What many tables in one application cost: memory and requests while idle, time to commit, also while others load
 	@$(BIN)/python -m bench.tables
+	@$(BIN)/python -m bench.tables.crowded
 
 bench-synth: wheels ## Synthesis against importing CDK and synthesizing an empty app
 	@$(BIN)/python -m bench.synth

@@ -25,14 +25,18 @@ class RunningJob:
         self._process = process
         self._output = output
 
+    def reports(self) -> list[dict[str, str]]:
+        """Return what each commit's line says, by key (spark_jobs/report.py; `table` where there are many)."""
+        lines = [one for one in self._output.read_text().splitlines() if one.startswith("commit=")]
+        return [dict(pair.split("=", 1) for pair in one.split()) for one in lines]
+
     def commits(self) -> int:
         """Return how many commits there have been."""
-        return sum(line.startswith("commit=") for line in self._output.read_text().splitlines())
+        return len(self.reports())
 
     def upserts(self) -> int:
         """Return how many rows they have written."""
-        lines = [line for line in self._output.read_text().splitlines() if line.startswith("commit=")]
-        return sum(int(dict(pair.split("=", 1) for pair in line.split())["upserts"]) for line in lines)
+        return sum(int(report["upserts"]) for report in self.reports())
 
     def wait_for_commits(self, count: int) -> None:
         """Wait until there have been so many."""

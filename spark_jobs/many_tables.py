@@ -10,6 +10,7 @@ from spark_jobs import table_job
 from spark_jobs.backoff import Backoff
 from spark_jobs.errors import JobError, SettingsError, said
 from spark_jobs.metrics import Metrics, metrics_for, publishing
+from spark_jobs.session import slots
 from spark_jobs.settings import Settings
 from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
@@ -33,7 +34,7 @@ class ManyTables:
         self._continuous = continuous
         self._stop = stop
         self._log = log
-        self._turns = Turns(listed.parallel_commits)
+        self._turns = Turns(listed.parallel_commits, lambda: slots(spark))
         # An answer is as old as a look may be: each table looks every second, all of them together once.
         self._listing = SharedListing(max_age_seconds=listed.poll_seconds / 2)
         self._databases = Databases(spark, log=log)

@@ -130,6 +130,12 @@ def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSess
     return spark
 
 
+def slots(spark: SparkSession) -> int:
+    """Return how many tasks run at a time on the executors that are there."""
+    context = spark._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
 def _keep(jvm: Any, name: str) -> None:
     """Keep a class, and the packages above it, in the view of the JVM."""
     above = jvm

@@ -5,31 +5,22 @@ with `--tables`; the difference is what an idle table costs. No two tables have 
 Spark compiles for one of them is of no use to another.
 """
 
-import json
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.table import Table
 
-from bench.running_job import RunningJob, running
 from bench.s3_requests.server import VERBS, CountedS3, by_verb, counted_s3
+from bench.tables.application import application, land, line
 from contract.errors import one_line_errors
-from contract.events import DELETED, LSN, OPERATION, UPDATE
-from contract.lake import DATABASE
-from local.services.spark import MULTI_TABLE_JOB
-from spark_jobs import keys, property_values, submit
-from spark_jobs.archive import ROOT
+from spark_jobs import keys, property_values
 
-EVENT = ROOT / "tests" / "events" / "update.jsonl"
-SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 IDLE_S = 30
 # A look of all tables together; the job's default.
 POLL_S = property_values.number({}, keys.POLL_INTERVAL)
@@ -79,79 +70,30 @@ def shown(costs: list[Cost]) -> Table:
 
 def measure(tables: int, parallel: int | None) -> Cost:
     """Run the application on new tables. Raises PlatformError when it ends or takes too long."""
+    shared = {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}
     with tempfile.TemporaryDirectory(prefix="bench-tables-") as name, counted_s3(Path(name)) as s3:
         _land_all(s3, tables, offset=0)
-        with _application(Path(name), s3, tables, parallel) as application:
-            application.wait_for_commits(tables)
+        with application(Path(name), s3, tables, shared=shared) as job:
+            job.wait_for_commits(tables)
             for number in range(1, WARM_UP + 1):
                 _land_all(s3, tables, offset=number)
-                application.wait_for_commits((number + 1) * tables)
+                job.wait_for_commits((number + 1) * tables)
             time.sleep(2 * POLL_S)
-            megabytes = application.megabytes()
+            megabytes = job.megabytes()
             s3.taken()
             time.sleep(IDLE_S)
             idle = by_verb(s3.taken())
-            began, cpu = time.monotonic(), application.cpu_seconds()
+            began, cpu = time.monotonic(), job.cpu_seconds()
             _land_all(s3, tables, offset=WARM_UP + 1)
-            application.wait_for_commits((WARM_UP + 2) * tables)
-            seconds, cpu = time.monotonic() - began, application.cpu_seconds() - cpu
+            job.wait_for_commits((WARM_UP + 2) * tables)
+            seconds, cpu = time.monotonic() - began, job.cpu_seconds() - cpu
     per_look = {verb: count * POLL_S / IDLE_S for verb, count in idle.items()}
     return Cost(tables, megabytes, per_look, seconds, cpu)
 
 
 def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:
-    client = s3.client()
     for number in range(tables):
-        event: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
-        event |= {LSN: 1000 + offset, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(number), 1)
-        key = f"cdc/{_topic(number)}/0/{offset:012d}_1_2.json"
-        client.put_object(Bucket="landing", Key=key, Body=f"{json.dumps(event)}\n".encode())
-
-
-def _topic(number: int) -> str:
-    return f"shop.public.t{number:03}"
-
-
-def _own_columns(number: int) -> list[str]:
-    return [f"own_{column}" for column in range(number)]
-
-
-def _schema(number: int) -> str:
-    """Return the Avro schema of a table: the outbox's columns, and as many of its own as there are tables before it."""
-    record = json.loads(SCHEMA.read_text())
-    record["fields"] += [{"name": name, "type": ["null", "int"], "default": None} for name in _own_columns(number)]
-    return json.dumps(record)
-
-
-@contextmanager
-def _application(folder: Path, s3: CountedS3, tables: int, parallel: int | None) -> Iterator[RunningJob]:
-    arguments = _arguments(folder, tables, parallel)
-    with running(arguments, folder=folder, s3=s3, program=MULTI_TABLE_JOB) as application:
-        yield application
-
-
-def _arguments(folder: Path, tables: int, parallel: int | None) -> list[str]:
-    files = {}
-    for number in range(tables):
-        schema_file = folder / f"t{number:03}.avsc"
-        schema_file.write_text(_schema(number))
-        job = submit.TableJob(
-            landing=f"s3a://landing/cdc/{_topic(number)}",
-            table_path=f"s3a://lake/t{number:03}",
-            database=DATABASE,
-            table=f"t{number:03}",
-            schema_file=str(schema_file),
-            properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
-        )
-        path = folder / f"{job.table}.properties"
-        path.write_text(submit.table_properties(job))
-        files[job.name] = str(path)
-    listed = folder / "list.properties"
-    listed.write_text(submit.list_properties(files, {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}))
-    arguments = submit.multi_table_arguments(
-        properties_file=str(listed), config_folder=str(folder), base_path_prefix="s3a://lake"
-    )
-    return [argument for argument in arguments if argument != "--enable-sync"]
+        land(s3, number, [line(number, lsn=1000 + offset)], offset=offset)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
+# More tasks than cores: two large batches have two each, and a small one's find a place at once (0072).
+_MANY_TABLES = {"spark.master": "local[6]", "spark.default.parallelism": "2"}
 _LOG4J = {
     "status": "error",
     "rootLogger.level": "warn",
@@ -53,7 +55,11 @@ def spark_submit(
     log_settings = configuration / "log4j2.properties"
     write(log_settings, _LOG4J | {"appender.file.fileName": str(log_file.absolute())})
     flags = [*java_options, f"-Dlog4j2.configurationFile={log_settings.absolute()}"]
-    settings = _settings(work_folder, flags, driver_memory) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
+    settings = _settings(work_folder, flags, driver_memory)
+    if program == MULTI_TABLE_JOB:
+        settings |= _MANY_TABLES
+    if s3_endpoint:
+        settings |= s3a_settings(s3_endpoint)
     lines = [f"{key} {value}\n" for key, value in sorted(settings.items())]
     properties = configuration.absolute() / "spark.properties"
     properties.write_text("".join(lines), encoding="utf-8")

@@ -3,7 +3,9 @@
 import threading
 import time
 
-from spark_jobs.turns import Turns
+import pytest
+
+from spark_jobs.turns import Turns, large_turns
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
@@ -36,4 +38,29 @@ def test_a_failure_gives_its_turn_back() -> None:
         except ValueError:
             continue
     with turns.take():
-        assert turns._free == {False: 0, True: 1}
+        assert turns._busy == {False: 1, True: 0}
+
+
+@pytest.mark.parametrize(("slots", "large"), [(0, 1), (2, 1), (4, 1), (6, 2), (8, 3), (16, 4)])
+def test_large_batches_leave_slots_to_small_ones(slots: int, large: int) -> None:
+    assert large_turns(4, slots) == large
+
+
+def test_as_many_large_batches_work_as_the_executors_have_room_for_now() -> None:
+    slots, works, ends = [6], threading.Event(), threading.Event()
+    turns = Turns(4, lambda: slots[0])
+
+    def work() -> None:
+        with turns.take():
+            works.set()
+            ends.wait(10)
+
+    waiting = threading.Thread(target=work)
+    with turns.take(), turns.take():
+        waiting.start()
+        assert not works.wait(0.05)
+        slots[0] = 10
+        with turns.take():
+            assert works.wait(10)
+    ends.set()
+    waiting.join(10)

@@ -1,0 +1,95 @@
+"""The application with many tables that the benchmarks run, and what is landed for it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.running_job import RunningJob, running
+from bench.s3_requests.server import CountedS3
+from contract.events import DELETED, LSN, OPERATION, UPDATE
+from contract.lake import DATABASE
+from local.services.spark import MULTI_TABLE_JOB
+from spark_jobs import submit
+from spark_jobs.archive import ROOT
+
+EVENT = ROOT / "tests" / "events" / "update.jsonl"
+SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
+
+
+def line(table: int, *, lsn: int, **fields: Any) -> str:
+    """Return an event of table number `table`, with `fields` in place of the sample's."""
+    event: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
+    event |= {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(table), 1) | fields
+    return json.dumps(event)
+
+
+def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
+    """Land an object of a table's events, whose last one has `offset`."""
+    key = f"cdc/{_topic(table)}/0/{offset:012d}_1_2.json"
+    s3.client().put_object(Bucket="landing", Key=key, Body="".join(f"{one}\n" for one in lines).encode())
+
+
+def name(table: int) -> str:
+    """Return a table's name in the lake."""
+    return f"t{table:03}"
+
+
+def _topic(number: int) -> str:
+    return f"shop.public.t{number:03}"
+
+
+def _own_columns(number: int) -> list[str]:
+    return [f"own_{column}" for column in range(number)]
+
+
+def _schema(number: int) -> str:
+    """Return the Avro schema of a table: the outbox's columns, and as many of its own as there are tables before it."""
+    record = json.loads(SCHEMA.read_text())
+    record["fields"] += [{"name": name, "type": ["null", "int"], "default": None} for name in _own_columns(number)]
+    return json.dumps(record)
+
+
+@contextmanager
+def application(
+    folder: Path,
+    s3: CountedS3,
+    tables: int,
+    *,
+    own: Mapping[str, str] | None = None,
+    shared: Mapping[str, str] | None = None,
+    sync_interval_s: int = 5,
+) -> Iterator[RunningJob]:
+    """Run it until the block ends, with properties of each table's `own`, and `shared` ones."""
+    arguments = _arguments(folder, tables, own or {}, shared or {}, sync_interval_s)
+    with running(arguments, folder=folder, s3=s3, program=MULTI_TABLE_JOB) as job:
+        yield job
+
+
+def _arguments(
+    folder: Path, tables: int, own: Mapping[str, str], shared: Mapping[str, str], sync_interval_s: int
+) -> list[str]:
+    files = {}
+    for number in range(tables):
+        schema_file = folder / f"{name(number)}.avsc"
+        schema_file.write_text(_schema(number))
+        job = submit.TableJob(
+            landing=f"s3a://landing/cdc/{_topic(number)}",
+            table_path=f"s3a://lake/{name(number)}",
+            database=DATABASE,
+            table=name(number),
+            schema_file=str(schema_file),
+            properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
+            sync_interval_seconds=sync_interval_s,
+            configuration=own,
+        )
+        path = folder / f"{job.table}.properties"
+        path.write_text(submit.table_properties(job))
+        files[job.name] = str(path)
+    listed = folder / "list.properties"
+    listed.write_text(submit.list_properties(files, shared))
+    arguments = submit.multi_table_arguments(
+        properties_file=str(listed), config_folder=str(folder), base_path_prefix="s3a://lake"
+    )
+    return [argument for argument in arguments if argument != "--enable-sync"]
