@@ -13,7 +13,7 @@ from typing import Any
 
 from local.setup.jars import jar_folder
 from operate.errors import OperateError
-from plugins import is_truncate, salted_connector, worker_health
+from plugins import every_value, is_truncate, salted_connector, worker_health
 from plugins.archive import repack, write_resources
 from plugins.download import fetch
 from plugins.versions import MavenRelease, Release, load_versions
@@ -74,7 +74,8 @@ def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> 
     work = target.with_name(f"{target.name}.work")
     work.mkdir(parents=True)
     archives = [fetch(release, work) for release in releases]
-    resources = {**is_truncate.resources(), **salted_connector.resources()} if ours else None
+    classes = (every_value, is_truncate, salted_connector) if ours else ()
+    resources = {name: text for part in classes for name, text in part.resources().items()}
     repack(archives, work / "plugin.zip", resources=resources)
     with zipfile.ZipFile(work / "plugin.zip") as plugin:
         plugin.extractall(target)

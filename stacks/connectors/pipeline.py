@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from plugins import is_truncate, salted_connector, utf8_only
+from plugins import every_value, is_truncate, salted_connector, utf8_only
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
 from plugins.own_workers import SECRETS_PROVIDER
@@ -91,8 +91,8 @@ class PipelineConnectors:
         would be taken before the configuration without its name.
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
-        own = {**is_truncate.resources(), **salted_connector.resources()} if ordinary else {}
-        return own | utf8_only.resources()
+        ours = (every_value, is_truncate, salted_connector) if ordinary else ()
+        return {name: text for part in (*ours, utf8_only) for name, text in part.resources().items()}
 
     def sink_spec(self) -> ConnectorSpec:
         """What makes the sink connector."""
