@@ -1,6 +1,7 @@
 """What a real Debezium sends of each type's values, those that it can't convert by itself among them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,25 @@ from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.services.postgres import Postgres
 from local.setup.ports import choose
-from local.tools.record_types import TARGET, record
+from local.tools.record_types import TABLES, TARGET, record
+from plugins.connector_settings import SourceSettings
+from plugins.every_value import CONVERTER
+from plugins.source_connector import source_connector
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
 
 # Of the moment that an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")
+
+
+OUTBOX = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
+
+
+def test_the_converter_has_debeziums_placeholder_and_the_outbox_needs_none() -> None:
+    found = source_connector(replace(OUTBOX, tables=TABLES))
+    assert found[f"{found['converters']}.type"] == CONVERTER
+    assert found[f"{found['converters']}.placeholder"] == found["unavailable.value.placeholder"]
+    assert "converters" not in source_connector(OUTBOX)
 
 
 @pytest.mark.integration
