@@ -16,10 +16,11 @@ from local.services.s3 import ENVIRONMENT
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
-from plugins import every_value, is_truncate
+from plugins import every_value, is_truncate, without_defaults
 from plugins.archive import RESOURCES_JAR, write_resources
 from plugins.connector_properties import SHORTEST_SESSION_MS, session
 from plugins.sink_properties import JSON_CONVERTER
+from plugins.worker_classes import together
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics, of which it makes but the first and the last, and group.
@@ -100,7 +101,7 @@ class Connect:
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
         # One plugin, as elsewhere: Debezium finds our converter by its own class loader.
-        resources = {**every_value.resources(), **is_truncate.resources()}
+        resources = together(every_value.resources(), is_truncate.resources(), without_defaults.resources())
         write_resources(resources, _unpack_debezium(self.plugins) / RESOURCES_JAR)
         LENSES.install(self.plugins, self._lenses)
         JDBC.install(self.plugins, self._jdbc)

@@ -115,7 +115,11 @@ CREATE TABLE types.every_type (
     n_mood types.mood[] NOT NULL DEFAULT '{sad}',
     n_composite types.composite[] NOT NULL DEFAULT '{}',
     n_timetz timetz NOT NULL DEFAULT '12:34:56+02',
-    n_date date NOT NULL DEFAULT '2026-11-22'
+    n_date date NOT NULL DEFAULT '2026-11-22',
+    d_text text DEFAULT 'new',
+    d_integer integer DEFAULT 7,
+    d_mood types.mood DEFAULT 'sad',
+    d_tags text[] DEFAULT '{}'
 );
 
 INSERT INTO types.every_type (id, c_smallint, c_integer, c_bigint, c_numeric_10_2, c_numeric_38_10, c_numeric_60_20, c_numeric_3_m2, c_numeric_3_5, c_numeric, c_money, c_real, c_double, c_char_5, c_varchar_10, c_text, c_char, c_name, c_bytea, c_boolean, c_date, c_time, c_time_3, c_timetz, c_timestamp, c_timestamp_3, c_timestamptz, c_timestamptz_0, c_interval, c_uuid, c_json, c_jsonb, c_mood, c_mail, c_price, c_tags, c_moment, c_composite, c_int4range, c_numrange, c_tsrange, c_tstzrange, c_daterange, c_floatrange, c_int4multirange, c_inet, c_cidr, c_macaddr, c_macaddr8, c_bit, c_bit_8, c_bit_70, c_tsvector, c_tsquery, c_jsonpath, c_point, c_line, c_lseg, c_box, c_path, c_polygon, c_circle, c_oid, c_pg_lsn, c_xid8, c_vector, c_halfvec, a_integer, a_bigint, a_smallint, a_text, a_varchar, a_char, a_numeric, a_numeric_10_2, a_real, a_double, a_boolean, a_bytea, a_date, a_timestamp, a_timestamp_3, a_timestamptz, a_uuid, a_json, a_jsonb, a_inet, a_cidr, a_macaddr, a_mood, a_int4range, a_oid, a_composite, a_pg_lsn, a_tsvector) VALUES
@@ -137,6 +141,7 @@ INSERT INTO types.every_type (id, c_date, c_timetz, a_mood, a_composite, a_numer
 (14, '4713-01-01 BC', '23:59:59.999999+15:59:59', '{}', '{}', '{}', '{NaN}', '{0/0}', '{''NULL''}', '{"''a'' & !''b''"}', '{$}', '{0}', '{0}', '{"(,)"}', '{"{(,)}"}');
 
 INSERT INTO types.every_type (id) VALUES (99);
+INSERT INTO types.every_type (id, d_text, d_integer, d_mood, d_tags) VALUES (98, NULL, NULL, NULL, NULL);
 
 CREATE TABLE types.large (id bigint PRIMARY KEY, note text, c_text text, c_bytea bytea, c_json json, c_jsonb jsonb,
     c_numeric numeric, c_composite types.composite, c_tsvector tsvector, c_numrange numrange, c_int4multirange int4multirange, a_text text[], a_integer int[],
@@ -168,6 +173,8 @@ INSERT INTO types.every_type (id, c_smallint, c_integer, c_bigint, c_numeric_10_
 
 INSERT INTO types.every_type (id, c_date, c_timetz, a_mood, a_composite, a_numeric, a_numeric_10_2, a_pg_lsn, a_tsvector, a_tsquery, a_jsonpath, a_xid8, a_xid, a_floatrange, a_int4multirange)
 SELECT id + 100, c_date, c_timetz, a_mood, a_composite, a_numeric, a_numeric_10_2, a_pg_lsn, a_tsvector, a_tsquery, a_jsonpath, a_xid8, a_xid, a_floatrange, a_int4multirange FROM types.every_type WHERE id BETWEEN 11 AND 14;
+
+INSERT INTO types.every_type (id, d_text, d_integer, d_mood, d_tags) VALUES (198, NULL, NULL, NULL, NULL);
 
 INSERT INTO types.every_type (id, c_date, c_timestamp) VALUES (199, '0044-03-15 BC', '4713-01-01 00:00:00 BC');
 
