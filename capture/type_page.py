@@ -12,8 +12,9 @@ HEAD = f"""# PostgreSQL's types in the lake
 
 Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
 what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
-that are queried have the same types; no value of theirs stops the source, and no date BC comes wrong. A text that is
-`{PLACEHOLDER}` itself is taken for a large value that didn't change.
+that are queried have the same types; no value of theirs stops the source, and no date comes wrong. A text that is
+`{PLACEHOLDER}` itself, or an array of that alone, is taken for a large value that didn't change. A key
+of nothing but empty texts and bytea, or with `NaN` in a `numeric(10,2)`, goes to quarantine as "missing".
 
 "Full" in the last column: `REPLICA IDENTITY FULL` is needed where values may be large (2 kB). Without it the log lacks
 those that an update left as they were, and Debezium can't say so for this type: it stops.

@@ -13,10 +13,11 @@ from typing import Any
 
 from local.setup.jars import jar_folder
 from operate.errors import OperateError
-from plugins import is_truncate, salted_connector, worker_health
+from plugins import every_value, is_truncate, salted_connector, without_defaults, worker_health
 from plugins.archive import repack, write_resources
 from plugins.download import fetch
 from plugins.versions import MavenRelease, Release, load_versions
+from plugins.worker_classes import together
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
@@ -74,7 +75,8 @@ def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> 
     work = target.with_name(f"{target.name}.work")
     work.mkdir(parents=True)
     archives = [fetch(release, work) for release in releases]
-    resources = {**is_truncate.resources(), **salted_connector.resources()} if ours else None
+    classes = (every_value, is_truncate, salted_connector, without_defaults) if ours else ()
+    resources = together(*(part.resources() for part in classes))
     repack(archives, work / "plugin.zip", resources=resources)
     with zipfile.ZipFile(work / "plugin.zip") as plugin:
         plugin.extractall(target)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from contract import events
 from contract.sizes import SizeLimits
-from plugins import captured
+from plugins import captured, every_value
 from plugins.captured import INCLUDED_TABLES
 from plugins.connector_names import EVENTS_TABLE, OUTBOX
 from plugins.connector_properties import converters, override
@@ -57,6 +57,7 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
     }
     return {
         INCLUDED_TABLES: ",".join(table.pattern for table in settings.tables),
+        **every_value.converted(),
         **{name: value for name, value in optional.items() if value},
     }
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from contract import events
 from contract.table_names import table_topic
+from plugins import without_defaults
 from plugins.captured import CapturedTable
+from plugins.connector_names import OUTBOX
 from plugins.is_truncate import PREDICATE
 from plugins.record_steps import STANDARD, Step, properties
 
@@ -24,7 +26,7 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. And a
     TRUNCATE ends the task where a table says so: its event has no key, every other event of a table with a key has one,
     and a transformation that looks into the key refuses it. Where a table tells of a TRUNCATE, our predicate leads its
-    event past the unwrapping. Without any of it there is the unwrapping alone.
+    event past the unwrapping. Before that, rows are freed of their columns' defaults.
     """
     before, predicates = [], {}
     if signal_table is not None:
@@ -39,9 +41,11 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
     if behind:
         predicates[_TRUNCATES] = {"type": PREDICATE}
+    # The outbox has no column with a DEFAULT.
+    nulls = [] if tuple(tables) == (OUTBOX,) else [without_defaults.STEP]
     unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if behind else None, negate=bool(behind))
     return {
-        **properties([*before, unwrap, *behind]),
+        **properties([*before, *nulls, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
         **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
         # By default none of a TRUNCATE's events leaves Debezium.

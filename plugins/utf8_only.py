@@ -5,18 +5,16 @@ For MSK Connect, whose JVM nobody can set: elsewhere contract/text.py does.
 
 from collections.abc import Mapping
 
-from plugins.worker_classes import PACKAGE, resource, source
+from plugins.worker_classes import PACKAGE, TRANSFORMATION_SERVICE, resource, source
 
 TRANSFORMATION = f"{PACKAGE}.Utf8Only"
 SOURCE = source("Utf8Only")
 _STEP = "utf8"
-# By which a worker finds a plugin's transformations without looking into every class (KIP-898).
-_SERVICE = "META-INF/services/org.apache.kafka.connect.transforms.Transformation"
 
 
 def resources() -> dict[str, str]:
     """Return the files of a plugin with the transformation, by name (plugins/archive.py)."""
-    return {**resource(SOURCE), _SERVICE: f"{TRANSFORMATION}\n"}
+    return {**resource(SOURCE), TRANSFORMATION_SERVICE: f"{TRANSFORMATION}\n"}
 
 
 def checked(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -4,9 +4,12 @@
 and compares.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 PACKAGE = "cdclake"
+# By which a worker finds a plugin's transformations without looking into every class (KIP-898).
+TRANSFORMATION_SERVICE = "META-INF/services/org.apache.kafka.connect.transforms.Transformation"
 _FOLDER = Path(__file__).parent
 
 
@@ -23,3 +26,9 @@ def compiled(java: Path) -> Path:
 def resource(java: Path) -> dict[str, str]:
     """Return a class as a plugin's file, by its name there (plugins/archive.py)."""
     return {f"{PACKAGE}/{java.stem}.class": compiled(java).read_text(encoding="ascii").strip()}
+
+
+def together(*parts: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of several of our classes as one plugin's: a file that names services names those of all."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: "".join(part.get(name, "") for part in parts) for name in names}

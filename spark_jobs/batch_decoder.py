@@ -231,6 +231,7 @@ class BatchDecoder:
         return Decoder(
             self._columns,
             required=self._required(),
+            key=() if table.append_only else table.key_fields,
             not_of_snapshots=table.ordering_field if self.places_snapshots else None,
             unplaceable=unplaceable if table.partition_fields else None,
             refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",

@@ -34,6 +34,7 @@ class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
     `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
+    Of a `key` of several not all may be empty: Hudi has no word for that.
     `refusal` is the reason given to events with fields that the columns lack; None while columns may be added. Those
     with one of the fields `unusable`, which can't be columns, are given that reason.
     `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
@@ -46,6 +47,7 @@ class Decoder:
         columns: Sequence[Column],
         *,
         required: Sequence[str],
+        key: Sequence[str] = (),
         not_of_snapshots: str | None = None,
         unplaceable: Callable[[Expression], Expression] | None = None,
         refusal: str | None = None,
@@ -67,7 +69,7 @@ class Decoder:
             unfit_values.changed_numbers(sent, unknown),
         ]
         is_row = ~is_mark() if has_marks else F.lit(True)
-        reasons += [_missing(required, not_of_snapshots, is_row), _bad_operation(known, operations)]
+        reasons += [_missing(required, key, not_of_snapshots, is_row), _bad_operation(known, operations)]
         if unplaceable:
             reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
         reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
@@ -186,8 +188,13 @@ def _repeated() -> Expression:
     )
 
 
-def _missing(required: Sequence[str], not_of_snapshots: str | None, is_row: Expression) -> Expression:
-    empty = {name: F.col(f"row.{name}").isNull() | (F.col(f"row.{name}").cast("string") == "") for name in required}
+def _missing(
+    required: Sequence[str], key: Sequence[str], not_of_snapshots: str | None, is_row: Expression
+) -> Expression:
+    empty = {name: F.coalesce(F.col(f"row.{name}").cast("string"), F.lit("")) == "" for name in required}
+    if len(key) > 1:
+        all_empty = reduce(operator.and_, (empty[name] for name in key))
+        empty |= {name: F.col(f"row.{name}").isNull() | all_empty for name in key}
     if not_of_snapshots in empty:
         empty[not_of_snapshots] &= ~is_snapshot_row()
     empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}

@@ -175,7 +175,7 @@ class QueriedRows:
         """Return KEY of the source's rows."""
         key_fields = self._settings.key_fields
         columns = [column for column in self._decoder.columns if column.name in key_fields]
-        decoded = Decoder(columns, required=key_fields)(batch.key_lines())
+        decoded = Decoder(columns, required=key_fields, key=key_fields)(batch.key_lines())
         return changes.with_key(decoded, key_fields).select(KEY)
 
     def _refuse_doubles(self, events: DataFrame, batch: JdbcBatch) -> None:

@@ -25,12 +25,13 @@ _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "timestamptz": (avro("string", "io.debezium.time.ZonedTimestamp"), canonical.ARRAY_OF_TEXTS),
 }
 _ELEMENT_NOTES = {
-    "numeric": "NaN in it stops the source",
     "date": "a date BC in it comes wrong",
     "timestamp": "a timestamp BC in it comes wrong",
     "timestamptz": "a timestamp BC in it comes wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
+# What our converter sends in Debezium's place (plugins/EveryValue.java), as it does what _ELEMENTS lacks.
+_CONVERTED = ("numeric", "tsvector")
 # Debezium has no arrays of these, or loses something of them.
 _NO_ARRAYS = {
     **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
@@ -46,7 +47,7 @@ def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
     """Tell what becomes of a column of an array type; `modifier` is its elements'."""
     [(_, element, _)] = kind.parts
     if element.kind == "enum":
-        return _json_array("string", canonical.ARRAY, "a NULL in it stops the source")
+        return _json_array("string", canonical.ARRAY, has_placeholder=True)
     if element.kind == "domain":
         return LeftOut("an array of a domain: Debezium doesn't tell what is in it")
     if element.schema != "pg_catalog" and element.kind == "base":
@@ -57,8 +58,10 @@ def array(kind: CatalogueType, modifier: int) -> Carried | LeftOut:
         return LeftOut(f"an array of {element.name}: {LEFT_OUT[element.name]}")
     if element.name == "timestamp":
         return _json_array(timestamp(modifier).avro, canonical.ARRAY_OF_TEXTS, _ELEMENT_NOTES["timestamp"])
-    items, spelling = _ELEMENTS.get(element.name, (AS_TEXT.avro, canonical.ARRAY_OF_TEXTS))
-    has_placeholder = element.name in _WITH_PLACEHOLDER
+    if element.name not in _ELEMENTS:
+        return _array_of_others()
+    items, spelling = _ELEMENTS[element.name]
+    has_placeholder = element.name in _WITH_PLACEHOLDER + _CONVERTED
     return _json_array(items, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
 
 
@@ -67,7 +70,11 @@ def _extension_array(element: CatalogueType) -> Carried | LeftOut:
         return _json_array("string", canonical.ARRAY)
     if element.name in _NO_EXTENSION_ARRAYS:
         return LeftOut(f"an array of {element.name}: Debezium doesn't carry all of its values")
-    return _json_array(AS_TEXT.avro, canonical.ARRAY_OF_TEXTS)
+    return _array_of_others()
+
+
+def _array_of_others() -> Carried:
+    return _json_array(AS_TEXT.avro, canonical.ARRAY_OF_TEXTS, has_placeholder=True)
 
 
 def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_placeholder: bool = False) -> Carried:

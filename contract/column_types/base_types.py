@@ -135,7 +135,10 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
     return Carried(wire="array", avro=array, lake="string", spelling=spelling, has_placeholder=False, note=note)
 
 
-_INFINITE_INSTANT = "an infinite one is the number in contract/times.py: years 294247 and -290308"
+_INFINITE_INSTANT = (
+    "an infinite one is the number in contract/times.py: years 294247 and -290308; another one after 294246 goes to"
+    " quarantine"
+)
 _INFINITE_DATE = "an infinite one is the number in contract/times.py: years 5877611 and -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
@@ -164,8 +167,8 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             lake="date",
             spelling=canonical.DATE,
             note=_INFINITE_DATE,
-            note_of_log="a date BC (Debezium drops the era) or from 1582-10-05 to -14 (10 days late) comes wrong in a"
-            " snapshot, right in changes",
+            note_of_log="one from 1582-10-05 to -14 comes 10 days late in a snapshot, by which `REPAIR` reads, too;"
+            " right in changes",
         )
     ),
     "time": _time,
@@ -174,7 +177,6 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             ZONED_TIME,
             canonical.TIME_WITH_ZONE,
             note="in UTC, such as `10:34:56.5+00`: its offset is dropped",
-            note_of_log="one with seconds in its offset stops the source",
         )
     ),
     "timestamp": timestamp,
@@ -192,7 +194,7 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             "io.debezium.time.Interval",
             canonical.INTERVAL,
             note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
-            note_of_log="one of more than 2,147,483,647 hours stops the source",
+            note_of_log="one of more than 2,147,483,647 hours stops the source, an infinite one (PostgreSQL 17) is 0",
         )
     ),
     "uuid": _fixed(named("io.debezium.data.Uuid")),

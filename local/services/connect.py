@@ -16,10 +16,11 @@ from local.services.s3 import ENVIRONMENT
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
-from plugins import is_truncate
+from plugins import every_value, is_truncate, without_defaults
 from plugins.archive import RESOURCES_JAR, write_resources
 from plugins.connector_properties import SHORTEST_SESSION_MS, session
 from plugins.sink_properties import JSON_CONVERTER
+from plugins.worker_classes import together
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics, of which it makes but the first and the last, and group.
@@ -28,7 +29,6 @@ GROUP = "connect-cluster"
 # What a connector brings clients of, and the part of a login that is secret.
 CLIENTS = ("producer", "consumer", "admin")
 SECRET_PART = "sasl.jaas.config"  # noqa: S105  (the property's name)
-OWN_PLUGIN = "cdc-lake"
 
 
 class Connect:
@@ -100,8 +100,9 @@ class Connect:
 
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one isn't what it should be."""
-        _unpack_debezium(self.plugins)
-        _install_own(self.plugins / OWN_PLUGIN)
+        # One plugin, as elsewhere: Debezium finds our converter by its own class loader.
+        resources = together(every_value.resources(), is_truncate.resources(), without_defaults.resources())
+        write_resources(resources, _unpack_debezium(self.plugins) / RESOURCES_JAR)
         LENSES.install(self.plugins, self._lenses)
         JDBC.install(self.plugins, self._jdbc)
 
@@ -159,14 +160,14 @@ class Connect:
         }
 
 
-def _unpack_debezium(plugins: Path) -> None:
-    """Unpack the locked archive once; another version's folder goes away."""
+def _unpack_debezium(plugins: Path) -> Path:
+    """Unpack the locked archive once, and return its folder; another version's goes away."""
     archive = next(jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz"), None)
     if archive is None:
         raise PlatformError("Debezium's plugin archive is missing: run `make setup`")
     target = plugins / archive.name.removesuffix(".tar.gz")
     if target.exists():
-        return
+        return target
     for other in plugins.glob("debezium-*"):
         shutil.rmtree(other)
     unfinished = plugins.with_name("plugins.new")
@@ -175,9 +176,4 @@ def _unpack_debezium(plugins: Path) -> None:
         unpack(tar, unfinished)
     plugins.mkdir(parents=True, exist_ok=True)
     unfinished.rename(target)
-
-
-def _install_own(target: Path) -> None:
-    """Put the class that our configurations name into the plugin path."""
-    target.mkdir(exist_ok=True)
-    write_resources(is_truncate.resources(), target / RESOURCES_JAR)
+    return target

@@ -14,10 +14,13 @@ from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins import is_truncate, salted_connector, utf8_only, worker_health
+from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults, worker_health
 from plugins.worker_classes import PACKAGE, compiled
 
-SOURCES = (is_truncate.SOURCE, *salted_connector.SOURCES, utf8_only.SOURCE, worker_health.SOURCE)
+SOURCES = (
+    *(every_value.SOURCE, is_truncate.SOURCE, *salted_connector.SOURCES, utf8_only.SOURCE, without_defaults.SOURCE),
+    worker_health.SOURCE,
+)
 # Debezium's interfaces have static methods, which classes of an older version may not call.
 JAVA_VERSION = 8
 

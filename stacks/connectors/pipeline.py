@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from plugins import is_truncate, salted_connector, utf8_only
+from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
 from plugins.own_workers import SECRETS_PROVIDER
@@ -13,6 +13,7 @@ from plugins.salted_connector import SALT_KEY, salted
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
 from plugins.versions import load_versions
+from plugins.worker_classes import together
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -91,8 +92,8 @@ class PipelineConnectors:
         would be taken before the configuration without its name.
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
-        own = {**is_truncate.resources(), **salted_connector.resources()} if ordinary else {}
-        return own | utf8_only.resources()
+        ours = (every_value, is_truncate, salted_connector, without_defaults) if ordinary else ()
+        return together(*(part.resources() for part in (*ours, utf8_only)))
 
     def sink_spec(self) -> ConnectorSpec:
         """What makes the sink connector."""

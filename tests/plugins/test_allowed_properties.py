@@ -28,7 +28,7 @@ OF_TABLES = SourceSettings(
 CONFIG = "io.debezium.connector.postgresql.PostgresConnectorConfig"
 FIELD = "io.debezium.config.Field"
 # What Debezium and Connect take by their beginnings: the rest of the name is another's.
-OPEN = ("column.mask.hash.", "driver.", "key.converter", "predicates", "transforms", "value.converter")
+OPEN = ("column.mask.hash.", "driver.", "every.", "key.converter", "predicates", "transforms", "value.converter")
 PRODUCER, CONSUMER = "producer.override.", "consumer.override."
 UNWRAP = "transforms.unwrap."
 

@@ -253,6 +253,15 @@ def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tupl
     assert [row["reason"] for row in decoded.collect()] == ["not UTF-8 text"]
 
 
+def test_only_one_part_of_a_key_has_to_have_a_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
+    key = ("customer_id", "__db")
+    lines = [{"customer_id": "", "__db": "x"}, {"customer_id": "", "__db": ""}, {"customer_id": "x"}]
+    texts = [(json.dumps(line), "file", 0, number, 0) for number, line in enumerate(lines)]
+    found = Decoder(columns, required=key, key=key)(spark.createDataFrame(texts, list(LINE_COLUMNS)))
+    reasons = [None, "missing: customer_id, __db", "missing: __db"]
+    assert [row["reason"] for row in found.orderBy("number").collect()] == reasons
+
+
 def test_unavailable_values_are_named(decode: Decode) -> None:
     rows = decode(*captured("unavailable_value"))
     assert rows[0]["placeholders"] == []

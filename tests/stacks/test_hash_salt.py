@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from plugins import salted_connector
+from plugins import every_value, salted_connector
 from plugins.connector_settings import SALT
 from stacks.gate import plain_text, request_of
 from tests.stacks.conftest import Synthesized
@@ -40,7 +40,7 @@ def test_its_connector_takes_it_by_reference_in_place_of_the_token(many: Synthes
 
 def test_the_classes_are_in_each_plugin_of_ordinary_tables(many: Synthesized) -> None:
     """Also where nothing is hashed yet: a plugin is taken before the configuration that names its class."""
-    ours = salted_connector.resources().items()
+    ours = {**salted_connector.resources(), **every_value.resources()}.items()
     plugins = {name: request_of(found) or {} for name, found in many.resources("connectors", "Custom::Plugin").items()}
     found = {name.partition("Plugin")[0]: request.get("resources", {}) for name, request in plugins.items()}
     having = {name for name, resources in found.items() if ours <= resources.items()}
