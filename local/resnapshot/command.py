@@ -16,11 +16,12 @@ from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
 from local.platform.order import SUPERVISOR
+from local.platform.pipeline import LocalPipeline
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Say, Wanted, resnapshot
+from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
+from local.resnapshot.run import Say, Wanted, check_whole, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
@@ -70,19 +71,22 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
-    check_skip(wanted, names)
+    if wanted.skip:
+        check_whole(wanted, named=bool(names))
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
         )
-    platform.require(*NEEDED, "sink", "job")
+    with _locked(platform):
+        _let_through(platform, wanted, names, say)
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source
     tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
-    with flowing(source, pipeline, names, reader, wanted, say):
+    lakes = [table.lake for table in services.tables]
+    with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
         settle = settlement(source, pipeline, entries, where=wanted.where)
         read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
         equal = reconcile_tables(
@@ -95,6 +99,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
             salt=_salt(platform),
             repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
             arrivals=arrivals_of(platform),
+            s3=platform.s3_client(),
         )
     if equal:
         settle(writer)
@@ -115,20 +120,27 @@ def _salt(platform: Platform) -> str:
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
-        pipeline = platform.pipeline
-        platform.require(*NEEDED)
-        if "job" not in platform.expected():
-            raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
-        platform.processes.cancelled.clear()
-        if problem := pipeline.former_topic_problem():
-            say(f"found: {problem.partition(': run `')[0]}")
-            say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
-        if "sink" in platform.expected():
-            pipeline.run_sink()
-        else:
-            pipeline.resume_sink()
-        pipeline.start_job()
+        pipeline = _let_through(platform, wanted, None, say)
         return resnapshot(platform.endpoints.source, platform.lake, pipeline.source_connector(), wanted, say)
+
+
+def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> LocalPipeline:
+    """Have the way from the topics to the lake free and at work: what was landed of former topics is set aside."""
+    pipeline = platform.pipeline
+    platform.require(*NEEDED)
+    if "job" not in platform.expected():
+        raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
+    platform.processes.cancelled.clear()
+    if problem := pipeline.former_topic_problem():
+        check_whole(wanted, named=bool(names))
+        say(f"found: {problem.partition(': run `')[0]}")
+        say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
+    if "sink" in platform.expected():
+        pipeline.run_sink()
+    else:
+        pipeline.resume_sink()
+    pipeline.start_job()
+    return pipeline
 
 
 @contextlib.contextmanager

@@ -2,8 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.capture_objects import SIGNAL, own_schema
-from db import replication, settled
+from db import settled
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.replication import Published
@@ -23,9 +22,11 @@ from local.comparison.repair import LogRepair, repair_of
 from local.comparison.run import APPEND_ONLY, Repairs
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.look.lake import Lake
+from local.resnapshot import run
 from local.resnapshot.deletes import settled_event
 from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, read_again
-from local.resnapshot.run import Connector, Wanted, on_new_slot
+from local.resnapshot.run import Connector, Wanted
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -99,35 +100,26 @@ def flowing(
     parameters: Mapping[str, Any],
     pipeline: Pipeline,
     names: Sequence[str] | None,
+    lakes: Iterable[Lake],
     connector: Connector,
+    reader: Reader,
     wanted: Wanted,
     say: Say,
 ) -> Iterator[None]:
     """See that changes leave the database; the tables are read again in the block.
 
-    A slot that is lost is made again, and so is one that `wanted.skip` passes over. Raises PlatformError.
+    `lakes`: the lake's tables of the whole pipeline. A slot that is lost is made again, and so is one that
+    `wanted.skip` passes over; a restored server's log is advanced. Raises PlatformError.
     """
     source = pipeline.source
     published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
-    with _cursor(parameters) as cursor:
-        state = replication.judge(cursor, connector.slot, published)
-        if state.problems_beside_slot:
-            raise PlatformError(state.problems_beside_slot[0])
-        for problem in state.problems:
-            say(f"found: {problem.partition(': run `')[0]}")
-        if not wanted.skip and not state.slot_is_lost:
-            yield
-            return
-        check_skip(replace(wanted, skip=True), names)
-        say("passing over what the connector has not read")
-        with on_new_slot(cursor, connector, wanted, say, published):
-            yield
-
-
-def check_skip(wanted: Wanted, names: Sequence[str] | None) -> None:
-    """Raise PlatformError for what SKIP can't go with: what is passed over may concern any row of any table."""
-    if wanted.skip and (names or wanted.where is not None):
-        raise PlatformError("changes are missed, of any row of any table: leave TABLE and WHERE out")
+    stored = max((int(offset.get("lsn") or 0) for offset in reader.offsets()), default=0)
+    newest = max([connector.newest_position(), stored, *map(run.newest_position, lakes)])
+    with (
+        _cursor(parameters) as cursor,
+        run.flowing(cursor, newest, connector, wanted, say, published=published, named=bool(names)),
+    ):
+        yield
 
 
 def settlement(

@@ -62,7 +62,7 @@ class Shop:
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
         """The connector, as it runs with a configuration."""
-        return LocalConnector(self._api, self.topic(ITEMS), NAME, "cdc_shop", configuration)
+        return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
 
     def release(self, connector: LocalConnector) -> None:
         """Have the connector let go of its slot."""

@@ -445,7 +445,9 @@ class TestOrdinaryTables:
         )
         captured.cursor.execute(change.format(3))
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 8")
-        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60, skip=True), print):
+        with flowing(
+            captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60, skip=True), print
+        ):
             read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(8, "xxx")]
 
@@ -462,11 +464,11 @@ class TestOrdinaryTables:
         some = [ITEMS.name]
         with (
             pytest.raises(PlatformError, match="leave TABLE and WHERE out"),
-            flowing(captured.source, captured.pipeline, some, reader, Wanted(), print),
+            flowing(captured.source, captured.pipeline, some, [], reader, reader, Wanted(), print),
         ):
             pytest.fail("some rows alone were read")
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 9")
-        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60), print):
+        with flowing(captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60), print):
             read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(9, "missed")]
 
