@@ -55,6 +55,7 @@ def log_table(pipeline: Pipeline, entry: CapturedTableSettings, schema_file: Pat
         key=entry.key,
         topic=entry.captured.topic(pipeline.source.topic_prefix),
         key_types={name: types[name] for name in entry.key},
+        pattern=entry.captured.pattern,
     )
 
 
@@ -75,9 +76,9 @@ def read_tables_again(
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
-    passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry))}
+    passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
     readings = [
-        Reading(table=(entry.schema_name, entry.table_name), where=where)
+        Reading(table=(entry.schema_name, entry.table_name), where=where, pattern=entry.captured.pattern)
         for entry in entries
         if entry.name not in passed_over
     ]
@@ -89,10 +90,10 @@ def read_tables_again(
         read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
 
 
-def _why_not(entry: CapturedTableSettings) -> str | None:
+def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:
     if entry.append_only:
         return APPEND_ONLY
-    return None if can_name((entry.schema_name, entry.table_name)) else ODD_NAME
+    return ODD_NAME if where is not None and not can_name((entry.schema_name, entry.table_name)) else None
 
 
 @contextlib.contextmanager
