@@ -15,8 +15,7 @@ from local.comparison.platform_arrivals import arrivals_of
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
-from local.platform.order import SUPERVISOR
-from local.platform.pipeline import LocalPipeline
+from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 from local.resnapshot.deletes import EventWriter
@@ -78,7 +77,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
             f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
         )
     with _locked(platform):
-        _let_through(platform, wanted, names, say)
+        made_again = _let_through(platform, wanted, names, say)
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source
     tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
@@ -89,6 +88,8 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
         settle = settlement(source, pipeline, entries, where=wanted.where)
         read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+        if made_again:
+            _look_at_all(platform)
         equal = reconcile_tables(
             console,
             source,
@@ -120,18 +121,23 @@ def _salt(platform: Platform) -> str:
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
-        pipeline = _let_through(platform, wanted, None, say)
-        return resnapshot(platform.endpoints.source, platform.lake, pipeline.source_connector(), wanted, say)
+        _let_through(platform, wanted, None, say)
+        connector = platform.pipeline.source_connector()
+        return resnapshot(platform.endpoints.source, platform.lake, connector, wanted, say)
 
 
-def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> LocalPipeline:
-    """Have the way from the topics to the lake free and at work: what was landed of former topics is set aside."""
+def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
+    """Have the way from the topics to the lake free and at work; tell whether a topic had been made again.
+
+    What was landed of the former one is set aside.
+    """
     pipeline = platform.pipeline
     platform.require(*NEEDED)
     if "job" not in platform.expected():
         raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
     platform.processes.cancelled.clear()
-    if problem := pipeline.former_topic_problem():
+    problem = pipeline.former_topic_problem()
+    if problem:
         check_whole(wanted, named=bool(names))
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
@@ -140,7 +146,15 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     else:
         pipeline.resume_sink()
     pipeline.start_job()
-    return pipeline
+    return problem is not None
+
+
+def _look_at_all(platform: Platform) -> None:
+    """Start the job once more when all has landed: it lists the landing whole, where a new topic begins at 0 again."""
+    platform.pipeline.wait_landed()
+    with _locked(platform):
+        platform.processes.stop("job", grace_s=GRACE_S["job"])
+        platform.pipeline.start_job()
 
 
 @contextlib.contextmanager

@@ -196,11 +196,12 @@ def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None
 
 
 def test_a_restored_database_is_read_anew_though_it_knows_more_transactions_than_before(places: Platform) -> None:
+    change(places, "INSERT INTO address (address, district, city_id, phone) VALUES ('back again', '', 1, '')")
     with restored(places):
         change(
             places,
             "UPDATE country SET country = 'Former' WHERE country_id = 4; INSERT INTO country (country) VALUES ('Gone');"
-            " DELETE FROM address WHERE address_id = 200",
+            " DELETE FROM address WHERE address = 'back again'",
         )
         assert is_equal(places)
     places.revive("postgres")
