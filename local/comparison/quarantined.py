@@ -1,9 +1,12 @@
 """Tells of rows that differ which have an event in quarantine, and why: no repair brings those."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.comparison.compare import Difference, TableComparison
 from local.look.lake import Lake
@@ -14,24 +17,25 @@ if TYPE_CHECKING:
 
 
 def with_reasons(client: "S3Client", lake: Lake, found: TableComparison) -> TableComparison:
-    """Return what was found with the reason in each row shown that has an event in quarantine, the newest one's.
-
-    Raises botocore's errors.
-    """
-    if not found.shown:
+    """Return what was found with the reasons in the rows shown that have an event in quarantine, and of the table."""
+    if found.equal or not lake.base_uri.startswith("s3://"):
         return found
     bucket, _, table = lake.base_uri.partition("://")[2].partition("/")
-    reasons: dict[int, tuple[str, str]] = {}
-    for entry in (entry for some in entries(client, table, bucket) for entry in some):
-        event = _event(entry)
-        for number in [number for number, one in enumerate(found.shown) if event and _is_of(event, one)]:
-            told = (str(entry["quarantined_at"]), str(entry["reason"]))
-            reasons[number] = max(told, reasons.get(number, told))
-    shown: Iterable[Difference] = (
-        replace(one, quarantined=reasons[number][1]) if number in reasons else one
-        for number, one in enumerate(found.shown)
-    )
-    return replace(found, shown=tuple(shown))
+    newest: dict[int, tuple[str, str]] = {}
+    reasons: Counter[str] = Counter()
+    try:
+        for entry in (entry for some in entries(client, table, bucket) for entry in some):
+            reason, event = str(entry["reason"]), _event(entry)
+            reasons[reason] += 1
+            for number in [number for number, one in enumerate(found.shown) if event and _is_of(event, one)]:
+                told = (str(entry.get("quarantined_at")), reason)
+                newest[number] = max(told, newest.get(number, told))
+    except (BotoCoreError, ClientError) as error:
+        return replace(found, notes=(*found.notes, f"its quarantine can't be read: {error}"))
+    shown = (replace(one, quarantined=newest[n][1]) if n in newest else one for n, one in enumerate(found.shown))
+    counts = ", ".join(f"{count:,} by {reason}" for reason, count in sorted(reasons.items()))
+    notes = (*found.notes, f"events of it in quarantine: {counts}") if reasons else found.notes
+    return replace(found, shown=tuple(shown), notes=notes)
 
 
 def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -196,6 +196,7 @@ def test_whatever_differs_is_named_by_reconcile(make: Commands) -> None:
     assert re.search(r"^public\.items  differs .*, qty can't be compared", said, re.MULTILINE)
     assert "qty is text at the source and int32 in the lake: not compared" in said
     assert "the lake has no column" not in said
+    assert "1 by type: amount (not int), 1 by type: qty (not int), 1 by value: price" in said
     assert "doubled is generated: PostgreSQL doesn't send it" in said
     assert "public.moved  not compared: the source has no such table (any more)" in said
     assert "public.dropped  not compared: the source has no such table (any more)" in said

@@ -28,4 +28,5 @@ def test_rows_are_known_by_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = tuple(Difference(key=key, kind="different") for key in rows)
     lake = Lake(base_uri="s3://lake/shop_t")
     found = with_reasons(quarantine.Client(), lake, TableComparison(table="t", different=3, shown=shown))  # type: ignore[arg-type]
+    assert found.notes == ("events of it in quarantine: 1 by not JSON, 2 by type: qty (not int), 1 by value: price",)
     assert [one.quarantined for one in found.shown] == ["type: qty (not int)", None, None]
