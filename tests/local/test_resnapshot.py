@@ -48,7 +48,7 @@ class Tail:
 
 
 def connector(api: Api) -> LocalConnector:
-    return LocalConnector(api, [Tail()], "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type]
+    return LocalConnector(api, [Tail()], "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type, list-item]
 
 
 def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:
