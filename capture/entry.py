@@ -149,7 +149,7 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
     yield from _identity(table, key)
     yield from renamed(kept)
     if not can_name((table.name.schema, table.name.name)):
-        yield "Debezium can't read it again by an incremental snapshot: its name is more than letters, digits and _"
+        yield "its name is more than letters, digits and _: whenever it is read again, the other tables wait"
     if table.kind == "partitioned table":
         count = len(table.partitions)
         yield f"{count} partition{'' if count == 1 else 's'}, captured as this one table; detached ones no longer are"

@@ -18,22 +18,31 @@ from db.errors import LoadError, explain
 
 # Rows that one signal names by their keys: a condition of some 100 KB at the most.
 KEYS_PER_SIGNAL = 1_000
-# A connector that starts again during a snapshot reads the tables' names from its offset, without quotes, and fails for
-# good on any other ("Unexpected input", TableIdParser of 3.7).
+# A connector that starts again during an incremental snapshot reads the tables' names from its offset, without quotes,
+# and fails for good on any other ("Unexpected input", TableIdParser of 3.7). A blocking one leaves no name there.
 _READABLE = re.compile(r"\w+\Z")
 ODD_NAME = (
-    "Debezium 3.7 fails on a name that is more than letters, digits and underscores; touch its rows instead"
-    " (docs/tables.md)"
+    "Debezium 3.7 fails on a name that is more than letters, digits and underscores: leave WHERE out, and all of it is"
+    " read while the other tables wait (docs/tables.md)"
 )
 Name = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A table, by schema and name, whose rows are to be read again: all, or those that an SQL condition names."""
+    """A table, by schema and name, whose rows are to be read again: all, or those that an SQL condition names.
+
+    `pattern` is Debezium's of the table. By it one is read whose name a signal can't spell, and all others wait.
+    """
 
     table: Name
     where: str | None = None
+    pattern: str | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the connector reads nothing else meanwhile."""
+        return not can_name(self.table)
 
     @property
     def shown(self) -> str:
@@ -42,9 +51,10 @@ class Reading:
 
 
 def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Reading], *, publication: str) -> int:
-    """Ask for an incremental snapshot; return a log position behind the request. Raises LoadError.
+    """Ask for a snapshot; return a log position behind the request. Raises LoadError.
 
-    Tables and conditions are tried first, without reading a row, and that the publication has them.
+    Either all readings block, or none does. Tables and conditions are tried first, without reading a row, and that the
+    publication has them.
     """
     for reading in readings:
         check(cursor, reading)
@@ -72,7 +82,7 @@ def can_name(table: Name) -> bool:
 
 def check(cursor: Cursor, reading: Reading) -> None:
     """Raise LoadError for a table that can't be read so, and for a condition that PostgreSQL doesn't take."""
-    if not can_name(reading.table):
+    if reading.blocks and (reading.where is not None or reading.pattern is None):
         raise LoadError(f"{reading.shown} can't be read again by an incremental snapshot: {ODD_NAME}")
     statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
     if reading.where is not None:
@@ -144,6 +154,8 @@ def of_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Sequ
 
 
 def _data(readings: Sequence[Reading]) -> Mapping[str, object]:
+    if any(reading.blocks for reading in readings):
+        return {"type": "blocking", "data-collections": [reading.pattern for reading in readings]}
     conditions = [
         {"data-collection": _collection(reading.table), "filter": reading.where}
         for reading in readings

@@ -16,11 +16,12 @@ from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.folders import BUILD
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Wanted
+from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
+from local.resnapshot.run import Wanted, check_whole
 from operate import kafka, outputs, reader
 from operate.errors import OperateError
 from operate.lake import lake_table
+from operate.resnapshot import newest_position
 from operate.source_connectors import source_of
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
@@ -54,20 +55,22 @@ def resnapshot_tables(
             f"{pipeline.name} is queried, so there is no snapshot to repeat: set another job.read_again of it in "
             f"environments/{environment.name}.toml, and the next deployment has the job read and compare all rows"
         )
-    check_skip(wanted, names)
+    if wanted.skip:
+        check_whole(wanted, named=bool(names))
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)
     with outputs.one_line(environment):
         cluster, captured = kafka.of_environment(environment, pipeline.name), pipeline.as_deployed
         with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
-            connector = source_of(environment, pipeline, session)
-            topic = offset_topic(
-                source_settings(environment, pipeline).name, generation(environment, pipeline, session)
-            )
+            settings = source_settings(environment, pipeline)
+            newest = max(newest_position(messages, topic) for topic in settings.topics)
+            connector = source_of(environment, pipeline, session, newest=newest)
+            topic = offset_topic(settings.name, generation(environment, pipeline, session))
             stored = StoredOffsets(messages, topic, connector)
             client = {"bootstrap.servers": cluster.bootstrap_servers, **msk_login.settings(environment.region)}
             writer = EventWriter(client)
-            with flowing(source, captured, names, connector, wanted, say):
+            lakes = [table.lake for table in _compared(environment, pipeline, session, captured.tables)]
+            with flowing(source, captured, names, lakes, connector, stored, wanted, say):
                 settle = settlement(source, captured, entries, where=wanted.where)
                 read_tables_again(
                     source, captured, entries, stored, where=wanted.where, timeout_s=wanted.timeout_s, say=say
@@ -81,6 +84,7 @@ def resnapshot_tables(
                     report=_report(environment, pipeline),
                     salt=salt(environment, pipeline, session),
                     repairs=repairs(source, captured, stored, writer, timeout_s=wanted.timeout_s, say=say),
+                    s3=session.client("s3", config=outputs.QUICK),
                 )
             if equal:
                 settle(writer)

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -14,6 +14,9 @@ from local.comparison.compare import Limits, Progress
 from local.comparison.describe import Compared
 from local.comparison.report import lines, write
 from local.comparison.run import ArrivalsOf, Repairs, compare_tables
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 REPORT = "reconcile.json"
 Show = Callable[[str], None]
@@ -30,6 +33,7 @@ def reconcile_tables(
     salt: str = "",
     repairs: Repairs | None = None,
     arrivals: ArrivalsOf | None = None,
+    s3: "S3Client | None" = None,
 ) -> bool:
     """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
 
@@ -38,7 +42,7 @@ def reconcile_tables(
     found, started = [], time.monotonic()
     with _bars(console) as on_progress:
         for one in compare_tables(
-            parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals
+            parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals, s3=s3
         ):
             found.append(one)
             for line in lines(one):

@@ -56,11 +56,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A row that differs: its key's values as text (None: NULL), and the columns; none when a side hasn't the row."""
+    """A row that differs: its key's values as text (None: NULL), and the columns; none when a side hasn't the row.
+
+    `quarantined`: why an event of it is in quarantine.
+    """
 
     key: dict[str, str | None]
     kind: str
     columns: tuple[str, ...] = ()
+    quarantined: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +73,8 @@ class TableComparison:
 
     `source_rows` and `lake_rows`: what the first look counted. `late`: rows that differ and may be on their way, since
     the lake hadn't come so far when the time was over. `shown`: the first few rows that differ. `absent`: columns that
-    hold values and aren't in the lake. `repaired`: how many rows a repair has made equal. `problem`: why the table
-    couldn't be compared.
+    hold values and aren't in the lake, `unlike`: such that have another type there. `repaired`: how many rows a repair
+    has made equal. `problem`: why the table couldn't be compared.
     """
 
     table: str
@@ -84,6 +88,7 @@ class TableComparison:
     late: int = 0
     shown: tuple[Difference, ...] = ()
     absent: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     looks: int = 1
     repaired: int = 0
@@ -93,7 +98,8 @@ class TableComparison:
     @property
     def equal(self) -> bool:
         """True when all was compared and nothing differs."""
-        return not (self.problem or self.absent or self.missing or self.extra or self.different or self.late)
+        counts = (self.missing, self.extra, self.different, self.late)
+        return not (self.problem or self.absent or self.unlike or any(counts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +233,7 @@ def _sums(run: _Run) -> tuple[TableComparison, Chosen]:
             source_rows=sum(one.rows for one in found.values()),
             lake_rows=sum(one.rows for one in lake.values()),
             absent=tuple(source.filled(table.missing)),
+            unlike=tuple(source.filled(table.unlike)),
         )
     differ = {number for number in found.keys() | lake.keys() if found.get(number, Sum()) != lake.get(number, Sum())}
     return comparison, Chosen(bits=bits, chunks=differ)

@@ -46,7 +46,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
     lake_schema = wanted.lake.schema()
     lake_names = set(lake_schema.names)
     names = _lake_names(wanted.schema_file)
-    columns, missing, notes = [], [], []
+    columns, missing, unlike, notes = [], [], [], []
     for column in table.columns:
         if column.name in entry.leave_out:
             notes.append(f"{column.name} is left out by the pipeline")
@@ -62,7 +62,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         elif called in lake_names:
             stored = lake_schema.field(called).type
             notes.append(f"{column.name} is {column.type_text} at the source and {stored} in the lake: not compared")
-            missing.append(made)
+            unlike.append(made)
         elif column.generated and not entry.is_queried:
             notes.append(f"{column.name} is generated: PostgreSQL doesn't send it")
         else:
@@ -77,6 +77,7 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         partitioned=table.kind == "partitioned table",
         rows_of=_rows_of(entry, table),
         missing=tuple(missing),
+        unlike=tuple(unlike),
         specials=SPECIALS_COLUMN,
         salt=salt.encode(),
         notes=tuple(notes),

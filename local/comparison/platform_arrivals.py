@@ -27,7 +27,10 @@ def arrivals_of(platform: Platform) -> ArrivalsOf:
         topic, prefix = table.topic, table.landing_prefix
 
         def behind(name: str) -> bool:
-            after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
+            # That of a former topic was set aside.
+            is_there = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix + name, MaxKeys=1).get("Contents")
+            start = prefix + name if is_there else prefix
+            after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=start)
             # What S3Proxy is still writing has another ending.
             return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.connecting import connect
+from db.signals import can_name
 from local.comparison.lake import LakeLook
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
@@ -24,6 +25,10 @@ Key = tuple[str, ...]
 
 class KeyRepair(Protocol):
     """How keys of one table are repaired; a key is its columns' values as PostgreSQL writes them."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are read again, whichever keys are asked for."""
 
     def read_again(self, keys: Sequence[Key]) -> None:
         """Have the source's rows of these keys read again, and wait until they are on their way."""
@@ -43,7 +48,8 @@ def repair_of(
     def repair(suspects: Suspects, lake: LakeLook) -> None:
         read = deleted = 0
         for values in _in_the_source(parameters, table, suspects):
-            keys.read_again(values)
+            if not (read and keys.whole):
+                keys.read_again(values)
             read += len(values)
         for rows in _only_in_the_lake(parameters, table, suspects, lake):
             keys.delete(rows)
@@ -103,6 +109,11 @@ class LogRepair:
         self._writer = writer
         self._timeout_s = timeout_s
 
+    @property
+    def whole(self) -> bool:
+        """True for a table whose name no signal can spell."""
+        return not can_name(self._table.name)
+
     def read_again(self, keys: Sequence[Key]) -> None:
         """Ask for the rows, and wait until they are in the table's topic."""
         with self._cursor() as cursor:
@@ -126,6 +137,7 @@ class OutboxRepair:
     def __init__(self, key: str, resnapshot: Callable[[str], object]) -> None:
         self._key = key
         self._resnapshot = resnapshot
+        self.whole = False
 
     def read_again(self, keys: Sequence[Key]) -> None:
         """Write the rows anew."""

@@ -27,11 +27,17 @@ def _line(found: TableComparison) -> str:
         what.append(f"{found.late:,} not in the lake yet")
     if found.absent:
         what.append(f"the lake has no column {', '.join(found.absent)}")
+    if found.unlike:
+        what.append(f"{', '.join(found.unlike)} can't be compared")
     rows = f"{found.source_rows:,} rows, {found.lake_rows:,} in the lake"
     return f"{found.table}  differs  {', '.join(what)}  {rows}  {took}"
 
 
 def _difference(one: Difference) -> str:
+    return f"{_row(one)}; an event of it is in quarantine: {one.quarantined}" if one.quarantined else _row(one)
+
+
+def _row(one: Difference) -> str:
     key = ", ".join(f"{name} = {'NULL' if value is None else value}" for name, value in one.key.items())
     if one.kind == "late":
         return f"not in the lake yet: {key}"

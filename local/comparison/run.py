@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg2
 
@@ -24,11 +24,15 @@ from local.comparison.compare import (
     comparing,
 )
 from local.comparison.describe import Compared, describe
+from local.comparison.quarantined import with_reasons
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look import by_spark
 from local.look.lake import LakeError
 from local.services.source_rows import has_rows
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 # As many tables wait at a time: each keeps what differs in a DuckDB of its own.
 WAITING_TABLES = 8
@@ -53,6 +57,7 @@ class _Asked:
     on_progress: OnProgress
     repairs: Repairs | None
     arrivals: ArrivalsOf | None
+    s3: "S3Client | None"
 
 
 @dataclass
@@ -86,10 +91,11 @@ def compare_tables(
     on_progress: OnProgress = lambda _progress: None,
     repairs: Repairs | None = None,
     arrivals: ArrivalsOf | None = None,
+    s3: "S3Client | None" = None,
 ) -> Iterator[TableComparison]:
     """Compare each table; yield what was found as soon as it is. Raises LoadError when the source can't be reached.
 
-    With `repairs` the rows that differ are repaired, and compared again.
+    With `repairs` the rows that differ are repaired, and compared again. By `s3` those are told that are in quarantine.
     """
     tables = list(tables)
     asked = _Asked(
@@ -100,6 +106,7 @@ def compare_tables(
         on_progress=on_progress,
         repairs=repairs,
         arrivals=arrivals,
+        s3=s3,
     )
     waiting: list[_Open] = []
     try:
@@ -154,14 +161,16 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
         )
     table = describe(wanted, asked.database, salt=asked.salt)
     found = yield from _of_table(asked, wanted, table)
-    if found.absent:
+    if found.absent or found.unlike:
         # What was on its way, or was read again, may have brought columns and types to the lake.
         now = describe(wanted, asked.database, salt=asked.salt)
-        if _absent(now) != _absent(table):
+        if _not_compared(now) != _not_compared(table):
             before, found = found, (yield from _of_table(asked, wanted, now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal:
         found = replace(found, problem=by_spark.difference(wanted.lake, wanted.entry.table_type))
+    if asked.s3 is not None:
+        found = with_reasons(asked.s3, wanted.lake, found)
     if asked.repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found
@@ -178,8 +187,8 @@ def _of_table(asked: _Asked, wanted: Compared, table: ComparedTable) -> Comparin
     )
 
 
-def _absent(table: ComparedTable) -> set[str]:
-    return {column.name for column in table.missing}
+def _not_compared(table: ComparedTable) -> set[str]:
+    return {column.name for column in (*table.missing, *table.unlike)}
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:

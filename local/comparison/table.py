@@ -13,8 +13,9 @@ class ComparedTable:
 
     `partitioned`: the rows are in partitions; else what inherits from it in the old way is another table. `rows_of`:
     what stands behind FROM where rows aren't just a table's own: a view's, a query's, or with what inherits. `missing`
-    names columns that the lake's table hasn't. `specials` is the lake's column of values that other columns can't
-    hold. `salt` goes before values that the pipeline hashes. `notes` say what isn't compared, and why.
+    are columns that the lake's table hasn't, `unlike` those of a type there that can't be compared. `specials` is the
+    lake's column of values that other columns can't hold. `salt` goes before values that the pipeline hashes. `notes`
+    say what isn't compared, and why.
     """
 
     schema: str
@@ -25,6 +26,7 @@ class ComparedTable:
     partitioned: bool = False
     rows_of: str | None = None
     missing: tuple[ComparedColumn, ...] = ()
+    unlike: tuple[ComparedColumn, ...] = ()
     specials: str | None = None
     salt: bytes = field(default=b"", repr=False)
     notes: tuple[str, ...] = ()

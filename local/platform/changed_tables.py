@@ -10,7 +10,6 @@ from typing import Any
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.connecting import connect
-from db.signals import can_name
 from local.errors import PlatformError
 from local.platform.state import write_private
 from local.resnapshot.added import capture_added, new_tables, removed_tables, slot_session
@@ -105,7 +104,7 @@ class ChangedTables:
 
 def _readable(table: CapturedTable) -> bool:
     # Where every event is a row, one without a position can't be (docs/decisions/0073).
-    return not table.append_only and can_name((table.schema, table.table))
+    return not table.append_only
 
 
 def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:

@@ -133,7 +133,7 @@ class Connectors:
         """Return the source connector, as a re-snapshot needs it."""
         return LocalConnector(
             self._services.connect.api,
-            self._services.topic,
+            [table.topic for table in self._services.tables],
             self.source.name,
             self.source.slot_name,
             self.source_configuration,

@@ -67,7 +67,7 @@ def capture_added(
     configure()
     _await_other_session(cursor, settings.slot_name, before, reader, timeout_s)
     schema, _, table = settings.signal_table.partition(".")
-    readings = [Reading(table=(captured.schema, captured.table)) for captured in added]
+    readings = [Reading(table=(captured.schema, captured.table), pattern=captured.pattern) for captured in added]
     if readings:
         signals = Signals(
             table=(schema, table),

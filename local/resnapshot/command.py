@@ -15,12 +15,12 @@ from local.comparison.platform_arrivals import arrivals_of
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
-from local.platform.order import SUPERVISOR
+from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 from local.resnapshot.deletes import EventWriter
-from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
-from local.resnapshot.run import Say, Wanted, resnapshot
+from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
+from local.resnapshot.run import Say, Wanted, check_whole, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
@@ -70,21 +70,26 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
     """
-    check_skip(wanted, names)
+    if wanted.skip:
+        check_whole(wanted, named=bool(names))
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
         )
-    platform.require(*NEEDED, "sink", "job")
+    with _locked(platform):
+        made_again = _let_through(platform, wanted, names, say)
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source
     tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
-    with flowing(source, pipeline, names, reader, wanted, say):
+    lakes = [table.lake for table in services.tables]
+    with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
         settle = settlement(source, pipeline, entries, where=wanted.where)
         read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+        if made_again:
+            _look_at_all(platform)
         equal = reconcile_tables(
             console,
             source,
@@ -95,6 +100,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
             salt=_salt(platform),
             repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
             arrivals=arrivals_of(platform),
+            s3=platform.s3_client(),
         )
     if equal:
         settle(writer)
@@ -115,20 +121,40 @@ def _salt(platform: Platform) -> str:
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
-        pipeline = platform.pipeline
-        platform.require(*NEEDED)
-        if "job" not in platform.expected():
-            raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
-        platform.processes.cancelled.clear()
-        if problem := pipeline.former_topic_problem():
-            say(f"found: {problem.partition(': run `')[0]}")
-            say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
-        if "sink" in platform.expected():
-            pipeline.run_sink()
-        else:
-            pipeline.resume_sink()
-        pipeline.start_job()
-        return resnapshot(platform.endpoints.source, platform.lake, pipeline.source_connector(), wanted, say)
+        _let_through(platform, wanted, None, say)
+        connector = platform.pipeline.source_connector()
+        return resnapshot(platform.endpoints.source, platform.lake, connector, wanted, say)
+
+
+def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
+    """Have the way from the topics to the lake free and at work; tell whether a topic had been made again.
+
+    What was landed of the former one is set aside.
+    """
+    pipeline = platform.pipeline
+    platform.require(*NEEDED)
+    if "job" not in platform.expected():
+        raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
+    platform.processes.cancelled.clear()
+    problem = pipeline.former_topic_problem()
+    if problem:
+        check_whole(wanted, named=bool(names))
+        say(f"found: {problem.partition(': run `')[0]}")
+        say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
+    if "sink" in platform.expected():
+        pipeline.run_sink()
+    else:
+        pipeline.resume_sink()
+    pipeline.start_job()
+    return problem is not None
+
+
+def _look_at_all(platform: Platform) -> None:
+    """Start the job once more when all has landed: it lists the landing whole, where a new topic begins at 0 again."""
+    platform.pipeline.wait_landed()
+    with _locked(platform):
+        platform.processes.stop("job", grace_s=GRACE_S["job"])
+        platform.pipeline.start_job()
 
 
 @contextlib.contextmanager

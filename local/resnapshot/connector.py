@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -19,25 +19,19 @@ TAIL_EVENTS = 1_000
 class LocalConnector:
     """A connector of our own worker: it can be stopped, and says what it has stored."""
 
-    def __init__(self, api: ConnectApi, topic: Topic, name: str, slot: str, configuration: Mapping[str, str]) -> None:
+    def __init__(
+        self, api: ConnectApi, topics: Sequence[Topic], name: str, slot: str, configuration: Mapping[str, str]
+    ) -> None:
         self._api = api
-        self._topic = topic
+        self._topics = topics
         self._name = name
         self.slot = slot
         self._configuration = configuration
 
     def newest_position(self) -> int:
-        """Return the highest log position among the stored offset and the topic's newest events."""
+        """Return the highest log position among the stored offset and the topics' newest events."""
         stored = [int(offset.get("lsn") or 0) for offset in self._api.stored_offsets(self._name)]
-        return max([*stored, *self._tail()], default=0)
-
-    def _tail(self) -> list[int]:
-        with contextlib.suppress(KafkaException, TimeoutError):
-            first, end = self._topic.bounds()
-            events = self._topic.raw_events(max(first, end - TAIL_EVENTS))
-            values = (json.loads(event.value) for event in events if event.value)
-            return [int(value[LSN]) for value in values if value.get(LSN) is not None]
-        return []
+        return max([*stored, *(position for topic in self._topics for position in _tail(topic))], default=0)
 
     def failure(self) -> str | None:
         """Return why it has failed."""
@@ -65,3 +59,12 @@ class LocalConnector:
     def offsets(self) -> list[dict[str, Any]]:
         """Return the offsets that it has stored, as it wrote them."""
         return self._api.stored_offsets(self._name)
+
+
+def _tail(topic: Topic) -> list[int]:
+    with contextlib.suppress(KafkaException, TimeoutError):
+        first, end = topic.bounds()
+        events = topic.raw_events(max(first, end - TAIL_EVENTS))
+        values = (json.loads(event.value) for event in events if event.value)
+        return [int(value[LSN]) for value in values if value.get(LSN) is not None]
+    return []

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db import settled, signals
+from db.rewriting import wal_position
 from db.signals import Name, Reading
 from local.errors import PlatformError
 from local.resnapshot.deletes import as_event, delete_event
@@ -20,6 +21,8 @@ from local.resnapshot.deletes import as_event, delete_event
 LOOK_S = 0.5
 ASK_S = 5
 SETTLE_S = 60
+# A connector goes on for a moment when it has been told to read tables alone.
+BEGIN_S = 2.0
 # Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
 _RUNNING = "incremental_snapshot_collections"
 Say = Callable[[str], None]
@@ -61,13 +64,17 @@ class Signals:
 
 @dataclass(frozen=True, kw_only=True)
 class LogTable:
-    """A captured table: its name, its key's columns, its topic, and the Avro types of its key's columns."""
+    """A captured table: its name, its key's columns, its topic, the Avro types of its key's columns.
+
+    `pattern` is Debezium's of the table, see `Reading`.
+    """
 
     database: str
     name: Name
     key: tuple[str, ...]
     topic: str
     key_types: Mapping[str, Any]
+    pattern: str | None = None
 
 
 def read_again(
@@ -79,9 +86,18 @@ def read_again(
     """
     for reading in readings:
         signals.check_readable(cursor, signals_of.role, reading.table, signals_of.left_out.get(reading.table, ()))
-    position = signals.ask_for_snapshot(cursor, signals_of.table, readings, publication=signals_of.publication)
-    say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in readings}))}")
-    _await_read(reader, position, timeout_s)
+    for blocks in (False, True):
+        some = [reading for reading in readings if reading.blocks == blocks]
+        if not some:
+            continue
+        position = signals.ask_for_snapshot(cursor, signals_of.table, some, publication=signals_of.publication)
+        others = ", while the others wait" if blocks else ""
+        say(f"asked for a snapshot of {', '.join(sorted({reading.shown for reading in some}))}{others}")
+        _await_read(reader, position, timeout_s)
+        if blocks:
+            # Its rows' offsets have the position of the snapshot's beginning: what is behind that comes after them.
+            time.sleep(BEGIN_S)
+            _await_read(reader, wal_position(cursor), timeout_s)
 
 
 def read_keys_again(
@@ -93,8 +109,12 @@ def read_keys_again(
     *,
     timeout_s: float,
 ) -> None:
-    """Have the rows of exactly these keys read again, each key its columns' values as text. Raises as `read_again`."""
-    for reading in signals.of_keys(cursor, table.name, table.key, keys):
+    """Have the rows of exactly these keys read again, each key its columns' values as text. Raises as `read_again`.
+
+    Of a table whose name no signal can spell all rows are.
+    """
+    whole = Reading(table=table.name, pattern=table.pattern)
+    for reading in [whole] if whole.blocks else signals.of_keys(cursor, table.name, table.key, keys):
         read_again(cursor, signals_of, [reading], reader, timeout_s=timeout_s, say=_quiet)
 
 

@@ -2,8 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.capture_objects import SIGNAL, own_schema
-from db import replication, settled
+from db import settled
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.replication import Published
@@ -23,9 +22,11 @@ from local.comparison.repair import LogRepair, repair_of
 from local.comparison.run import APPEND_ONLY, Repairs
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.look.lake import Lake
+from local.resnapshot import run
 from local.resnapshot.deletes import settled_event
 from local.resnapshot.log_tables import SETTLE_S, LogTable, Reader, Say, Signals, Writer, read_again
-from local.resnapshot.run import Connector, Wanted, on_new_slot
+from local.resnapshot.run import Connector, Wanted
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -54,6 +55,7 @@ def log_table(pipeline: Pipeline, entry: CapturedTableSettings, schema_file: Pat
         key=entry.key,
         topic=entry.captured.topic(pipeline.source.topic_prefix),
         key_types={name: types[name] for name in entry.key},
+        pattern=entry.captured.pattern,
     )
 
 
@@ -74,9 +76,9 @@ def read_tables_again(
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
         raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
-    passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry))}
+    passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
     readings = [
-        Reading(table=(entry.schema_name, entry.table_name), where=where)
+        Reading(table=(entry.schema_name, entry.table_name), where=where, pattern=entry.captured.pattern)
         for entry in entries
         if entry.name not in passed_over
     ]
@@ -88,10 +90,10 @@ def read_tables_again(
         read_again(cursor, signals_of(pipeline), readings, reader, timeout_s=timeout_s, say=say)
 
 
-def _why_not(entry: CapturedTableSettings) -> str | None:
+def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:
     if entry.append_only:
         return APPEND_ONLY
-    return None if can_name((entry.schema_name, entry.table_name)) else ODD_NAME
+    return ODD_NAME if where is not None and not can_name((entry.schema_name, entry.table_name)) else None
 
 
 @contextlib.contextmanager
@@ -99,35 +101,26 @@ def flowing(
     parameters: Mapping[str, Any],
     pipeline: Pipeline,
     names: Sequence[str] | None,
+    lakes: Iterable[Lake],
     connector: Connector,
+    reader: Reader,
     wanted: Wanted,
     say: Say,
 ) -> Iterator[None]:
     """See that changes leave the database; the tables are read again in the block.
 
-    A slot that is lost is made again, and so is one that `wanted.skip` passes over. Raises PlatformError.
+    `lakes`: the lake's tables of the whole pipeline. A slot that is lost is made again, and so is one that
+    `wanted.skip` passes over; a restored server's log is advanced. Raises PlatformError.
     """
     source = pipeline.source
     published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
-    with _cursor(parameters) as cursor:
-        state = replication.judge(cursor, connector.slot, published)
-        if state.problems_beside_slot:
-            raise PlatformError(state.problems_beside_slot[0])
-        for problem in state.problems:
-            say(f"found: {problem.partition(': run `')[0]}")
-        if not wanted.skip and not state.slot_is_lost:
-            yield
-            return
-        check_skip(replace(wanted, skip=True), names)
-        say("passing over what the connector has not read")
-        with on_new_slot(cursor, connector, wanted, say, published):
-            yield
-
-
-def check_skip(wanted: Wanted, names: Sequence[str] | None) -> None:
-    """Raise PlatformError for what SKIP can't go with: what is passed over may concern any row of any table."""
-    if wanted.skip and (names or wanted.where is not None):
-        raise PlatformError("changes are missed, of any row of any table: leave TABLE and WHERE out")
+    stored = max((int(offset.get("lsn") or 0) for offset in reader.offsets()), default=0)
+    newest = max([connector.newest_position(), stored, *map(run.newest_position, lakes)])
+    with (
+        _cursor(parameters) as cursor,
+        run.flowing(cursor, newest, connector, wanted, say, published=published, named=bool(names)),
+    ):
+        yield
 
 
 def settlement(

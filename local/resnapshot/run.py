@@ -14,6 +14,8 @@ from datetime import date, datetime
 from typing import Any, Protocol
 
 import psycopg2
+import pyarrow
+import pyarrow.compute
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.events import LSN
@@ -98,14 +100,15 @@ def resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, 
 def _resnapshot(
     parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say
 ) -> Comparison:
-    if wanted.skip and wanted.where is not None:
-        raise PlatformError("SKIP and WHERE exclude each other: what is passed over may concern any row")
+    if wanted.skip:
+        check_whole(wanted, named=False)
     with contextlib.closing(connect(parameters)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             keys = rewriting.select_keys(cursor, wanted.where)
             _check_sizes(cursor, keys, wanted)
-            with _flowing(cursor, lake, connector, wanted, say):
+            newest = max(newest_position(lake), connector.newest_position())
+            with flowing(cursor, newest, connector, wanted, say):
                 _write_anew(cursor, lake, connector, keys, wanted, say)
                 _bury_extra(cursor, lake, wanted, say)
                 return reconcile(parameters, lake, timeout_s=wanted.timeout_s)
@@ -123,38 +126,43 @@ def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
 
 
 @contextlib.contextmanager
-def _flowing(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> Iterator[None]:
-    """See that changes leave the database; a slot that had to be made anew is followed until the block ends."""
-    renew = wanted.skip
-    if renew:
+def flowing(
+    cursor: Cursor,
+    newest: int,
+    connector: Connector,
+    wanted: Wanted,
+    say: Say,
+    *,
+    published: Published = OUTBOX,
+    named: bool = False,
+) -> Iterator[None]:
+    """See that changes leave the database; a slot that had to be made anew is followed until the block ends.
+
+    `newest`: the highest log position that is known to have been read. `named`: only some tables are read again.
+    """
+    if wanted.skip:
         say("passing over what the connector has not read")
-    renew |= _pass_former_log(cursor, lake, connector, wanted, say)
-    state = replication.judge(cursor, connector.slot)
-    if state.may_log_in is not True:
+    gap = newest - rewriting.wal_position(cursor)
+    state = replication.judge(cursor, connector.slot, published)
+    outbox = published is OUTBOX
+    if state.may_log_in is not True or not (outbox or state.publication_is_whole):
         raise PlatformError(state.problems[0])
     for problem in state.problems:
         say(f"found: {problem.partition(': run `')[0]}")
-    renew |= state.slot_is_lost or state.published is None
-    if renew and wanted.where is not None:
-        raise PlatformError("changes were missed, and nobody knows of which rows: run it without WHERE")
-    if not state.publication_is_whole:
+    renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
+    if renew:
+        check_whole(wanted, named=named)
+    if gap > 0:
+        _pass_former_log(cursor, newest, gap, wanted, say)
+    if outbox and not state.publication_is_whole:
         replication.restore_publication(cursor)
         say("publication made again")
     if not renew:
         if not state.active:
             connector.restart()
-        _await_reader(cursor, connector, wanted)
+        _await_reader(cursor, connector, wanted, published)
         yield
         return
-    with on_new_slot(cursor, connector, wanted, say):
-        yield
-
-
-@contextlib.contextmanager
-def on_new_slot(
-    cursor: Cursor, connector: Connector, wanted: Wanted, say: Say, published: Published = OUTBOX
-) -> Iterator[None]:
-    """Pass over what the log holds: until the block ends the connector follows a new slot, whatever it has stored."""
     _renew_slot(cursor, connector)
     say("new replication slot")
     try:
@@ -165,15 +173,17 @@ def on_new_slot(
         connector.settle()
 
 
-def _pass_former_log(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> bool:
-    """Advance the log of a restored server beyond what its predecessor wrote; tell whether that was necessary.
+def check_whole(wanted: Wanted, *, named: bool) -> None:
+    """Raise PlatformError where only some rows or tables are wanted: what was missed may concern any other."""
+    if named or wanted.where is not None:
+        raise PlatformError("changes were missed, and nobody knows of which rows: leave TABLE and WHERE out")
+
+
+def _pass_former_log(cursor: Cursor, newest: int, gap: int, wanted: Wanted, say: Say) -> None:
+    """Advance the log of a restored server beyond what its predecessor wrote.
 
     Else new events would count as older than those that the lake has.
     """
-    newest = max(newest_position(lake), connector.newest_position())
-    gap = newest - rewriting.wal_position(cursor)
-    if gap <= 0:
-        return False
     if gap > wanted.largest_advance_bytes:
         raise PlatformError(
             f"the lake has events from {gap / GIB:,.1f} GiB beyond the database's log: this is another server, and to"
@@ -182,16 +192,14 @@ def _pass_former_log(cursor: Cursor, lake: Lake, connector: Connector, wanted: W
         )
     say(f"the database's log is {gap / 1e6:,.1f} MB behind the lake's events: a restored server; advancing it")
     rewriting.advance_wal(cursor, newest + MARGIN_BYTES, _quiet)
-    return True
 
 
 def newest_position(lake: Lake) -> int:
     """Return the highest log position of the lake's rows, 0 without any."""
     try:
-        positions = lake.rows([LSN])[LSN].to_pylist()
+        return int(pyarrow.compute.max(lake.rows([LSN])[LSN]).as_py() or 0)
     except LakeError:
         return 0
-    return max((position for position in positions if position is not None), default=0)
 
 
 def _renew_slot(cursor: Cursor, connector: Connector) -> None:

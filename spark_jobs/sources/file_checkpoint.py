@@ -116,10 +116,13 @@ class FileCheckpoint:
             if file.folder:
                 first_waiting[file.folder] = min(file.name, first_waiting.get(file.folder, file.name))
         watermarks = dict(self.watermarks)
-        for file in consumed:
+        for file in sorted(consumed, key=lambda file: file.name):
             folder = file.folder
             if folder and (folder not in first_waiting or file.name < first_waiting[folder]):
-                watermarks[folder] = max(file.name, watermarks.get(folder, ""))
+                before = watermarks.get(folder, "")
+                # A topic that was made again begins below: its files would wait for a full listing each.
+                if file.name > before or _sent_ms(file.name) > _sent_ms(before):
+                    watermarks[folder] = file.name
         return watermarks
 
     def missing_offsets(

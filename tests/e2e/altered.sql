@@ -3,6 +3,8 @@ CREATE TABLE items (id int PRIMARY KEY, note text, amount int, code varchar(10),
 INSERT INTO items SELECT n, 'note', n, 'c', n + 0.25, n, 'gone', 'former' FROM generate_series(1, 20) AS n;
 CREATE TABLE busy (id int PRIMARY KEY, n int);
 INSERT INTO busy VALUES (1, 0), (2, 0);
+CREATE TABLE "Tabelle ""x"".y, (Ünï" (id int PRIMARY KEY, note text);
+INSERT INTO "Tabelle ""x"".y, (Ünï" SELECT n, 'note' FROM generate_series(1, 5) AS n;
 CREATE TABLE moved (id int PRIMARY KEY, note text);
 INSERT INTO moved VALUES (1, 'a');
 CREATE TABLE dropped (id int PRIMARY KEY, note text);

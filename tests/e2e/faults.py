@@ -6,6 +6,8 @@
 
 import contextlib
 import random
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -65,6 +67,20 @@ def suspended(platform: Platform, *names: str) -> Iterator[None]:
         for process in processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.resume()
+
+
+@contextlib.contextmanager
+def restored(platform: Platform) -> Iterator[None]:
+    """Copy the server's files, run the platform, and put the copy back in their place; it is down in the end."""
+    data_dir = platform.services.postgres.cluster.data_dir
+    copy = data_dir.with_name("backup")
+    platform.down()
+    subprocess.run(["cp", "-a", data_dir, copy], check=True)
+    platform.up()
+    yield
+    platform.down()
+    shutil.rmtree(data_dir)
+    copy.rename(data_dir)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from local.platform.tables import GLUE_DATABASE
 from local.query import command as query_command
 from local.query.query import Period, ask
 from tests.conftest import execute
+from tests.e2e.faults import restored
 from tests.local.comparison.sides import ArrowLake
 from tests.local.platform.shop import eventually
 
@@ -191,6 +192,23 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
 def test_a_new_column_comes_with_the_rows_that_have_it(places: Platform) -> None:
     change(places, "ALTER TABLE country ADD COLUMN iso text; UPDATE country SET iso = 'WA' WHERE country = 'Wakanda'")
     eventually(lambda: rows(places, "country", "country_id")[110].get("iso") == "WA")
+    assert is_equal(places)
+
+
+def test_a_restored_database_is_read_anew_though_it_knows_more_transactions_than_before(places: Platform) -> None:
+    change(places, "INSERT INTO address (address, district, city_id, phone) VALUES ('back again', '', 1, '')")
+    with restored(places):
+        change(
+            places,
+            "UPDATE country SET country = 'Former' WHERE country_id = 4; INSERT INTO country (country) VALUES ('Gone');"
+            " DELETE FROM address WHERE address = 'back again'",
+        )
+        assert is_equal(places)
+    places.revive("postgres")
+    change(places, "UPDATE country SET country = 'Restored' WHERE country_id = 5")
+    change(places, "DO $$ BEGIN FOR n IN 1..50 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+    places.up()
+    change(places, "UPDATE country SET country = 'After it' WHERE country_id = 6")
     assert is_equal(places)
 
 

@@ -48,7 +48,7 @@ class Tail:
 
 
 def connector(api: Api) -> LocalConnector:
-    return LocalConnector(api, Tail(), "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type]
+    return LocalConnector(api, [Tail()], "orders-source", "cdc_orders", {"a": "b"})  # type: ignore[arg-type, list-item]
 
 
 def test_the_slot_is_trusted_for_the_time_of_the_repair_only() -> None:
@@ -72,7 +72,7 @@ def test_the_newest_position_counts_events_that_left_no_row() -> None:
 
 
 def test_what_is_passed_over_may_concern_any_row() -> None:
-    with pytest.raises(PlatformError, match="SKIP and WHERE exclude each other"):
+    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
         resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import psycopg2
 import pytest
 from moto import mock_aws
+from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
 from db.errors import LoadError
 from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import prepare
 from local.errors import PlatformError
+from local.resnapshot import run
 from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
 from operate import kafka, log_tables, reader
@@ -83,6 +86,17 @@ class Server:
         self.pipeline = environment.pipelines[1]
 
 
+@contextlib.contextmanager
+def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
+    """Read a slot by a publication of the same name, as a connector does."""
+    with contextlib.closing(
+        psycopg2.connect(**database, connection_factory=LogicalReplicationConnection)
+    ) as connection:
+        cursor = connection.cursor()
+        cursor.start_replication(slot_name=name, options={"proto_version": "1", "publication_names": name})
+        yield
+
+
 @pytest.fixture
 def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -> Iterator[Server]:
     execute(database, "CREATE TABLE people (id int PRIMARY KEY, name text); CREATE TABLE notes (id int PRIMARY KEY)")
@@ -100,7 +114,8 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
         # moto chooses the ARN's last characters.
         found = pipeline.database.model_copy(update={"secret": arn})
         pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
-        yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
+        with reading(database, "cdc_crm"):
+            yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
     ask(database, "SELECT pg_drop_replication_slot('cdc_crm')")
     # Not the role: other databases of the server have it, too.
     execute(database, f"DROP OWNED BY {ROLE}")
@@ -121,8 +136,8 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 @pytest.fixture
-def deployed(aws: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Log:
-    """The stacks' outputs, and a broker whose offsets topic a test fills."""
+def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Log:
+    """The stacks' outputs, an empty lake, and a broker whose offsets are beyond a signal once it is given."""
     deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
@@ -130,9 +145,15 @@ def deployed(aws: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Log:
     aws.client("ssm").put_parameter(Name=name, Value="0a1b2c3d", Type="String")
     log = Log(1)
     topic = "__cdc_lake_offsets_dev-cdc-lake-crm-source-0a1b2c3d"
-    monkeypatch.setattr(log, "partitions", lambda: {topic: [0]})
+
+    def partitions() -> dict[str, list[int]]:
+        if ask(database, SIGNALS) is not None:
+            log.add(0, SHOP, {"lsn": BEYOND})
+        return {topic: [0]}
+
+    monkeypatch.setattr(log, "partitions", partitions)
     monkeypatch.setattr(reader, "connect", lambda _cluster: contextlib.nullcontext(log))
-    log.add(0, SHOP, {"lsn": BEYOND})
+    monkeypatch.setattr(run, "newest_position", lambda _lake: 0)
     return log
 
 
@@ -152,6 +173,18 @@ def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server
     assert [table.lake.base_uri for table in tables] == ["s3://dev-lake/crm_people"]
     assert others["report"].name == "reconcile.json"
     assert said == ["asked for a snapshot of public.people"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("compared")
+def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor(server: Server, deployed: Log) -> None:
+    now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
+    deployed.add(0, SHOP, {"lsn": now + 1_000_000})
+    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+        resnapshot_tables(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
+    deployed.add(0, SHOP, {"lsn": BEYOND})
+    with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
+        resnapshot_tables(server.environment, server.pipeline, [], Wanted(), Console(), print)
 
 
 @pytest.mark.integration

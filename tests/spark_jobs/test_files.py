@@ -206,6 +206,18 @@ def test_a_file_below_the_watermark_is_found_by_the_next_sweep_only() -> None:
     assert reader.names() == []
 
 
+def test_a_topic_that_was_made_again_waits_for_one_sweep_and_not_for_more() -> None:
+    reader = Reader(*[ordered(number, 1000) for number in range(1, 1500)], remembered=5000)
+    reader.names()
+    first, second = (file(f"{TOPIC}/0/{number:012d}_7_{number}.json", 6000 + number) for number in (8, 9))
+    reader.listing.files.append(first)
+    assert reader.names() == []
+    reader.now = 301
+    assert reader.names() == [first.name]
+    reader.listing.files.append(second)
+    assert reader.names() == [second.name]
+
+
 def test_a_file_below_the_watermark_is_never_skipped_whatever_was_consumed_before_the_next_sweep() -> None:
     many = [ordered(number, 1000) for number in range(1, 1500)]
     reader = Reader(*many, remembered=10)

@@ -237,17 +237,24 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
     equal = TableComparison(table="public.a", source_rows=1_000_000, lake_rows=1_000_000, seconds=22.31)
     shown = (
         Difference(key={"id": "7", "line": None}, kind="different", columns=("price", "name")),
-        Difference(key={"id": "8", "line": "x"}, kind="missing"),
+        Difference(key={"id": "8", "line": "x"}, kind="missing", quarantined="type: price (not int)"),
     )
     other = TableComparison(
-        table="public.b", source_rows=5, lake_rows=4, missing=1, different=1, shown=shown, notes=("a is left out",)
+        table="public.b",
+        source_rows=5,
+        lake_rows=4,
+        missing=1,
+        different=1,
+        unlike=("c",),
+        shown=shown,
+        notes=("a is left out",),
     )
     broken = TableComparison(table="public.c", problem="the source has no such table")
     assert lines(equal) == ["public.a  equal  1,000,000 rows  22.3 s"]
     assert lines(other) == [
-        "public.b  differs  1 missing, 1 different  5 rows, 4 in the lake  0.0 s",
+        "public.b  differs  1 missing, 1 different, c can't be compared  5 rows, 4 in the lake  0.0 s",
         "  different: id = 7, line = NULL in price, name",
-        "  missing: id = 8, line = x",
+        "  missing: id = 8, line = x; an event of it is in quarantine: type: price (not int)",
         "  a is left out",
     ]
     assert lines(broken) == ["public.c  not compared: the source has no such table"]

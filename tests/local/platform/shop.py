@@ -21,6 +21,8 @@ from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
 from tests.conftest import ask
 
+# What no signal of an incremental snapshot can spell.
+ODD = CapturedTable(schema="Größe.n", table='Tabelle "x".y, (Ünï')
 ITEMS = CapturedTable(schema="shop", table="OrderItems")
 PLACES = CapturedTable(schema="shop", table="places", stops_at_truncate=True)
 NAME = "shop"
@@ -40,7 +42,7 @@ GRANT USAGE ON SCHEMA shop, {OWN_SCHEMA} TO cdc_connector;
 GRANT SELECT ON ALL TABLES IN SCHEMA shop TO cdc_connector;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {OWN_SCHEMA} TO cdc_connector;
 """
-REMOVING = f"DROP PUBLICATION cdc_shop; DROP SCHEMA shop, {OWN_SCHEMA} CASCADE"
+REMOVING = f'DROP PUBLICATION cdc_shop; DROP SCHEMA IF EXISTS shop, {OWN_SCHEMA}, "{ODD.schema}" CASCADE'
 TIMEOUT_S = 60
 
 
@@ -62,7 +64,7 @@ class Shop:
 
     def connector(self, configuration: dict[str, str]) -> LocalConnector:
         """The connector, as it runs with a configuration."""
-        return LocalConnector(self._api, self.topic(ITEMS), NAME, "cdc_shop", configuration)
+        return LocalConnector(self._api, [self.topic(ITEMS)], NAME, "cdc_shop", configuration)
 
     def release(self, connector: LocalConnector) -> None:
         """Have the connector let go of its slot."""
@@ -125,7 +127,14 @@ class Shop:
         """What is known of a table whose rows are deleted in the lake."""
         database = str(self.source["dbname"])
         name = (table.schema, table.table)
-        return LogTable(database=database, name=name, key=("id",), topic=table.topic(NAME), key_types={"id": "int"})
+        return LogTable(
+            database=database,
+            name=name,
+            key=("id",),
+            topic=table.topic(NAME),
+            key_types={"id": "int"},
+            pattern=table.pattern,
+        )
 
 
 @contextmanager

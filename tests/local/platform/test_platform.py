@@ -48,7 +48,7 @@ from local.services.kafka.roles import ROLES, SINK
 from local.services.kafka.users import ADMIN
 from local.sink.values import line
 from tests.conftest import execute
-from tests.local.platform.shop import ITEMS, PLACES, SIGNALS, Shop, shop
+from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -445,7 +445,9 @@ class TestOrdinaryTables:
         )
         captured.cursor.execute(change.format(3))
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 8")
-        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60, skip=True), print):
+        with flowing(
+            captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60, skip=True), print
+        ):
             read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(8, "xxx")]
 
@@ -462,13 +464,57 @@ class TestOrdinaryTables:
         some = [ITEMS.name]
         with (
             pytest.raises(PlatformError, match="leave TABLE and WHERE out"),
-            flowing(captured.source, captured.pipeline, some, reader, Wanted(), print),
+            flowing(captured.source, captured.pipeline, some, [], reader, reader, Wanted(), print),
         ):
             pytest.fail("some rows alone were read")
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id = 9")
-        with flowing(captured.source, captured.pipeline, None, reader, Wanted(start_s=60), print):
+        with flowing(captured.source, captured.pipeline, None, [], reader, reader, Wanted(start_s=60), print):
             read_again(captured.cursor, SIGNALS, [reading], reader, timeout_s=60, say=print)
         assert [(event["id"], event["note"]) for event in captured.events(ITEMS, before)] == [(9, "missed")]
+
+    def test_a_table_of_any_name_is_read_again_while_the_others_wait(self, shop_of_platform: Shop) -> None:
+        captured = shop_of_platform
+        odd = sql.Identifier(ODD.schema, ODD.table).as_string(captured.cursor)
+        captured.cursor.execute(
+            f'CREATE SCHEMA "{ODD.schema}"; CREATE TABLE {odd} (id INTEGER PRIMARY KEY, note TEXT);'
+            f" INSERT INTO {odd} SELECT n, 'as it was' FROM generate_series(1, 1500) n;"
+            f' GRANT USAGE ON SCHEMA "{ODD.schema}" TO cdc_connector; GRANT SELECT ON {odd} TO cdc_connector;'
+            f" ALTER PUBLICATION cdc_shop ADD TABLE {odd}"
+        )
+        settings = captured.settings(ITEMS, ODD)
+        capture_added(
+            captured.cursor,
+            settings,
+            [ODD],
+            configure=lambda: captured.capture(ITEMS, ODD),
+            reader=captured.reader,
+            timeout_s=60,
+            say=print,
+        )
+        assert [event["id"] for event in captured.events(ODD)] == list(range(1, 1_501))
+        before = captured.count(ODD)
+        captured.cursor.execute(f"UPDATE {odd} SET note = 'changed' WHERE id = 7")
+        with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
+            cursor.execute(f"UPDATE {odd} SET note = 'open then' WHERE id = 8")
+            read_keys_again(captured.cursor, SIGNALS, captured.log_table(ODD), [("8",)], captured.reader, timeout_s=60)
+            change, *rows = captured.events(ODD, before)
+            assert (change["id"], change["__op"], len(rows)) == (7, "u", 1_500)
+            # Newer than the change before it, and the one behind it is newer again: by its place in the topic.
+            assert {(row["__op"], row["__lsn"] > change["__lsn"]) for row in rows} == {("r", True)}
+            writer.commit()
+        captured.wait(ODD, before + 1_502)
+        [late] = captured.events(ODD, before + 1_501)
+        assert (late["id"], late["note"], late["__op"]) == (8, "open then", "u")
+        rows_of_lake: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
+        writes = EventWriter(captured.kafka)
+        assert delete_keys(captured.cursor, captured.log_table(ODD), rows_of_lake, writes) == [("9000",)]
+        # It would fail for good on the name of a snapshot that isn't over.
+        running = captured.connector(captured.running())
+        captured.release(running)
+        running.settle()
+        captured.cursor.execute(f"INSERT INTO {odd} VALUES (9001, 'new')")
+        captured.wait(ODD, before + 1_504)
+        assert running.failure() is None
 
 
 def test_an_edit_that_many_orders_embed_arrives_by_itself(platform: Platform) -> None:

@@ -1,0 +1,120 @@
+"""Changes of ordinary tables are lost in each way that we know, and one command makes lake and source equal again.
+
+The walks share a platform: each takes it down, loses something, changes rows, and starts it as a user does.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+from rich.console import Console
+
+from local.comparison.platform_tables import reconcile_platform
+from local.errors import LostChangesError
+from local.look.status import read_status
+from local.platform.platform import Platform
+from local.platform.services import PlatformOptions
+from local.resnapshot.command import resnapshot_tables
+from local.resnapshot.run import Wanted
+from tests.conftest import execute
+from tests.e2e.faults import restored
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+TIMEOUT_S = 120
+SLOT = "cdc_pagila"
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    platform = Platform(tmp_path_factory.mktemp("films") / "state", PlatformOptions(pipeline="pagila"))
+    try:
+        platform.up()
+        yield platform
+    finally:
+        platform.remove()
+
+
+def change(films: Platform, number: int) -> None:
+    """An insert, an update and a delete of rows, others for each number."""
+    execute(
+        films.endpoints.source,
+        f"INSERT INTO country (country) VALUES ('Country {number}');"
+        f" UPDATE customer SET first_name = 'Number {number}' WHERE customer_id IN (1, {10 + number});"
+        f" DELETE FROM rental WHERE rental_id = (SELECT min(rental_id) + {number % 3} FROM rental)",
+    )
+
+
+@contextlib.contextmanager
+def alone(films: Platform, service: str) -> Iterator[None]:
+    """Have one service of a stopped platform run."""
+    films.revive(service)
+    yield
+    films.processes.stop(service, grace_s=60)
+
+
+def drop_slot(films: Platform, number: int) -> None:
+    films.down()
+    with alone(films, "postgres"):
+        execute(films.endpoints.source, f"SELECT pg_drop_replication_slot('{SLOT}')")
+        change(films, number)
+
+
+def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
+    films.down()
+    with alone(films, "postgres"):
+        source = films.endpoints.source
+        execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+        execute(source, "SELECT pg_reload_conf()")
+        change(films, number)
+        for _ in range(3):
+            execute(source, "SELECT pg_logical_emit_message(false, 'x', 'y'), pg_switch_wal()")
+        execute(source, "CHECKPOINT")
+        execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+
+
+def restore(films: Platform, number: int) -> None:
+    with restored(films):
+        # More than the next start writes: else nothing tells that the log was another.
+        execute(films.endpoints.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+        for former in range(number + 1, number + 5):
+            change(films, former)
+        assert_equal(films)
+    with alone(films, "postgres"):
+        change(films, number)
+
+
+def delete_a_topic(films: Platform, number: int) -> None:
+    films.processes.stop("sink", grace_s=60)
+    change(films, number)
+    films.down()
+    [table] = films.services.chosen("customer")
+    with alone(films, "kafka"):
+        films.services.kafka.delete_topic(table.topic.name)
+
+
+def assert_equal(films: Platform) -> None:
+    console = Console(record=True, width=200)
+    assert reconcile_platform(console, films, table=None, repair=False, timeout_s=TIMEOUT_S), console.export_text()
+
+
+WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
+    "slot dropped": (drop_slot, f"the replication slot {SLOT} of pagila is gone"),
+    "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
+    "database restored": (restore, "the log of pagila is behind what was read from it"),
+    "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_lost_is_told_by_up_and_brought_back_by_one_command(films: Platform, way: str) -> None:
+    lose, told = WAYS[way]
+    number = 100 * (1 + list(WAYS).index(way))
+    lose(films, number)
+    with pytest.raises(LostChangesError, match=f"{told}.*: run `make resnapshot PIPELINE=pagila`"):
+        films.up()
+    change(films, number + 50)
+    assert resnapshot_tables(films, None, Wanted(timeout_s=TIMEOUT_S))
+    change(films, number + 51)
+    assert_equal(films)
+    assert read_status(films).problems == []
