@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs import options, properties, session, settings, table_job
 from spark_jobs.application import watched
 from spark_jobs.backoff import Backoff, retry_outages
+from spark_jobs.errors import UndescribedError
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
 from spark_jobs.program import exit_code, log
@@ -30,9 +31,17 @@ def _stream(arguments: Sequence[str]) -> int:
     stop = threading.Event()
     spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
     stop_on_signals(spark, stop)
-    prepared = _prepared(given, spark, stop)
-    if prepared is not None:
-        run(spark, *prepared, stop)
+    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+    while prepared := _prepared(given, spark, stop):
+        try:
+            run(spark, *prepared, stop)
+        except UndescribedError as error:
+            if not given.continuous:
+                raise
+            # Its schema file is read again.
+            backoff.wait(error)
+        else:
+            break
     return 0
 
 
