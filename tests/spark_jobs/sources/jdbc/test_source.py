@@ -230,7 +230,7 @@ def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
 
 
 ADDED = {
-    "at": ("timestamp", "'2026-11-20 12:00:00.5'", "timestamp", datetime(2026, 11, 20, 12, 0, 0, 500_000)),
+    "at": ("timestamp", "'2026-11-20 12:00:00.5'", "timestamp", datetime(2026, 11, 20, 12, 0, 0, 500_000)),  # noqa: DTZ001
     "born": ("date", "'2024-02-29'", "date", date(2024, 2, 29)),
     "cost": ("numeric(10,2)", "'NaN'", "decimal(10,2)", None),
     "nr": ("bigint", "9007199254740993", "bigint", 9007199254740993),
