@@ -192,11 +192,12 @@ class BatchDecoder:
         kinds = self._types.of(batch, new.names)
         described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
         self.described |= described
-        guessed = {field: name for field, name in new.names.items() if field not in kinds}
-        inferred = infer_columns(self._spark, decoded.events, guessed) if guessed else T.StructType()
-        columns = extend(
-            (*self._columns, *_columns_of(described).values()), inferred, {n: field for field, n in guessed.items()}
-        )
+        inferred = T.StructType()
+        if len(kinds) < len(new.names):
+            found = infer_columns(self._spark, decoded.events, new.names)
+            inferred = T.StructType([field for field in found.fields if field.name not in described])
+        fields = {name: field for field, name in new.names.items()}
+        columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
         for column in columns[len(known) :]:
             self._say(column)
         self._use(columns, encoded=self._encoded)
