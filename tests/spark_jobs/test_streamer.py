@@ -18,7 +18,9 @@ import pytest
 from local.look import by_spark
 from local.look.lake import Lake as TableReader
 from local.services.spark import JOB, spark_submit
-from spark_jobs import streamer
+from spark_jobs import session, streamer
+from spark_jobs.backoff import Backoff
+from spark_jobs.errors import UndescribedError
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
@@ -301,6 +303,29 @@ def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
+
+
+def test_a_table_that_waits_for_a_columns_type_begins_anew_with_its_schema_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = iter(["without it", "with it"])
+    waits: list[str] = []
+
+    def run(_spark: object, _settings: object, columns: str, _stop: object) -> None:
+        if columns == "without it":
+            raise UndescribedError("its type isn't known")
+
+    monkeypatch.setattr(session, "start", lambda *_: None)
+    monkeypatch.setattr(streamer, "stop_on_signals", lambda *_: None)
+    monkeypatch.setattr(streamer, "_prepared", lambda *_: ("settings", next(read)))
+    monkeypatch.setattr(streamer, "run", run)
+    monkeypatch.setattr(Backoff, "wait", lambda _, error: waits.append(str(error)))
+    command = ["--table-type", "COPY_ON_WRITE", "--target-base-path", "/x", "--target-table", "d.t"]
+    assert streamer._stream([*command, "--continuous"]) == 0
+    assert (waits, list(read)) == (["its type isn't known"], [])
+    read = iter(["without it"])
+    with pytest.raises(UndescribedError):
+        streamer._stream(command)
 
 
 @pytest.mark.integration
