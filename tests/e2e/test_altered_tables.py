@@ -38,7 +38,8 @@ BASE = Path(__file__).with_name("altered.sql")
 # Each column's changes are on rows of their own. `qty` comes last: no event of `items` fits after it.
 COLUMNS = """
 ALTER TABLE items ADD COLUMN plain text, ADD COLUMN filled int DEFAULT 7, ADD COLUMN "Mixed Case" text,
-    ADD COLUMN "order" text, ADD COLUMN born date, ADD COLUMN cost numeric(10, 2), ADD COLUMN doubled int GENERATED ALWAYS AS (id * 2) STORED;
+    ADD COLUMN "order" text, ADD COLUMN born date, ADD COLUMN cost numeric(10, 2),
+    ADD COLUMN doubled int GENERATED ALWAYS AS (id * 2) STORED;
 INSERT INTO items (id, plain, "Mixed Case", "order", filled, born, cost)
     VALUES (101, 'p', 'm', 'o', 8, '2024-02-29', 1.5);
 ALTER TABLE items DROP COLUMN gone;
