@@ -21,6 +21,8 @@ SMALL_BYTES = 16 * MIB
 # Of one table: what is small takes less than a second.
 SMALL_S, ASKED_S = 5, 600
 _LOCK_S = 2
+# A statement's result has 1,664 columns at most, of which each question takes two.
+_AT_ONCE = 800
 _WHOLE_ROW = "(a whole row)"
 _LARGE = OddValue(
     f"octet_length({{c}}::text) > {LARGEST_EVENT_BYTES}",
@@ -90,7 +92,8 @@ def _looked(
         cursor.execute("SET LOCAL statement_timeout = %s", [f"{ASKED_S if all_of_them else SMALL_S}s"])
         if not all_of_them and not _is_small(cursor, table):
             return None
-        return _counted(cursor, table, asked, entry.key) if asked else []
+        slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
+        return [one for part in slices for one in _counted(cursor, table, part, entry.key)]
 
 
 def _is_small(cursor: Cursor, table: Table) -> bool:
