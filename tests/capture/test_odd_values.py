@@ -77,5 +77,7 @@ def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatc
         cursor.execute("LOCK TABLE held IN ACCESS EXCLUSIVE MODE")
         done = mine.run("pipeline", TABLES="held,other")
     assert done.exit_code == 0, done.output
-    assert "  public.held wasn't looked into: PostgreSQL refused: canceling statement due to lock timeout" in done.stdout
+    assert (
+        "  public.held wasn't looked into: PostgreSQL refused: canceling statement due to lock timeout" in done.stdout
+    )
     assert "public.other: at: 1 row, such as key 'infinity': infinite" in done.stdout
