@@ -313,22 +313,22 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
     once, _ = decide()
     seen: list[str] = []
 
-    def run(_spark: object, _decided: object, columns: str, _around: object) -> None:
-        seen.append(columns)
-        if columns != "with it":
+    def run(_spark: object, _decided: object, columns: list[str], _around: object) -> None:
+        seen.extend(columns)
+        if columns != ["with it"]:
             raise UndescribedError("its type isn't known")
 
     again = iter(["without it", "with it"])
     monkeypatch.setattr(table_job, "run", run)
-    monkeypatch.setattr(table_job, "columns_of", lambda *_: next(again))
+    monkeypatch.setattr(table_job, "columns_of", lambda *_: [next(again)])
     monkeypatch.setattr(streamer, "watched", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
     spark: Any = None
     without: Any = ["without it"]
-    streamer.run(spark, replace(once, continuous=True), "without it", threading.Event())
+    streamer.run(spark, replace(once, continuous=True), without, threading.Event())
     assert seen == ["without it", "without it", "with it"]
     with pytest.raises(UndescribedError):
-        streamer.run(spark, once, "without it", threading.Event())
+        streamer.run(spark, once, without, threading.Event())
 
 
 @pytest.mark.integration
