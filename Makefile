@@ -11,7 +11,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes
 
 # What is given after `make` reaches the commands as it is: neither make nor a shell takes a sign of it for its own. What a
 # shell has by chance under these names steers nothing.
-ARGUMENTS := ANYWAY AS_OF CONFIRM COUNT DEEP DEPLOYED DRY ENV FILE FORMAT FROM HOURS HOW MINUTES NAME OUT PIPELINE PORT REPAIR ROWS \
+ARGUMENTS := ANYWAY AS_OF CONFIRM COUNT DEEP DEPLOYED DRY ENV FILE FORMAT FROM HOURS HOW LOOK MINUTES NAME OUT PIPELINE PORT REPAIR ROWS \
 	SCHEMA SECONDS SEED SEEDS SINCE SKIP SQL TABLE TABLES TIMEOUT TOPIC UPDATE WHERE
 $(foreach name,$(ARGUMENTS),$(eval $(if $(filter command,$(firstword $(origin $(name)))),override $(name) := $$(value $(name)),override undefine $(name))))
 override DSN := $(value DSN)
@@ -34,8 +34,8 @@ test: setup browser ## All tests: lint, types, unit, integration, end to end; sa
 ##@ Explore
 # The database is given without a password, which comes from PGPASSWORD or PGPASSFILE, or is asked for. make hands its
 # variables on in the environment: a name may have what a shell would take apart.
-pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalogue (NAME=mine DSN=… TABLES=… SCHEMA=… HOW=query UPDATE=1)
-	@$(BIN)/python -m capture pipeline $(if $(UPDATE),--update)
+pipeline: $(VENV)/.ready ## Write pipelines/<NAME>.toml from a database's catalogue (NAME=mine DSN=… TABLES=… SCHEMA=… HOW=query UPDATE=1 LOOK=1)
+	@$(BIN)/python -m capture pipeline $(if $(UPDATE),--update) $(if $(LOOK),--look)
 
 prepare: $(VENV)/.ready ## Give that database the publication, role and rights that capturing takes (NAME=mine DSN=… DRY=1)
 	@$(BIN)/python -m capture prepare $(if $(DRY),--dry-run)

@@ -32,11 +32,12 @@ def pipeline(
     schema: Annotated[str, typer.Option(envvar="SCHEMA", help="The schemas, separated by commas. All without.")] = "",
     how: Annotated[str, typer.Option(envvar="HOW", help="log, or query: by SELECT alone, without a slot.")] = "",
     update: Annotated[bool, typer.Option("--update", help="Add what a file that is there lacks.")] = False,
+    look: Annotated[bool, typer.Option("--look", help="Look for odd values in large tables, too.")] = False,
 ) -> None:
     """Write pipelines/NAME.toml and its Avro schemas; say what would be lost, and what the database needs."""
     with _errors():
         schemas = [part.strip() for part in schema.split(",") if part.strip()]
-        commands.make_pipeline(name, dsn, tables=tables, schemas=schemas, how=how, update=update)
+        commands.make_pipeline(name, dsn, tables=tables, schemas=schemas, how=how, update=update, look=look)
 
 
 @app.command()

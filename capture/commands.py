@@ -10,7 +10,7 @@ import psycopg2
 import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from capture import dsn, pipeline_file, report
+from capture import dsn, odd_values, pipeline_file, report
 from capture.catalogue import Database
 from capture.inspection import inspect
 from capture.objects import source_objects
@@ -38,6 +38,7 @@ def make_pipeline(
     schemas: Sequence[str],
     update: bool,
     how: str = "",
+    look: bool = False,
     folder: Path = PIPELINES,
 ) -> None:
     """Write or compare a pipeline's files; say what would be lost, and what the database needs. Raises LoadError &c."""
@@ -55,7 +56,9 @@ def make_pipeline(
             database = with_queries(connection, database, known)
             written = _compare(known, database, patterns, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
+        looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
         further = _further(connection, pipeline, database)
+    _say(odd_values.lines(looked))
     _say(written)
     further()
 

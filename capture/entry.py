@@ -11,7 +11,7 @@ from contract.avro_names import no_key
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
-from contract.table_names import clashes, is_lake_name, lake_name
+from contract.table_names import clashes, is_lake_name, lake_name, listed
 from db.signals import can_name
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
@@ -167,7 +167,7 @@ def unread(table: Table, way_out: str) -> Iterator[str]:
     """Say which columns the role that looks may not read."""
     hidden = [column.name for column in table.columns if not column.readable]
     if hidden:
-        what = "it" if len(hidden) == len(table.columns) else f"its columns {', '.join(hidden[:5])}"
+        what = "it" if len(hidden) == len(table.columns) else f"its columns {listed(hidden, 5)}"
         yield f"you may not read {what}; {way_out}"
 
 
@@ -182,7 +182,7 @@ def renamed(kept: list[Column]) -> Iterator[str]:
     """Say which columns have another name in the lake."""
     others = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
     if others:
-        yield f"in the lake: {', '.join(others[:10])}{'…' if len(others) > 10 else ''}"
+        yield f"in the lake: {listed(others, 10)}"
 
 
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from capture.catalogue import Database, Table, TableName
 from capture.entry import key_of
 from capture.inspection import inspect
 from capture.query_tables import with_queries
+from contract.table_names import listed
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source_objects import SYSTEM_COLUMNS
@@ -85,7 +86,7 @@ class _Look:
         hidden = [c.name for c in table.columns if not c.readable and c.name not in settings.leave_out]
         if hidden:
             role = self._database.server.role
-            yield f"{role} may not read {', '.join(hidden[:5])}: GRANT SELECT on it, or leave it out (leave_out)"
+            yield f"{role} may not read {listed(hidden, 5)}: GRANT SELECT on it, or leave it out (leave_out)"
         elif settings.detect != "hash" and table.kind in _WITH_XMIN and not self._sees_transactions(table.name):
             names = ", ".join(SYSTEM_COLUMNS)
             yield (

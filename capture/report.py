@@ -6,6 +6,7 @@ from capture.catalogue import Database, Table
 from capture.entry import Entry
 from capture.pipeline_file import Changes
 from capture.proposal import Proposal, query_notes, server_notes
+from contract.table_names import listed
 from db.source_plan import Plan
 
 # More of a kind are counted.
@@ -36,7 +37,7 @@ def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
     yield from _more(len(spoken) - SHOWN, "further tables with remarks: they stand in the file")
     quiet = [entry for entry in proposal.entries if not _said(entry)]
     if quiet:
-        names = _some([str(entry.table.name) for entry in quiet])
+        names = listed([str(entry.table.name) for entry in quiet], SHOWN)
         yield f"  {'without a remark' if spoken else 'nothing is lost of'}: {names}"
     yield from _type_lines(proposal)
     yield from _long_lines(proposal)
@@ -68,7 +69,7 @@ def _type_lines(proposal: Proposal) -> Iterator[str]:
     if columns:
         yield "Values that the lake has in another form:"
     for note, names in columns.items():
-        yield f"  {note} ({', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''})"
+        yield f"  {note} ({listed(names, 3)})"
 
 
 def _long_lines(proposal: Proposal) -> Iterator[str]:
@@ -78,7 +79,7 @@ def _long_lines(proposal: Proposal) -> Iterator[str]:
             "An update that changes the key of a row leaves out its long values (over about 2 kB) that it doesn't"
             " change: the lake takes them from the old key's row, or sets the event aside. Where keys change often:"
             " ALTER TABLE … REPLICA IDENTITY FULL before `make prepare`. Tables that may have such values:"
-            f" {_some(tables)}"
+            f" {listed(tables, SHOWN)}"
         )
 
 
@@ -90,7 +91,7 @@ def refused_lines(refused: Iterable[tuple[Table, str]]) -> Iterator[str]:
     if reasons:
         yield "Not captured:"
     for reason, names in reasons.items():
-        yield f"  {_some(names)}, {reason}"
+        yield f"  {listed(names, SHOWN)}, {reason}"
 
 
 def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]:
@@ -119,10 +120,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield from (f"  {problem}" for problem in plan.problems)
     yield from (f"  you may not {right}" for right in plan.missing_rights)
     yield from (f"  {remark}" for remark in plan.remarks)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def count(number: int, what: str) -> str:

@@ -8,18 +8,21 @@ column.
 import json
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
 class AddedColumn:
     """`field`: its name in events; `since`: the instant of the commit that brought it, None in that commit itself.
 
-    `guessed`: the schema file didn't describe it then, so its type is what its first values looked like.
+    `guessed`: the schema file didn't describe it then, so its type is what its first values looked like. `avro`: nor
+    did it, and this is the Avro field that the source's catalogue made of it, by which events are read.
     """
 
     field: str
     since: str | None = None
     guessed: bool = False
+    avro: Any = None
 
 
 def encode(columns: Mapping[str, AddedColumn]) -> str:

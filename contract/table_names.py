@@ -9,7 +9,7 @@ proposes or checks a pipeline has to look for: `clashes`.
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 # Glue's limit for a table's or column's name; PostgreSQL's 63 bytes stay below it however they are written.
 LONGEST_LAKE_NAME = 255
@@ -76,3 +76,9 @@ def clashes(names: Iterable[str], rule: Callable[[str], str]) -> dict[str, list[
 def nearest(name: str, known: Iterable[str]) -> str:
     """List the three names that are most like one that isn't among them: a whole list would hide them."""
     return ", ".join(difflib.get_close_matches(name, [*known], n=3, cutoff=0))
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """List names as they are, and count those beyond `most`: none is cut, and none goes unsaid."""
+    further = len(names) - most
+    return ", ".join(names[:most]) + (f" and {further:,} more" if further > 0 else "")

@@ -8,6 +8,7 @@ already; running it twice does nothing the second time.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from contract.table_names import clashes
 from db.source_identity import identity_statements, unidentified
 from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_publication import listed, own_schema_steps, publication_steps, sent_anyway
@@ -89,6 +90,12 @@ def table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[s
     elif found.has_children:
         yield f"{name}: other tables inherit from it, and its snapshot would have their rows: take it out, capture them"
     else:
+        # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
+        for alike in clashes(found.quoted, str.lower).values():
+            yield (
+                f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or"
+                " take the table out of the pipeline"
+            )
         for column in (*table.key, *sorted(table.leave_out)):
             if column not in found.quoted:
                 yield f"{name} has no column {column}, which the pipeline names"

@@ -34,7 +34,8 @@ class JobPlaces:
 
     `landing`: where the sink's objects are, above the topics' folders; `lake`: above the tables' folders; `schemas`:
     the folder of pipelines, or its copy; `shared_properties`: the file with what all tables have in common. `database`
-    is Glue's. `source`: the properties by which the job reaches the source's database, for tables that are queried.
+    is Glue's. `source`: the properties by which the job reaches the source's database, for tables that are queried, and
+    for the types of other tables' new columns.
     """
 
     landing: str
@@ -150,7 +151,7 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
     """Return what the job of one table reads and writes."""
-    source = {**queried(table), **places.source} if table.is_queried else _kept(table)
+    source = {**queried(table), **places.source} if table.is_queried else _of_log(table, places.source)
     return TableJob(
         landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",
@@ -165,9 +166,14 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
     )
 
 
-def _kept(table: CapturedTableSettings) -> dict[str, str]:
-    """Only a log tells of changes between two commits."""
-    return {keys.HISTORY_KEPT: "true"} if table.history else {}
+def _of_log(table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str, str]:
+    """Only a log tells of changes between two commits, and a log doesn't tell the types of new columns."""
+    kept = {keys.HISTORY_KEPT: "true"} if table.history else {}
+    if table.how != "log" or table.evolution != "add":
+        return kept
+    # No property names a table with a dot in its name or schema.
+    asked = {keys.JDBC_TABLE: table.name, **source} if source and table.name.count(".") == 1 else {}
+    return {**kept, keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE, **asked}
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:

@@ -19,7 +19,7 @@ from plugins.captured import CapturedTable
 from settings.section import Identifier, Names, Section, TopicPrefix
 
 Truncate = Literal["apply", "ignore", "stop"]
-Evolution = Literal["add", "fixed"]
+Evolution = Literal["add", "guess", "fixed"]
 How = Literal["outbox", "log", "query"]
 Detect = Literal["auto", "xmin", "column", "hash"]
 PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
@@ -56,8 +56,9 @@ class CapturedTableSettings(Section):
     that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field by which the
     newer of two events is known. `leave_out`: columns that aren't captured; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
-    added to the lake's table, or its events are set aside. `history`: whether a table beside it keeps the versions of
-    its rows (docs/decisions/0094). `truncate`: what a TRUNCATE does there.
+    added to the lake's table, with the source's type (add) or one that its values look like (guess), or its events are
+    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0094).
+    `truncate`: what a TRUNCATE does there.
 
     With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;
     `column`: a timestamp by which it looks more often. `query` gives the rows in place of a table; `name` names them.

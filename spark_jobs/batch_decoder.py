@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
@@ -11,14 +12,16 @@ from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
+from contract.special_values import SPECIALS_COLUMN
 from spark_jobs import append_only, keys, partitions
 from spark_jobs.cached import Cached, cached
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.evolution import infer_columns, new_columns
-from spark_jobs.schema import Column, extend, refused_changes, with_decimal_ordering
+from spark_jobs.evolution import described_columns, infer_columns, new_columns
+from spark_jobs.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
+from spark_jobs.source_types import SourceTypes
 from spark_jobs.sources import Batch
 from spark_jobs.sources.jdbc.batch import JdbcBatch
 from spark_jobs.summary import Summary, summarise
@@ -43,9 +46,16 @@ class BatchDecoder:
     """Knows the table's columns: those that the schema file declares, and those that came with events."""
 
     def __init__(
-        self, spark: SparkSession, settings: Settings, given: Sequence[Column], *, encoded: bool, log: Log
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        given: Sequence[Column],
+        *,
+        encoded: bool,
+        types: SourceTypes,
+        log: Log,
     ) -> None:
-        """`given` are the schema file's columns, `encoded` says whether partition values are.
+        """`given` are the schema file's columns, `encoded` says whether partition values are; `types` new columns'.
 
         Raises SettingsError where the schema file lacks a field that the settings name.
         """
@@ -55,6 +65,9 @@ class BatchDecoder:
         if settings.table.append_only:
             self._given = (*self._given, append_only.COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
+        self._types = types
+        # The Avro fields of the columns that the catalogue described when they came, by name.
+        self.described: dict[str, Any] = {}
         self._log = log
         self._check_fields()
         # Made for the first batch: an idle table needs none, and a stored one's columns may differ from the declared.
@@ -89,13 +102,15 @@ class BatchDecoder:
         if stored is not None:
             added = added or {}
             carried = T.StructType([field for field in stored.fields if field.name not in made])
-            declared = self._without_guessed(self._declare(stored), stored, added)
+            self.described = {name: column.avro for name, column in added.items() if column.avro is not None}
+            declared = self._without_earlier(self._declare(stored), stored, added)
             if refused := refused_changes(declared, stored):
                 raise SettingsError(
                     f"{self._settings.schema_file}: {', '.join(refused.values())}: Hudi can't change that in place; a"
                     " new lake_table can have it (docs/schema-changes.md)"
                 )
-            columns = extend(declared, carried, {name: column.field for name, column in added.items()})
+            fields = {name: column.field for name, column in added.items()}
+            columns = extend(declared, carried, fields, _columns_of(self.described))
         if columns != self._columns or encoded != self._encoded:
             self._use(columns, encoded=encoded)
         if self._settings.table.truncate and not self.places_snapshots:
@@ -135,12 +150,12 @@ class BatchDecoder:
             self._declared = self._given
         return self._declared
 
-    def _without_guessed(
+    def _without_earlier(
         self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
     ) -> tuple[Column, ...]:
         """Return the declared columns without those that came with events as another type, and keep that."""
-        guessed = {name for name, column in added.items() if column.guessed}
-        kept = {name: said for name, said in refused_changes(declared, stored).items() if name in guessed}
+        earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
+        kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
         for said in kept.values():
             self._log(f"{said}: it came with events, and stays as it came; a new lake_table can have the file's type")
         return tuple(column for column in declared if column.name not in kept)
@@ -163,26 +178,37 @@ class BatchDecoder:
         if not decoded.summary.unknown:
             return decoded
         try:
-            unusable = self._grow(decoded)
+            unusable = self._grow(batch, decoded)
         finally:
             decoded.cached.release()
         return self._decoded(lines, self._new_decoder(growing=False, unusable=unusable))
 
-    def _grow(self, decoded: DecodedBatch) -> Collection[str]:
-        """Add the columns that events bring; returns the fields that can't be columns."""
-        new = new_columns([column.name for column in self._columns], decoded.summary.unknown, room=self._room())
-        if new.names:
-            added = infer_columns(self._spark, decoded.events, new.names)
-            fields = {name: field for field, name in new.names.items()}
-            self._use(extend(self._columns, added, fields), encoded=self._encoded)
-            for column in added.fields:
-                kind, field = column.dataType.simpleString(), fields[column.name]
-                called = f" (the events' {field})" if field != column.name else ""
-                self._log(
-                    f"new column {column.name} {kind}{called}, from the events; older rows have null: where the"
-                    " source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
-                )
+    def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
+        """Add the columns that events bring; returns the fields that can't be columns. Raises UndescribedError."""
+        known = [column.name for column in self._columns]
+        new = new_columns(known, decoded.summary.unknown, room=self._room())
+        if not new.names:
+            return new.unusable
+        kinds = self._types.of(batch, new.names)
+        described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
+        self.described |= described
+        inferred = T.StructType()
+        if len(kinds) < len(new.names):
+            found = infer_columns(self._spark, decoded.events, new.names)
+            inferred = T.StructType([field for field in found.fields if field.name not in described])
+        fields = {name: field for field, name in new.names.items()}
+        columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
+        for column in columns[len(known) :]:
+            self._say(column)
+        self._use(columns, encoded=self._encoded)
         return new.unusable
+
+    def _say(self, column: Column) -> None:
+        called = f" (the events' {column.source})" if column.source != column.name else ""
+        self._log(
+            f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have null:"
+            " where the source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
+        )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
         """Return a large batch of queried rows, when these are of simple types and nothing about them is odd."""
@@ -243,3 +269,8 @@ class BatchDecoder:
     def _room(self) -> int:
         """Return how many columns may be added to those that the schema file declares."""
         return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
+
+
+def _columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
+    """Return the columns of Avro fields that were made from the source's catalogue."""
+    return {name: column_of(field, "the source's catalogue") for name, field in fields.items()}

@@ -19,6 +19,10 @@ class SettingsError(JobError):
     """An option or a property is missing, unknown, unsupported or contradicts another."""
 
 
+class UndescribedError(JobError):
+    """Events have a column whose type nobody has told yet: the table waits until its schema file does."""
+
+
 class QuarantineLimitError(JobError):
     """More events were malformed in one batch than the quarantine may take."""
 

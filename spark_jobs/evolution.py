@@ -8,6 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from contract.column_types.carried import Carried
+from contract.column_types.types import avro_field, specials_field
+from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import lake_name
 from spark_jobs.schema import inferred_type
 from spark_jobs.unfit_values import CORRUPT
@@ -58,12 +61,22 @@ def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
     return set().union(*wrong)
 
 
+def described_columns(kinds: Mapping[str, Carried], names: Mapping[str, str], *, specials: bool) -> dict[str, Any]:
+    """Return the Avro fields of new columns by their names; `kinds` and `names` are by field.
+
+    Without `specials`, which says that the table has it, the column for what a lake's type can't hold is one of them.
+    """
+    found = {names[field]: avro_field(names[field], field, kinds[field]) for field in sorted(kinds)}
+    if not specials and any(kind.special for kind in kinds.values()):
+        found[SPECIALS_COLUMN] = specials_field()
+    return found
+
+
 def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, str]) -> T.StructType:
     """Return the new columns for fields, `names` by field, as the decoded events carry them.
 
     Numbers become double, since a fraction may follow a whole number; long where no double is that whole number.
-    Objects and arrays become JSON text. Days and timestamps look like numbers and text here: whoever wants them as
-    dates describes the field in the Avro file first.
+    Objects and arrays become JSON text. Days and timestamps look like numbers and text here.
     """
     only_these = F.size(F.array_except("unknown", F.array(*map(F.lit, names)))) == 0
     concerned = events.filter((F.size("unknown") > 0) & only_these).select("line")

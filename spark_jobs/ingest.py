@@ -29,7 +29,9 @@ from spark_jobs.session import Compiling
 from spark_jobs.settings import Settings
 from spark_jobs.settled import LakeRows, Settled
 from spark_jobs.source_settings import KafkaSettings
+from spark_jobs.source_types import SourceTypes
 from spark_jobs.sources import Batch, Source
+from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.summary import Summary
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.transform import SqlTransformer
@@ -58,8 +60,9 @@ class Ingest:
         transformer: SqlTransformer | None = None,
         commit_events: CommitEvents | None = None,
         settling: type[LoggedEvents] | type[QueriedRows] = LoggedEvents,
+        databases: Databases | None = None,
     ) -> None:
-        """`settling` makes what decides about the events of batches.
+        """`settling` makes what decides about the events of batches; `databases` are asked for new columns' types.
 
         `claim` makes this job the table's only writer; without one whoever calls sees to that.
 
@@ -71,7 +74,8 @@ class Ingest:
         self._settings = settings
         self._table = table
         self._given = tuple(columns)
-        self._decoder = BatchDecoder(spark, settings, columns, encoded=table.url_encodes, log=log)
+        types = SourceTypes(spark, settings, databases, log=log)
+        self._decoder = BatchDecoder(spark, settings, columns, encoded=table.url_encodes, types=types, log=log)
         self._source = source
         self._quarantine = quarantine
         self._log = log
@@ -260,8 +264,11 @@ class Ingest:
             return {}
         declared = {column.name for column in self._given}
         there = declared if self._there is None else self._there
+        avro = self._decoder.described
         return {
-            column.name: AddedColumn(column.source, guessed=column.name not in declared)
+            column.name: AddedColumn(
+                column.source, guessed=column.name not in {*declared, *avro}, avro=avro.get(column.name)
+            )
             for column in self._decoder.columns
             if column.name not in there and not column.name.startswith(PREFIX)
         }

@@ -122,18 +122,9 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
     for key, reason in _NOT_USED.items():
         if key in properties:
             warn(f"{key} is not used: {reason}")
-    extra = _extra(properties)
     schema, table = _table(options, properties)
     return JdbcSettings(
-        server=Server(
-            url=_url(properties),
-            user=properties.get(keys.JDBC_USER),
-            password=_password(properties),
-            ca_file=properties.get(keys.JDBC_CA_FILE),
-            connections=int(number(properties, keys.JDBC_CONNECTIONS)),
-            statement_seconds=number(properties, keys.JDBC_TIMEOUT),
-            extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
-        ),
+        server=_server(properties),
         schema=schema,
         table=table,
         query=properties.get(keys.JDBC_QUERY),
@@ -148,6 +139,29 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
         readers=int(number(properties, keys.JDBC_READERS)),
         looked_file=properties.get(keys.JDBC_LOOKED_FILE),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueSettings:
+    """The table whose new columns' types are asked, and where; nowhere: they are awaited from the schema file."""
+
+    server: Server | None
+    schema: str = ""
+    table: str = ""
+
+
+def catalogue_settings(options: Options, properties: Mapping[str, str]) -> CatalogueSettings | None:
+    """Return where the types of new columns are asked; None where they are guessed. Raises SettingsError."""
+    given = properties.get(keys.NEW_COLUMN_TYPES, keys.TYPES_GUESSED)
+    if given not in (keys.TYPES_GUESSED, keys.TYPES_OF_SOURCE):
+        raise SettingsError(f"{keys.NEW_COLUMN_TYPES}={given}: say {keys.TYPES_GUESSED} or {keys.TYPES_OF_SOURCE}")
+    if given == keys.TYPES_GUESSED:
+        return None
+    if keys.JDBC_URL not in properties:
+        return CatalogueSettings(server=None)
+    _refuse_secrets_in_arguments(options)
+    schema, table = _table(options, properties)
+    return CatalogueSettings(server=_server(properties), schema=schema, table=table)
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
@@ -173,6 +187,19 @@ def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
             f"--source-ordering-field {options.ordering_field}: JdbcSource orders rows by {READ_MS}, when they were "
             "read; a column of theirs may go back"
         )
+
+
+def _server(properties: Mapping[str, str]) -> Server:
+    extra = _extra(properties)
+    return Server(
+        url=_url(properties),
+        user=properties.get(keys.JDBC_USER),
+        password=_password(properties),
+        ca_file=properties.get(keys.JDBC_CA_FILE),
+        connections=int(number(properties, keys.JDBC_CONNECTIONS)),
+        statement_seconds=number(properties, keys.JDBC_TIMEOUT),
+        extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
+    )
 
 
 def _url(properties: Mapping[str, str]) -> str:

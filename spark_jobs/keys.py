@@ -76,6 +76,8 @@ QUARANTINE_PATH = "hoodie.streamer.quarantine.path"
 QUARANTINE_LIMIT = "hoodie.streamer.quarantine.max.records"
 DELETES_LIMIT = "hoodie.streamer.deletes.max.keys"
 NEW_COLUMNS_LIMIT = "hoodie.streamer.schema.max.new.columns"
+NEW_COLUMN_TYPES = "hoodie.streamer.schema.new.column.types"
+TYPES_GUESSED, TYPES_OF_SOURCE = "guess", "source"
 POLL_INTERVAL = "hoodie.streamer.poll.interval.seconds"
 SYNC_TIMEOUT = "hoodie.streamer.catalogue.sync.timeout.seconds"
 STOP_FILE = "hoodie.streamer.stop.file"
@@ -215,6 +217,11 @@ STREAMER_PROPERTIES = {
     NEW_COLUMNS_LIMIT: Property(
         own=True,
         meaning="columns a table may have that came from events' fields, not from the Avro schema",
+    ),
+    NEW_COLUMN_TYPES: Property(
+        default=TYPES_GUESSED,
+        own=True,
+        meaning="of those: guess, by their first values, or source: by the catalogue of the table's database",
     ),
     APPEND_ONLY: Property(
         default="false", own=True, meaning="a table without a key: every event is a row, and the job makes its key"

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import types as T
 
 from contract import avro_names
+from contract.special_values import SPECIALS_COLUMN
 from spark_jobs.errors import SettingsError
 
 IS_DELETED = "_hoodie_is_deleted"
@@ -134,7 +135,7 @@ def parse(text: str, path: str) -> tuple[Column, ...]:
         raise SettingsError(f"{path}: not a JSON document ({error})") from error
     if not isinstance(record, dict) or record.get("type") != "record" or not record.get("fields"):
         raise SettingsError(f"{path}: not an Avro record schema with fields")
-    columns = tuple(_column(field, path) for field in record["fields"])
+    columns = tuple(column_of(field, path) for field in record["fields"])
     names = [column.name.lower() for column in columns]
     if len(set(names)) != len(names):
         raise SettingsError(f"{path}: two fields have the same name")
@@ -142,26 +143,31 @@ def parse(text: str, path: str) -> tuple[Column, ...]:
 
 
 def extend(
-    columns: Sequence[Column], stored: T.StructType, fields: Mapping[str, str] | None = None
+    columns: Sequence[Column],
+    stored: T.StructType,
+    fields: Mapping[str, str] | None = None,
+    described: Mapping[str, Column] | None = None,
 ) -> tuple[Column, ...]:
     """Return `columns` and, after them, those that only `stored` (the table, or new events) has.
 
-    `fields` says what events call these, where that isn't the column's own name.
+    `fields` says what events call these, where that isn't the column's own name; `described`: those whose type the
+    source's catalogue has said.
     """
     known = {column.name for column in columns} | {IS_DELETED}
-    sources = fields or {}
+    sources, said = fields or {}, described or {}
     added = [
-        Column(
-            field.name,
-            _wire_type(field.dataType),
-            field.dataType,
-            _encoding_of(field.dataType),
-            sources.get(field.name, field.name),
-        )
+        said[field.name]
+        if field.name in said and said[field.name].stored == field.dataType
+        else _undescribed(field, sources.get(field.name, field.name))
         for field in stored.fields
         if field.name not in known and not field.name.startswith("_hoodie_")
     ]
     return (*columns, *added)
+
+
+def _undescribed(field: T.StructField, source: str) -> Column:
+    encoding = Encoding.SPECIALS if field.name == SPECIALS_COLUMN else _encoding_of(field.dataType)
+    return Column(field.name, _wire_type(field.dataType), field.dataType, encoding, source)
 
 
 # What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0071).
@@ -209,7 +215,8 @@ def with_decimal_ordering(columns: Sequence[Column], ordering: str) -> tuple[Col
     )
 
 
-def _column(field: dict[str, Any], path: str) -> Column:
+def column_of(field: dict[str, Any], path: str) -> Column:
+    """Return the column of an Avro field; `path` is named in errors. Raises SettingsError as `parse` does."""
     name = str(field.get("name", "?"))
     attributes = _only_branch(field.get("type"), name, path)
     source = field.get(avro_names.SOURCE_NAME)
@@ -239,7 +246,7 @@ def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:
 def _array(name: str, attributes: dict[str, Any], source: str | None, path: str) -> Column:
     """Return the column of an array, which the table has as JSON text."""
     items = _only_branch(attributes.get("items"), f"{name} (its items)", path)
-    element = _column({"name": f"{name} (its items)", "type": items}, path)
+    element = column_of({"name": f"{name} (its items)", "type": items}, path)
     if element.encoding in (*_OBJECTS, Encoding.BITS, Encoding.ARRAY) or (
         attributes.get("connect.name") not in (None, *_ARRAYS)
     ):

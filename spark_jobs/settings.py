@@ -8,6 +8,7 @@ from spark_jobs import hudi_keys, keys
 from spark_jobs.beside import CLAIMS_FOLDER, EVENTS_FOLDER, beside
 from spark_jobs.errors import SettingsError
 from spark_jobs.history_settings import HistorySettings
+from spark_jobs.jdbc_settings import CatalogueSettings, catalogue_settings
 from spark_jobs.options import Options
 from spark_jobs.property_checks import refuse_beyond_bounds, refuse_contradictions, refuse_unknown
 from spark_jobs.property_values import flag, number, required
@@ -42,6 +43,8 @@ class Settings:
     quarantine_limit: int
     deletes_limit: int
     new_columns_limit: int
+    # None: the types of new columns are guessed by their values.
+    catalogue: CatalogueSettings | None
     poll_seconds: float
     min_interval_seconds: int
     continuous: bool
@@ -83,6 +86,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
         quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
         deletes_limit=int(number(properties, keys.DELETES_LIMIT)),
         new_columns_limit=int(number(properties, keys.NEW_COLUMNS_LIMIT)),
+        catalogue=catalogue_settings(options, properties),
         poll_seconds=number(properties, keys.POLL_INTERVAL),
         min_interval_seconds=options.min_sync_interval_seconds,
         continuous=options.continuous,

@@ -65,7 +65,9 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Calla
         for key in [*consumer, *sorted((keys.FILES_ONLY | keys.KAFKA_ONLY) & given)]:
             warn(f"{key} is not used: it has no meaning for JDBC")
         return jdbc_settings(options, properties, warn)
-    jdbc = {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    # Those say where the types of new columns are asked.
+    asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
+    jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in KAFKA_SOURCES:
         for key in sorted(keys.FILES_ONLY & given | jdbc):
             warn(f"{key} is not used: it has no meaning for Kafka")

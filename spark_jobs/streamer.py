@@ -6,12 +6,14 @@ Run it by spark-submit with HoodieStreamer's own options (spark_jobs/README.md).
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from spark_jobs import options, properties, session, settings, table_job
 from spark_jobs.application import watched
 from spark_jobs.backoff import Backoff, retry_outages
+from spark_jobs.errors import UndescribedError
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
 from spark_jobs.program import exit_code, log
@@ -43,10 +45,27 @@ def read_settings(given: options.Options, spark: SparkSession) -> Settings:
 
 
 def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
-    """Keep the table until all is read or the job is told to stop; raises JobError when it can't go on."""
+    """Keep the table until all is read or the job is told to stop; raises JobError when it can't go on.
+
+    While the table waits for a new column's type, its schema file is read again and again.
+    """
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        table_job.run(spark, decided, columns, table_job.Surroundings(stop=stop, log=log, metrics=metrics))
+        around = table_job.Surroundings(stop=stop, log=log, metrics=metrics)
+        pause = partial(Backoff, stop=stop, longest_seconds=decided.retry_seconds, log=log)
+        backoff, described = pause(), partial(table_job.columns_of, decided, spark)
+        known: Sequence[Column] | None = columns
+        while known is not None:
+            try:
+                table_job.run(spark, decided, known, around)
+                known = None
+            except UndescribedError as error:
+                if not decided.continuous:
+                    raise
+                if metrics:
+                    metrics.failed()
+                backoff.wait(error)
+                known = retry_outages(described, backoff=pause(), stop=stop)
 
 
 def _prepared(

@@ -73,6 +73,7 @@ def build_ingest(
         transformer=_transformer(spark, decided, columns),
         commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
         settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
+        databases=databases,
     )
 
 

@@ -16,7 +16,7 @@ from contract.special_values import SPECIALS_COLUMN
 def carried(kind: CatalogueType, modifier: int = -1) -> Carried | LeftOut:
     """Tell what becomes of a column of a type with `modifier` (atttypmod, -1: none)."""
     given = kind
-    kind, modifier = _without_domains(kind, modifier)
+    kind, modifier = without_domains(kind, modifier)
     if kind.kind == "array":
         found = array(kind, modifier)
         # Debezium finds an array's placeholder by the name of its type, which a domain hides.
@@ -46,7 +46,8 @@ def specials_field() -> dict[str, Any]:
     return {"name": SPECIALS_COLUMN, "type": ["null", avro("string", SPECIALS)], "default": None}
 
 
-def _without_domains(kind: CatalogueType, modifier: int) -> tuple[CatalogueType, int]:
+def without_domains(kind: CatalogueType, modifier: int) -> tuple[CatalogueType, int]:
+    """Return what domains are made of, and its modifier."""
     while kind.kind == "domain":
         [(_, kind, modifier)] = kind.parts
     return kind, modifier

@@ -30,8 +30,8 @@ MEMORY_MB, MEMORY_PER_TABLE_MB, FREE_TABLES, MOST_MEMORY_MB = 1024, 32, 4, 3072
 
 
 def places(services: Services) -> JobPlaces:
-    """Return where the job of a platform reads and writes."""
-    if not services.pipeline.is_queried:
+    """Return where the job of a platform reads and writes; of a database it asks rows, or new columns' types."""
+    if services.pipeline.outbox is not None:
         return PLACES
     where = services.connector
     source = server(

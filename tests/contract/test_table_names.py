@@ -1,6 +1,6 @@
 import pytest
 
-from contract.table_names import clashes, is_lake_name, lake_name, table_topic, topic_identity, topic_part
+from contract.table_names import clashes, is_lake_name, lake_name, listed, table_topic, topic_identity, topic_part
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,8 @@ def test_a_topic_is_named_as_debezium_does(name: str, expected: str) -> None:
 def test_topics_that_kafka_takes_for_one_are_found() -> None:
     topics = [table_topic("p", "public", "a_b"), table_topic("p", "public.a", "b"), table_topic("p", "x", "a")]
     assert clashes(topics, topic_identity) == {"p_public_a_b": topics[:2]}
+
+
+def test_a_list_counts_what_it_does_not_name() -> None:
+    assert listed(["a", "b"], 2) == "a, b"
+    assert listed(["a long name", "b", "c", "d"], 2) == "a long name, b and 2 more"

@@ -37,6 +37,7 @@ CREATE TABLE public.logged_rest PARTITION OF public.logged DEFAULT;
 CREATE TABLE public.not_captured (id INT PRIMARY KEY);
 CREATE VIEW public.seen AS SELECT 1 AS id;
 CREATE UNLOGGED TABLE public.cache (id INT PRIMARY KEY);
+CREATE TABLE public.cased (id INT PRIMARY KEY, "Id" INT);
 """
 WANTED = SourceObjects(
     publication="cdc_shop",
@@ -299,6 +300,7 @@ def test_on_rds_the_role_gets_rds_replication_in_place_of_the_attribute(shop: Co
             "public.cache is unlogged, its changes aren't in the log: ALTER TABLE public.cache SET LOGGED, or ta",
         ),
         ("gone", "public.gone: no such table: take it out of the pipeline, or check the database"),
+        ("cased", "public.cased: columns differ only by case (id, Id), which Debezium can't take: rename one, or take"),
         ("nothing", "public.nothing has no column of_old, which the pipeline names"),
     ],
 )

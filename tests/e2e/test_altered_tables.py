@@ -9,6 +9,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,10 @@ BASE = Path(__file__).with_name("altered.sql")
 # Each column's changes are on rows of their own. `qty` comes last: no event of `items` fits after it.
 COLUMNS = """
 ALTER TABLE items ADD COLUMN plain text, ADD COLUMN filled int DEFAULT 7, ADD COLUMN "Mixed Case" text,
-    ADD COLUMN "order" text, ADD COLUMN doubled int GENERATED ALWAYS AS (id * 2) STORED;
-INSERT INTO items (id, plain, "Mixed Case", "order", filled) VALUES (101, 'p', 'm', 'o', 8);
+    ADD COLUMN "order" text, ADD COLUMN born date, ADD COLUMN cost numeric(10, 2),
+    ADD COLUMN doubled int GENERATED ALWAYS AS (id * 2) STORED;
+INSERT INTO items (id, plain, "Mixed Case", "order", filled, born, cost)
+    VALUES (101, 'p', 'm', 'o', 8, '2024-02-29', 1.5);
 ALTER TABLE items DROP COLUMN gone;
 UPDATE items SET note = 'after' WHERE id = 2;
 ALTER TABLE items ALTER amount TYPE bigint;
@@ -164,6 +168,7 @@ def test_what_arrives_of_altered_tables_and_what_is_put_aside(
     eventually(lambda: lake.rows("rekeyed")[1]["note"] == "last" and {2, 4} <= set(lake.rows("parts")))
     items = lake.rows("items")
     assert values(items[101], "plain", "mixed_case", "order", "filled") == ["p", "m", "o", 8]
+    assert values(items[101], "born", "cost") == [date(2024, 2, 29), Decimal("1.50")]
     assert values(items[10], "gone", "plain", "filled") == ["gone", None, None]
     assert values(items[2], "note", "gone", "filled") == ["after", None, 7]
     assert items[4]["code"] == "c" * 30

@@ -1,5 +1,6 @@
 """What a pipeline's table means to the job that keeps it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ PLACES = JobPlaces(
     shared_properties="/repository/spark_jobs/conf/lean.properties",
     database="datalake",
 )
+ASKED = {keys.JDBC_URL: "jdbc:postgresql://localhost:5432/shop", keys.JDBC_PASSWORD_FILE: "/secret"}
 TABLE: dict[str, Any] = {"source": "public.Order Lines", "how": "log", "key": ["order_id", "line"]}
 
 
@@ -74,6 +76,26 @@ def test_versions_are_kept_for_the_hours_that_the_table_says() -> None:
 def test_a_table_with_fixed_columns_takes_no_new_one() -> None:
     assert "hoodie.streamer.schema.max.new.columns" not in layout_of()
     assert layout_of(evolution="fixed")["hoodie.streamer.schema.max.new.columns"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {keys.NEW_COLUMN_TYPES: "source", keys.JDBC_TABLE: "public.Order Lines", **ASKED}),
+        ({"schema": "a.b", "table": "c", "source": None}, {keys.NEW_COLUMN_TYPES: "source"}),
+        ({"evolution": "guess"}, {}),
+        ({"how": "outbox"}, {}),
+    ],
+    ids=["asked", "awaited, as no property names it", "guessed", "by releases"],
+)
+def test_the_types_of_a_logs_new_columns_are_the_sources(changes: dict[str, Any], expected: dict[str, str]) -> None:
+    shop = pipeline({name: value for name, value in (TABLE | changes).items() if value is not None})
+    found = table_job(shop, shop.tables[0], replace(PLACES, source=ASKED), JobPace()).configuration
+    assert {key: value for key, value in found.items() if key in (keys.NEW_COLUMN_TYPES, keys.JDBC_TABLE, *ASKED)} == (
+        expected
+    )
+    awaited = table_job(shop, shop.tables[0], PLACES, JobPace()).configuration
+    assert awaited.keys() - layout(shop.tables[0]).keys() == expected.keys() & {keys.NEW_COLUMN_TYPES}
 
 
 def test_the_orders_job_reads_and_writes_where_it_always_did() -> None:

@@ -1,6 +1,8 @@
 """Columns that change while a table is kept: nothing is lost, and what can't be is refused before it is written."""
 
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,10 @@ from pyspark.sql import SparkSession
 
 from contract import added_columns
 from contract.added_columns import AddedColumn
+from local.services.postgres import ConnectionParameters
 from spark_jobs import keys
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import SettingsError, UndescribedError
+from tests.conftest import execute
 from tests.spark_jobs.conftest import Event, Lake
 
 pytestmark = pytest.mark.integration
@@ -110,6 +114,56 @@ def test_a_column_that_came_with_events_keeps_its_type_whatever_the_file_says_la
     assert column(stock, "size") == {1: 8.0, 2: 7.0}
     assert column(stock, "unit_cost") == {1: "2.25", 2: "1.50"}
     assert [line for line in stock.log if line.startswith("size (double in the table, int in the file): it came with")]
+
+
+ADDED = """CREATE TABLE stock (id int, at timestamp, born date, "Unit Cost" numeric(10,2), nr bigint, gone date);
+ALTER TABLE stock DROP COLUMN gone"""
+# As Debezium sends them.
+NEW = {"at": 1795176000500000, "born": 19782, "Unit Cost": "NAN", "nr": 2**53 + 1, "gone": 19782}
+MADE = {"at": "timestamp", "born": "date", "unit_cost": "decimal(10,2)", "nr": "bigint", "gone": "double"}
+
+
+def asking(database: ConnectionParameters) -> dict[str, str]:
+    """What the job is told so that it asks a database for the types of new columns."""
+    return {
+        keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE,
+        keys.JDBC_URL: f"jdbc:postgresql://{database['host']}:{database['port']}/{database['dbname']}",
+        keys.JDBC_USER: str(database["user"]),
+        keys.JDBC_PASSWORD_VARIABLE: "CDC_TEST_PASSWORD",
+        keys.JDBC_TABLE: "public.stock",
+    }
+
+
+def test_a_new_column_has_the_type_that_the_sources_catalogue_says(
+    stock: Lake, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute(database, ADDED)
+    monkeypatch.setenv("CDC_TEST_PASSWORD", str(database["password"]))
+    stock.extra = {**stock.extra, **asking(database)}
+    assert stock.run(event(2, 2, **NEW)).quarantined == 0
+    # The next job knows how events have them, whatever becomes of the database.
+    stock.extra = {**stock.extra, keys.JDBC_URL: "jdbc:postgresql://127.0.0.1:1/none"}
+    assert stock.run(event(1, 2, **NEW | {"Unit Cost": "1.50"})).quarantined == 0
+    rows = stock.spark.read.format("hudi").load(str(stock.table_path))
+    assert {name: rows.schema[name].dataType.simpleString() for name in MADE} == MADE
+    assert column(stock, "born") == dict.fromkeys((1, 2), date(2024, 2, 29))
+    assert column(stock, "nr") == dict.fromkeys((1, 2), 2**53 + 1)
+    assert column(stock, "unit_cost") == {1: Decimal("1.50"), 2: None}
+    assert column(stock, "__specials") == {1: None, 2: '{"unit_cost":"NaN"}'}
+    assert [value.isoformat() for value in column(stock, "at").values()] == ["2026-11-20T12:00:00.500000"] * 2
+    assert [line for line in stock.log if "column gone is guessed by its values: the source has no such" in line]
+
+
+def test_without_a_database_the_table_waits_until_its_schema_file_has_the_column(stock: Lake) -> None:
+    stock.extra = {**stock.extra, keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE}
+    stock.land(event(2, 2, born=19782), event(1, 2))
+    with pytest.raises(UndescribedError, match=r"stock\.avsc lacks born, which events have: the table waits"):
+        stock.job().run_batch()
+    assert stock.commits() == 1
+    (stock.folder / "stock.avsc").write_text(schema(born={"type": "int", "connect.name": "io.debezium.time.Date"}))
+    stock.run()
+    assert column(stock, "born") == {1: None, 2: date(2024, 2, 29)}
+    assert column(stock, "__lsn") == {1: 2, 2: 2}
 
 
 def test_a_type_that_the_table_cannot_take_is_refused_at_the_start(stock: Lake) -> None:

@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ import pytest
 from local.look import by_spark
 from local.look.lake import Lake as TableReader
 from local.services.spark import JOB, spark_submit
-from spark_jobs import streamer
+from spark_jobs import streamer, table_job
+from spark_jobs.backoff import Backoff
+from spark_jobs.errors import UndescribedError
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE
-from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES
+from tests.spark_jobs.test_settings import DELTASTREAMER_PROPERTIES, decide
 
 # Generous: other tests may share the two cores.
 WAIT_S = 200
@@ -301,6 +305,30 @@ def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
+
+
+def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    once, _ = decide()
+    seen: list[str] = []
+
+    def run(_spark: object, _decided: object, columns: list[str], _around: object) -> None:
+        seen.extend(columns)
+        if columns != ["with it"]:
+            raise UndescribedError("its type isn't known")
+
+    again = iter(["without it", "with it"])
+    monkeypatch.setattr(table_job, "run", run)
+    monkeypatch.setattr(table_job, "columns_of", lambda *_: [next(again)])
+    monkeypatch.setattr(streamer, "watched", lambda *_, **__: contextlib.nullcontext())
+    monkeypatch.setattr(Backoff, "wait", lambda *_: None)
+    spark: Any = None
+    without: Any = ["without it"]
+    streamer.run(spark, replace(once, continuous=True), without, threading.Event())
+    assert seen == ["without it", "without it", "with it"]
+    with pytest.raises(UndescribedError):
+        streamer.run(spark, once, without, threading.Event())
 
 
 @pytest.mark.integration

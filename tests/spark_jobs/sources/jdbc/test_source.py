@@ -4,6 +4,8 @@ import json
 import re
 import time
 from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -225,6 +227,32 @@ def test_a_new_column_comes_with_its_default(queried: Queried) -> None:
     queried.fields = {**queried.fields, "phone": "string"}
     assert queried.lake() == queried.source()
     assert queried.lake()[1]["phone"] == "none"
+
+
+ADDED = {
+    "at": ("timestamp", "'2026-11-20 12:00:00.5'", "timestamp", datetime(2026, 11, 20, 12, 0, 0, 500_000)),  # noqa: DTZ001
+    "born": ("date", "'2024-02-29'", "date", date(2024, 2, 29)),
+    "cost": ("numeric(10,2)", "'NaN'", "decimal(10,2)", None),
+    "nr": ("bigint", "9007199254740993", "bigint", 9007199254740993),
+}
+
+
+def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_look_like(queried: Queried) -> None:
+    queried.run()
+    for name, (kind, value, _, _) in ADDED.items():
+        queried.execute(f"ALTER TABLE address ADD COLUMN {name} {kind} DEFAULT {value}")
+    queried.run()
+    # A job that starts again knows how events have them, and what no decimal can be goes where it belongs.
+    queried.execute("UPDATE address SET address = 'again', cost = 1.5 WHERE address_id = 2")
+    queried.run()
+    lake = queried.spark.read.format("hudi").load(str(queried.table_path)).filter("address_id < 3")
+    rows = {row["address_id"]: row for row in lake.collect()}
+    for name, (_, _, kind, value) in ADDED.items():
+        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, kind, value)
+    assert (rows[1]["__specials"], rows[2]["__specials"]) == ('{"cost":"NaN"}', None)
+    assert (rows[2]["cost"], rows[2]["at"]) == (Decimal("1.50"), rows[1]["at"])
+    # What was wrong would be in quarantine.
+    assert not list(queried.folder.rglob("_quarantine/**/*.json"))
 
 
 def test_a_dropped_column_keeps_its_values_in_rows_that_do_not_change(queried: Queried) -> None:

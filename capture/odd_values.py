@@ -1,0 +1,164 @@
+"""Looks into tables for values that will be set aside, arrive as others or stop the source: what no catalogue tells.
+
+One read-only statement per table, bounded in time. Small tables are looked into by themselves, others on request.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import psycopg2
+from psycopg2 import sql
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import cursor as Cursor  # noqa: N812
+
+from capture.catalogue import Column, Database, Table, TableName
+from contract.column_types.odd_values import OddValue, odd_values
+from contract.sizes import LARGEST_EVENT_BYTES, MIB
+from db.errors import explain
+from settings.pipeline import CapturedTableSettings, Pipeline
+
+SMALL_BYTES = 16 * MIB
+# Of one table: what is small takes less than a second.
+SMALL_S, ASKED_S = 5, 600
+_LOCK_S = 2
+# A statement's result has 1,664 columns at most, of which each question takes two.
+_AT_ONCE = 800
+_WHOLE_ROW = "(a whole row)"
+_LARGE = OddValue(
+    f"octet_length({{c}}::text) > {LARGEST_EVENT_BYTES}",
+    f"of more than {LARGEST_EVENT_BYTES // MIB} MiB: no event may be so large (streaming.largest_event_mib)",
+    of_log=True,
+)
+# A partitioned table has none of its rows itself.
+_SIZE = sql.SQL(
+    "SELECT pg_table_size({table}::regclass) + coalesce((SELECT sum(pg_table_size(p.relid))"
+    " FROM pg_partition_tree({table}::regclass) AS p WHERE p.isleaf), 0)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """So many rows whose `column` has an odd value; `key` is one of them, where there is a key that may be read."""
+
+    table: TableName
+    column: str
+    odd: OddValue
+    rows: int
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What looking has found, the tables that were too large for it, and lines of those that it failed at."""
+
+    found: tuple[Found, ...]
+    large: tuple[TableName, ...]
+    failed: tuple[str, ...]
+
+
+def look_into(connection: Connection, pipeline: Pipeline, database: Database, *, all_of_them: bool) -> Looked:
+    """Look into a pipeline's tables, without `all_of_them` into the small ones. Raises psycopg2.Error when cut off."""
+    found: list[Found] = []
+    large: list[TableName] = []
+    failed: list[str] = []
+    tables = {table.name: table for table in database.tables}
+    for entry in pipeline.tables:
+        table = tables.get(TableName(entry.schema_name, entry.table_name))
+        if table is None or entry.query is not None:
+            continue
+        try:
+            rows = _looked(connection, table, entry, all_of_them=all_of_them)
+        except psycopg2.Error as error:
+            if connection.closed:
+                raise
+            failed.append(f"{table.name} wasn't looked into: {explain(error)}")
+            continue
+        if rows is None:
+            large.append(table.name)
+        else:
+            found += rows
+    return Looked(tuple(found), tuple(large), tuple(failed))
+
+
+def _looked(
+    connection: Connection, table: Table, entry: CapturedTableSettings, *, all_of_them: bool
+) -> list[Found] | None:
+    """Return what one table has of them; None where it is too large."""
+    asked = [*_asked(table, entry)]
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+        cursor.execute("SET LOCAL search_path = pg_catalog")
+        cursor.execute("SET LOCAL lock_timeout = %s", [f"{_LOCK_S}s"])
+        cursor.execute("SET LOCAL statement_timeout = %s", [f"{ASKED_S if all_of_them else SMALL_S}s"])
+        if not all_of_them and not _is_small(cursor, table):
+            return None
+        slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
+        return [one for part in slices for one in _counted(cursor, table, part, entry.key)]
+
+
+def _is_small(cursor: Cursor, table: Table) -> bool:
+    if table.kind in ("view", "foreign table"):
+        return False
+    cursor.execute(_SIZE.format(table=sql.Literal(_name(table).as_string(cursor))))
+    return int((cursor.fetchone() or (0,))[0]) <= SMALL_BYTES
+
+
+def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
+    """Yield each question about a table: the column that it is of, what stands for `{c}`, and what to look for."""
+    columns = [column for column in table.columns if column.readable and column.name not in entry.leave_out]
+    for column in columns:
+        odd = odd_values(column.type, column.modifier, in_key=column.name in entry.key, of_log=not entry.is_queried)
+        yield from ((column.name, sql.Identifier("t", column.name), one) for one in odd)
+    if columns and not entry.is_queried and any(_is_long(column) for column in columns):
+        row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))
+        yield _WHOLE_ROW, row, _LARGE
+
+
+def _is_long(column: Column) -> bool:
+    return column.toastable and column.type.name != "numeric"
+
+
+def _counted(
+    cursor: Cursor, table: Table, asked: Sequence[tuple[str, sql.Composable, OddValue]], key: Sequence[str]
+) -> list[Found]:
+    readable = {column.name for column in table.columns if column.readable}
+    texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
+    example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
+    counts = []
+    for _, value, odd in asked:
+        # As a number of parts: a percent sign or a brace in a name is its own.
+        condition = sql.SQL("").join(_parts(odd.condition, value))
+        counts.append(
+            sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})").format(c=condition, k=example)
+        )
+    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), _name(table)))
+    row = cursor.fetchone() or ()
+    pairs = zip(row[::2], row[1::2], asked, strict=True)
+    return [Found(table.name, column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
+
+
+def _parts(condition: str, value: sql.Composable) -> Iterator[sql.Composable]:
+    for number, text in enumerate(condition.split("{c}")):
+        if number:
+            yield value
+        yield sql.SQL(text)
+
+
+def _name(table: Table) -> sql.Identifier:
+    return sql.Identifier(table.name.schema, table.name.name)
+
+
+def lines(looked: Looked) -> Iterator[str]:
+    """Say what was found, and which tables nobody has looked into."""
+    if looked.found:
+        yield "Values that won't arrive as they are (docs/types.md):"
+    for one in looked.found:
+        such = "" if one.key is None else f", such as key {one.key!r}"
+        rows = f"{one.rows:,} row{'' if one.rows == 1 else 's'}"
+        yield f"  {one.table}: {one.column}: {rows}{such}: {one.odd.comes}"
+    yield from (f"  {line}" for line in looked.failed)
+    if looked.large:
+        yield (
+            f"Not looked into, being larger than {SMALL_BYTES // MIB} MiB: {', '.join(map(str, looked.large))}:"
+            " LOOK=1 reads all of them once"
+        )

@@ -1,0 +1,102 @@
+"""Values of PostgreSQL that arrive as others, are set aside or stop the source: how SQL finds them, and what comes.
+
+Beside docs/types.md, which says so of types; docs/decisions/0070 has what was measured. `{c}` is the column. The
+conditions hold with pg_catalog alone on the search path.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from contract.column_types.carried import Carried, CatalogueType
+from contract.column_types.types import carried, without_domains
+from contract.events import PLACEHOLDER
+from contract.special_values import SPECIALS_COLUMN
+
+STOPS = "stops the source"
+ASIDE = "set aside"
+
+
+@dataclass(frozen=True, slots=True)
+class OddValue:
+    """`condition` is SQL that is true for such a value, `comes` says what it is and what becomes of it.
+
+    `of_log`: only the log's events have it so, not rows that are queried.
+    """
+
+    condition: str
+    comes: str
+    of_log: bool = False
+
+
+_FLAT = OddValue("array_ndims({c}) > 1", f"an array of several dimensions: {ASIDE}")
+_NULLS = OddValue(
+    "cardinality({c}) > 0 AND NOT EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE v IS DISTINCT FROM NULL)",
+    f"an array of nothing but NULLs: {ASIDE}",
+)
+_INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number of its own (contract/times.py)")
+# Where 64 bits of microseconds end.
+_LATE = OddValue("isfinite({c}) AND {c} >= '294247-01-10 04:00:54+00'", f"after the year 294246: {ASIDE}")
+_NOT_NUMBER = "{c}::text IN ('NaN', 'Infinity', '-Infinity')"
+_BC = "{c} < '0001-01-01' AND isfinite({c})"
+_BC_INSIDE = "EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE isfinite(v) AND v < '0001-01-01')"
+_IN_ARRAY = OddValue(_BC_INSIDE, "a date or timestamp BC within an array: comes as one AD", of_log=True)
+_INSTANT = (_LATE, _INFINITE)
+_OF_TYPE: Mapping[str, tuple[OddValue, ...]] = {
+    "timestamp": _INSTANT,
+    "timestamptz": _INSTANT,
+    "date": (
+        OddValue(_BC, "BC: a snapshot has it AD, changes have it right", of_log=True),
+        OddValue(
+            "{c} BETWEEN '1582-10-05' AND '1582-10-14'",
+            "of the ten days that Gregory left out: a snapshot has it 10 days late, changes have it right",
+            of_log=True,
+        ),
+        _INFINITE,
+    ),
+    "interval": (OddValue("abs(extract(hour FROM {c})) > 2147483647", f"more than 2³¹ hours: {STOPS}", of_log=True),),
+    "timetz": (
+        OddValue("extract(timezone FROM {c})::int % 60 <> 0", f"with seconds in its offset: {STOPS}", of_log=True),
+    ),
+}
+_OF_ELEMENTS: Mapping[str, OddValue] = {
+    "numeric": OddValue("'NaN' = ANY ({c})", f"NaN within an array: {STOPS}", of_log=True),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), _IN_ARRAY),
+}
+_NULL_OF_ENUM = OddValue(
+    "EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE v IS NULL)", f"a NULL in an array of an enum: {STOPS}", of_log=True
+)
+_TEXTS = ("text", "varchar", "bpchar", "citext", "json", "xml")
+_PLACEHOLDER = OddValue(
+    f"{{c}}::text = '{PLACEHOLDER}'",
+    f"what Debezium writes for a value that didn't change: taken for that, {ASIDE} where there is no earlier one",
+)
+_EMPTY_KEY = OddValue("{c}::text = ''", f"an empty key: {ASIDE}")
+_EMPTY_BYTES_KEY = OddValue("octet_length({c}) = 0", f"an empty key: {ASIDE}")
+
+
+def odd_values(kind: CatalogueType, modifier: int, *, in_key: bool, of_log: bool) -> Iterator[OddValue]:
+    """Yield what to look for in a column of a type; `in_key`: by which rows are told."""
+    for odd in _all_of(kind, modifier, in_key=in_key):
+        if of_log or not odd.of_log:
+            yield odd
+
+
+def _all_of(kind: CatalogueType, modifier: int, *, in_key: bool) -> Iterator[OddValue]:
+    becomes = carried(kind, modifier)
+    if not isinstance(becomes, Carried):
+        return
+    kind, _ = without_domains(kind, modifier)
+    if kind.kind == "array":
+        [(_, element, _)] = kind.parts
+        yield from (_FLAT, _NULLS)
+        yield from [_NULL_OF_ENUM] if element.kind == "enum" else []
+        yield from [_OF_ELEMENTS[element.name]] if element.name in _OF_ELEMENTS else []
+        return
+    yield from _OF_TYPE.get(kind.name, ())
+    if kind.name in _TEXTS:
+        yield _PLACEHOLDER
+    if becomes.special:
+        what = f"in a key: {ASIDE}" if in_key else f"null, and its name in {SPECIALS_COLUMN}"
+        yield OddValue(_NOT_NUMBER, f"no number: {what}")
+    if in_key and kind.name != "bpchar":
+        yield _EMPTY_BYTES_KEY if kind.name == "bytea" else _EMPTY_KEY
