@@ -50,6 +50,7 @@ def reconcile_platform(
         report=platform.state_dir / REPORT,
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         arrivals=arrivals_of(platform),
+        aside=platform.pipeline.tables_aside(),
     )
 
 

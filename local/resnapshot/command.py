@@ -83,8 +83,13 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
     with flowing(source, pipeline, names, reader, wanted, say):
+        with _locked(platform):
+            back = platform.pipeline.take_back([entry.name for entry in entries])
+        if back:
+            say(f"captured and read again: {', '.join(back)}")
         settle = settlement(source, pipeline, entries, where=wanted.where)
-        read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+        if left := [entry for entry in entries if entry.name not in back]:
+            read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
         equal = reconcile_tables(
             console,
             source,

@@ -46,17 +46,17 @@ class Commands:
         """`make prepare NAME=… DSN=…`."""
         return self._run("capture", "prepare", "--name", self._name, "--dsn", self._dsn)
 
-    def up(self) -> str:
+    def up(self, *, status: int = 0) -> str:
         """`make up PIPELINE=… DSN=…`."""
-        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn)
+        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
 
     def reconcile(self, *options: str, status: int = 0) -> str:
         """`make reconcile PIPELINE=…`."""
         return self._run("local", "reconcile", "--pipeline", self._name, *options, status=status)
 
-    def resnapshot(self, *options: str) -> str:
+    def resnapshot(self, *options: str, status: int = 0) -> str:
         """`make resnapshot PIPELINE=…`."""
-        return self._run("local", "resnapshot", "--pipeline", self._name, *options)
+        return self._run("local", "resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *, status: int = 0) -> str:
         """`make status PIPELINE=…`."""
@@ -72,7 +72,10 @@ class Commands:
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int = 0) -> str:
-        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status."""
+        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status.
+
+        A failure's line is of what it says.
+        """
         done = subprocess.run(
             [sys.executable, "-m", *arguments],
             cwd=self._folder,
@@ -84,7 +87,7 @@ class Commands:
             check=False,
         )
         assert done.returncode == status, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return done.stdout + (done.stderr if status else "")
 
 
 def equal_tables(said: str) -> dict[str, int]:
