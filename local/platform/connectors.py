@@ -3,7 +3,7 @@
 import json
 import secrets
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from local.services.connect import OFFSET_TOPIC
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
 from local.services.s3 import ENVIRONMENT, REGION
+from local.sink import held
+from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector, with_salt
@@ -202,6 +204,22 @@ class Connectors:
         kafka = self._services.kafka
         argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
         self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
+
+    @property
+    def held(self) -> list[Held]:
+        """The records that the stand-in refuses: nothing behind them is landed."""
+        return held.read(self._folder / "sink" / held.HELD)
+
+    def pass_over(self, topics: Collection[str]) -> None:
+        """Have the stand-in leave out the records of these topics that it refuses."""
+        chosen = [record for record in self.held if record.topic in topics]
+        if not chosen:
+            return
+        self._processes.stop("sink", grace_s=SINK_GRACE_S)
+        path = self._folder / "sink" / held.PASSED_OVER
+        held.write(path, [*held.read(path), *chosen])
+        held.write(self._folder / "sink" / held.HELD, [])
+        self.run_sink()
 
     def resume_sink(self) -> None:
         """Let the real sink, which was stopped, run again."""

@@ -187,14 +187,21 @@ class LocalPipeline:
     def take_back(self, tables: Sequence[str]) -> list[str]:
         """Have the source connector capture and read again what was set aside of these tables; name those.
 
-        Raises PlatformError with the reason when it fails at one again.
+        What the sink refuses of them is passed over. Raises PlatformError with the reason when one fails again.
         """
+        self._connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
         return self._connectors.take_back(tables)
 
     def tables_aside(self) -> dict[str, str]:
         """Return the tables that nothing comes of, each with the reason and the way out."""
-        known = {table.name for table in self.tables}
-        return {table: reason for table, reason in self._connectors.aside.read().items() if table in known}
+        aside, held = self._connectors.aside.read(), {record.topic: record.reason for record in self._connectors.held}
+        pipeline = self._services.pipeline
+        for table in self.tables:
+            if (reason := held.get(table.topic.name)) is not None:
+                which = "" if pipeline.outbox else f" PIPELINE={pipeline.name} TABLE={table.name}"
+                way_out = f"`make resnapshot{which}` passes over it and reads the table again"
+                aside[table.name] = f"the sink refuses {reason}; nothing behind it is landed: {way_out}"
+        return {table.name: aside[table.name] for table in self.tables if table.name in aside}
 
     def check_all_flow(self) -> None:
         """Raise FailingTablesError when a table is set aside."""
@@ -221,8 +228,8 @@ class LocalPipeline:
         service, failing = ("connect", self.sink_name) if self._services.options.lenses else ("sink", None)
 
         def landed() -> bool:
-            offsets = self.sink_offsets()
-            return all(offsets[topic] >= end for topic, end in ends.items())
+            offsets, held = self.sink_offsets(), {record.topic for record in self._connectors.held}
+            return all(offsets[topic] >= end for topic, end in ends.items() if topic not in held)
 
         self._waiting.wait(Wait(reached=landed, what="landing", service=service, failing=failing))
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
@@ -252,9 +259,9 @@ class LocalPipeline:
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables that must come to the lake: those with events."""
-        ends = self.topic_ends()
-        return [table for table in self.tables if ends[table.topic.name]]
+        """Return the tables that must come to the lake: those with events, which the sink lands."""
+        ends, held = self.topic_ends(), {record.topic for record in self._connectors.held}
+        return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
         """Return what the job of many tables says of each, by its job_name."""

@@ -128,6 +128,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Compari
         if problem := pipeline.former_topic_problem():
             say(f"found: {problem.partition(': run `')[0]}")
             say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
+        pipeline.take_back([table.name for table in pipeline.tables])
         if "sink" in platform.expected():
             pipeline.run_sink()
         else:
