@@ -34,10 +34,10 @@ _KNOWN = (
         "the publication is gone, or was made again after the slot: run `{command}`",
     ),
     (
-        # What a TRUNCATE's event, which has no key, does to the transformation of plugins/transformations.py.
-        re.compile(r"supported .*for \[mask fields\], found: null"),
-        'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "apply" for it,'
-        ' by which its rows go from the lake, too, or "ignore", and start again (docs/tables.md)',
+        # Our own predicate's words (plugins/IsTruncate.java).
+        re.compile(r"Exception: (?P<topic>\S+) was emptied by TRUNCATE"),
+        "{tables} was emptied by TRUNCATE, and its pipeline says to stop there: run `{command}{which}`, by which its"
+        ' rows go from the lake, too; truncate = "apply" or "ignore" needs nobody (docs/tables.md)',
     ),
     (
         re.compile(r"is not permitted to log in"),
@@ -87,9 +87,13 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "") -> Fail
             names = _captured(configuration)
             said = found.groupdict()
             column = said.get("column", "")
-            table = next((name for name in names if column.startswith(f"{name}.")), None)
-            if pattern.pattern.startswith(_TOO_LARGE):
-                table = _unsent(names, configuration.get("topic.prefix", ""), log)
+            sent = _SENT.findall(log) if pattern.pattern.startswith(_TOO_LARGE) else []
+            topic = said.get("topic") or (sent or [""])[-1]
+            prefix = configuration.get("topic.prefix", "")
+            table = next(
+                (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
+                None,
+            )
             said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table)}
             return Failure(reason=text.format(**said), table=table)
     first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
@@ -101,12 +105,6 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "") -> Fail
 def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
     """Return the line alone."""
     return failure(trace, configuration or {}).reason
-
-
-def _unsent(names: Sequence[str], prefix: str, log: str) -> str | None:
-    """Return the captured table whose event was the last one that wasn't sent."""
-    topics = {f"{prefix}.{topic_part(name)}": name for name in names}
-    return next((topics.get(topic) for topic in reversed(_SENT.findall(log))), None)
 
 
 def _captured(configuration: Mapping[str, str]) -> list[str]:

@@ -62,6 +62,13 @@ class Commands:
         """`make status PIPELINE=…`."""
         return self._run("local", "status", "--pipeline", self._name, status=status)
 
+    def take_out(self, table: str) -> None:
+        """Take a table's entry out of the file."""
+        entries = self.file.read_text(encoding="utf-8").split("\n\n")
+        kept = [entry for entry in entries if f'source = "{table}"' not in entry]
+        assert len(kept) == len(entries) - 1
+        self.file.write_text("\n\n".join(kept), encoding="utf-8")
+
     @property
     def platform(self) -> Path:
         """Where the platform keeps everything."""

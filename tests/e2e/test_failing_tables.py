@@ -16,7 +16,6 @@ from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
-from tests.e2e.test_any_database import without
 from tests.local.platform.shop import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -27,19 +26,24 @@ CREATE TABLE fine (id int PRIMARY KEY, n int);
 CREATE TABLE leaving (id int PRIMARY KEY, n int);
 CREATE TABLE large (id int PRIMARY KEY, body text);
 CREATE TABLE odd (id int PRIMARY KEY, prices numeric[]);
+CREATE TABLE emptied (id int PRIMARY KEY, n int);
 INSERT INTO fine VALUES (1, 1);
 INSERT INTO leaving VALUES (1, 1);
 INSERT INTO large VALUES (1, 'x'), (3, 'x');
 INSERT INTO odd VALUES (1, '{1.5}');
+INSERT INTO emptied VALUES (1, 1), (2, 2);
 """
 FAILING = (
     f"INSERT INTO large VALUES (2, repeat('x', {LARGEST_EVENT_BYTES}))",
     "INSERT INTO odd VALUES (2, '{NaN}')",
+    "TRUNCATE emptied",
     "INSERT INTO fine VALUES (2, 2)",
 )
-LARGE = (
-    r"make that row smaller, then run `make resnapshot PIPELINE=failing TABLE=public.large`",
+REASONS = (
     "table public.large is set aside: an event of public.large has ",
+    "make that row smaller, then run `make resnapshot PIPELINE=failing TABLE=public.large`",
+    "table public.emptied is set aside: public.emptied was emptied by TRUNCATE, and its pipeline says to stop there: run"
+    " `make resnapshot PIPELINE=failing TABLE=public.emptied`, by which its rows go from the lake, too",
 )
 ODD = (
     "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
@@ -72,11 +76,11 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     make.up()
     for statement in FAILING:
         execute(source, statement)
-    # Each restart of the connector meets the next one.
-    eventually(lambda: f"table public.odd is set aside: {ODD}" in make.status(status=1))
+    # Each start of the connector meets the next one.
+    eventually(lambda: make.status(status=1).count(" is set aside: ") == 3)
     said = make.status(status=1)
-    assert all(part in said for part in LARGE)
-    assert "connector failing-source" not in said
+    assert all(part in said for part in (*REASONS, f"table public.odd is set aside: {ODD}"))
+    assert "connector failing-source has failed" not in said
     said = make.reconcile("--timeout", "60", status=1)
     assert equal_tables(said) == {"public.fine": 2, "public.leaving": 1}
     assert f"public.odd  not compared: it is set aside: {ODD}" in said
@@ -85,7 +89,7 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
 def test_up_says_so_and_leaves_everything_running(make: Commands) -> None:
     said = make.up(status=1)
     first, *tables = said[said.index("up: ") :].splitlines()
-    assert first == "up: 2 of 4 tables are set aside; all else runs, `make status` says how it is"
+    assert first == "up: 3 of 5 tables are set aside; all else runs, `make status` says how it is"
     assert f"    table public.odd: {ODD}" in tables
     assert SUPERVISOR in Platform(make.platform).running()
 
@@ -95,26 +99,27 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
     execute(source, "UPDATE large SET body = 'small' WHERE id = 2")
     execute(source, "DELETE FROM large WHERE id = 3")
     execute(source, "UPDATE odd SET prices = '{2.5}' WHERE id = 2")
-    said = make.resnapshot("--table", "public.odd public.large")
-    assert equal_tables(said) == {"public.odd": 2, "public.large": 2}
+    said = make.resnapshot("--table", "public.odd public.large public.emptied")
+    assert equal_tables(said) == {"public.odd": 2, "public.large": 2, "public.emptied": 0}
     execute(source, "INSERT INTO large VALUES (4, 'x')")
     assert equal_tables(make.reconcile()) == dict.fromkeys(("public.odd", "public.fine"), 2) | {
         "public.large": 3,
         "public.leaving": 1,
+        "public.emptied": 0,
     }
     assert "set aside" not in make.status()
 
 
 def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
     drop_slot(source)
-    without("public.leaving", make)
+    make.take_out("public.leaving")
     started = time.monotonic()
     said = make.up(status=1)
     assert time.monotonic() - started < 60
     assert said.splitlines()[-1].startswith("up: the replication slot cdc_failing of ")
     assert "connector" not in said.splitlines()[-1]
     assert SUPERVISOR in Platform(make.platform).running()
-    assert equal_tables(make.resnapshot()).keys() == {"public.odd", "public.fine", "public.large"}
+    assert equal_tables(make.resnapshot()).keys() == {"public.odd", "public.fine", "public.large", "public.emptied"}
 
 
 def drop_slot(source: ConnectionParameters) -> None:

@@ -25,8 +25,9 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
         ("role-may-not-log-in", "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again"),
         (
             "truncate",
-            'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "apply" for'
-            ' it, by which its rows go from the lake, too, or "ignore", and start again (docs/tables.md)',
+            "datalake.cdc_events was emptied by TRUNCATE, and its pipeline says to stop there: run"
+            " `make resnapshot SKIP=1`, by which its rows go from the lake, too;"
+            ' truncate = "apply" or "ignore" needs nobody (docs/tables.md)',
         ),
         (
             "event-too-large-for-producer",
