@@ -37,7 +37,7 @@ _KNOWN = (
         # Our own predicate's words (plugins/IsTruncate.java).
         re.compile(r"Exception: (?P<topic>\S+) was emptied by TRUNCATE"),
         "{tables} was emptied by TRUNCATE, and its pipeline says to stop there: run `{command}{which}`, by which its"
-        ' rows go from the lake, too; truncate = "apply" or "ignore" needs nobody (docs/tables.md)',
+        ' rows go from the lake, too, or set truncate = "apply" or "ignore" (docs/tables.md)',
     ),
     (
         re.compile(r"is not permitted to log in"),
@@ -77,10 +77,11 @@ class Failure:
     table: str | None = None
 
 
-def failure(trace: str, configuration: Mapping[str, str], log: str = "") -> Failure:
+def failure(trace: str, configuration: Mapping[str, str], log: str = "", *, alone: bool = True) -> Failure:
     """Return what a stack trace means: what is known of it, else its first line and its last cause.
 
-    `configuration` is the connector's. `log`: what the worker's log has before the trace, which names no table itself.
+    `configuration` is the connector's. `log`: what the worker's log has before the trace, which names no table where an
+    event is too large. `alone`: the table is set aside, and brought back alone.
     """
     for pattern, text in _KNOWN:
         if found := pattern.search(trace):
@@ -94,7 +95,7 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "") -> Fail
                 (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
                 None,
             )
-            said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table)}
+            said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table, alone=alone)}
             return Failure(reason=text.format(**said), table=table)
     first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
     causes = _CAUSE.findall(trace)
@@ -103,8 +104,8 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "") -> Fail
 
 
 def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
-    """Return the line alone."""
-    return failure(trace, configuration or {}).reason
+    """Return the line alone, where nobody sets a table aside: on AWS."""
+    return failure(trace, configuration or {}, alone=False).reason
 
 
 def _captured(configuration: Mapping[str, str]) -> list[str]:
@@ -112,11 +113,11 @@ def _captured(configuration: Mapping[str, str]) -> list[str]:
     return [shown(pattern) for pattern in configuration.get(INCLUDED_TABLES, "").split(",") if pattern]
 
 
-def _shown(names: Sequence[str], table: str | None) -> dict[str, str]:
+def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str, str]:
     """Name what a connector fails at, and the command that brings its changes again."""
     command = "make resnapshot" + ("" if names == [EVENTS_TABLE] else " PIPELINE=…")
     if len(names) > 1 and table is not None:
-        return {"tables": table, "command": command, "which": f" TABLE={table}"}
+        return {"tables": table, "command": command, "which": f" TABLE={table}" if alone else " SKIP=1"}
     unknown = f"one of its {len(names)} tables (which one, `failed to send record to` in the worker's log says)"
     tables = unknown if len(names) > 1 else (names or ["a captured table"])[0]
     return {"tables": tables, "command": command, "which": " SKIP=1"}

@@ -159,6 +159,7 @@ class Connectors:
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
         """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""
+        self.set_aside()  # where no supervisor has done so
         back = self.aside.take_back(tables)
         if back:
             self.start_source()

@@ -105,6 +105,7 @@ class Supervisor:
     def _restart_connector(self, name: str) -> None:
         pipeline = self._platform.pipeline
         if name == pipeline.source_name and (table := pipeline.set_aside()) is not None:
+            self._ledger.forget(name)
             self._log(f"connector {name} goes on without table {table}, which is set aside")
             return
         self._api().restart_failed(name)

@@ -9,10 +9,15 @@ from collections.abc import Iterator
 
 import psycopg2.errors
 import pytest
+from confluent_kafka import Producer
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
+from local.platform.state import read_record
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import ROLES
+from local.services.kafka.users import ADMIN, KafkaUsers
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
@@ -42,8 +47,8 @@ FAILING = (
 REASONS = (
     "table public.large is set aside: an event of public.large has ",
     "make that row smaller, then run `make resnapshot PIPELINE=failing TABLE=public.large`",
-    "table public.emptied is set aside: public.emptied was emptied by TRUNCATE, and its pipeline says to stop there: run"
-    " `make resnapshot PIPELINE=failing TABLE=public.emptied`, by which its rows go from the lake, too",
+    "table public.emptied is set aside: public.emptied was emptied by TRUNCATE, and its pipeline says to stop there:"
+    " run `make resnapshot PIPELINE=failing TABLE=public.emptied`, by which its rows go from the lake, too",
 )
 ODD = (
     "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
@@ -80,7 +85,7 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     eventually(lambda: make.status(status=1).count(" is set aside: ") == 3)
     said = make.status(status=1)
     assert all(part in said for part in (*REASONS, f"table public.odd is set aside: {ODD}"))
-    assert "connector failing-source has failed" not in said
+    assert "connector failing-source" not in said
     said = make.reconcile("--timeout", "60", status=1)
     assert equal_tables(said) == {"public.fine": 2, "public.leaving": 1}
     assert f"public.odd  not compared: it is set aside: {ODD}" in said
@@ -95,7 +100,8 @@ def test_up_says_so_and_leaves_everything_running(make: Commands) -> None:
 
 
 def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: ConnectionParameters) -> None:
-    assert f"set aside again: public.odd: {ODD}" in make.resnapshot("--table", "public.odd", status=1)
+    said = make.resnapshot("--table", "public.large", status=1)
+    assert "set aside again: public.large: an event of public.large has " in said
     execute(source, "UPDATE large SET body = 'small' WHERE id = 2")
     execute(source, "DELETE FROM large WHERE id = 3")
     execute(source, "UPDATE odd SET prices = '{2.5}' WHERE id = 2")
@@ -107,6 +113,24 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
         "public.leaving": 1,
         "public.emptied": 0,
     }
+    assert "set aside" not in make.status()
+
+
+def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
+    ports = read_record(make.platform / "state.json").ports
+    users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
+    kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
+    producer = Producer(dict(kafka.client(ADMIN)))
+    producer.produce("failing.public.fine", b"{")
+    assert producer.flush(30) == 0
+    execute(source, "INSERT INTO fine VALUES (3, 3)")
+    execute(source, "INSERT INTO leaving VALUES (2, 2)")
+    held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "
+    way_out = "`make resnapshot PIPELINE=failing TABLE=public.fine` passes over it and reads the table again"
+    eventually(lambda: held in make.status(status=1))
+    assert way_out in make.status(status=1)
+    assert equal_tables(make.reconcile(status=1))["public.leaving"] == 2
+    assert equal_tables(make.resnapshot("--table", "public.fine")) == {"public.fine": 3}
     assert "set aside" not in make.status()
 
 

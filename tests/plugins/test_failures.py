@@ -26,8 +26,8 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
         (
             "truncate",
             "datalake.cdc_events was emptied by TRUNCATE, and its pipeline says to stop there: run"
-            " `make resnapshot SKIP=1`, by which its rows go from the lake, too;"
-            ' truncate = "apply" or "ignore" needs nobody (docs/tables.md)',
+            " `make resnapshot SKIP=1`, by which its rows go from the lake, too, or set"
+            ' truncate = "apply" or "ignore" (docs/tables.md)',
         ),
         (
             "event-too-large-for-producer",
@@ -67,8 +67,10 @@ def test_an_event_is_blamed_on_the_table_that_the_log_names(
 
 def test_a_value_that_cant_be_converted_is_blamed_on_its_table_and_column() -> None:
     trace = (TRACES / "value-not-converted.txt").read_text()
-    found = failure(trace, source_connector(capturing("od", "odd")))
+    configuration = source_connector(capturing("od", "odd"))
+    found = failure(trace, configuration)
     assert found.table == "public.odd"
+    assert reason(trace, configuration).endswith("then run `make resnapshot PIPELINE=… SKIP=1`")
     assert found.reason == (
         "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
         " (`leave_out`), then run `make resnapshot PIPELINE=… TABLE=public.odd`"
