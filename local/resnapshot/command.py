@@ -18,12 +18,13 @@ from local.look.reconcile import Comparison
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
+from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import check_skip, flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Say, Wanted, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
-from settings.pipeline import Pipeline
+from settings.pipeline import CapturedTableSettings, Pipeline
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -82,28 +83,41 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
+    aside = platform.pipeline.tables_aside()
     with flowing(source, pipeline, names, reader, wanted, say):
-        with _locked(platform):
-            back = platform.pipeline.take_back([entry.name for entry in entries])
-        if back:
-            say(f"captured and read again: {', '.join(back)}")
         settle = settlement(source, pipeline, entries, where=wanted.where)
-        if left := [entry for entry in entries if entry.name not in back]:
+        if left := [entry for entry in entries if entry.name not in aside]:
             read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
-        equal = reconcile_tables(
-            console,
-            source,
-            [_compared(pipeline, table) for table in tables],
-            Limits(timeout_s=wanted.timeout_s),
-            pipeline=pipeline.name,
-            report=platform.state_dir / REPORT,
-            salt=_salt(platform),
-            repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
-            arrivals=arrivals_of(platform),
-        )
+    # Behind the others: the connector may have been given a new slot for them.
+    if back := [entry for entry in entries if entry.name in aside]:
+        _take_back(platform, back, reader, wanted)
+    equal = reconcile_tables(
+        console,
+        source,
+        [_compared(pipeline, table) for table in tables],
+        Limits(timeout_s=wanted.timeout_s),
+        pipeline=pipeline.name,
+        report=platform.state_dir / REPORT,
+        salt=_salt(platform),
+        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+        arrivals=arrivals_of(platform),
+    )
     if equal:
         settle(writer)
     return equal
+
+
+def _take_back(
+    platform: Platform, entries: Sequence[CapturedTableSettings], reader: LocalConnector, wanted: Wanted
+) -> None:
+    """Have tables that were set aside captured again, or passed over what the sink refuses, and all their rows read."""
+    with _locked(platform):
+        back = platform.pipeline.take_back([entry.name for entry in entries])
+    if back:
+        say(f"captured and read again: {', '.join(back)}")
+    if left := [entry for entry in entries if entry.name not in back]:
+        source, pipeline = platform.endpoints.source, platform.services.pipeline
+        read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
 
 
 def _compared(pipeline: Pipeline, table: LocalTable) -> Compared:

@@ -11,7 +11,7 @@ import psycopg2.errors
 import pytest
 from confluent_kafka import Producer
 
-from contract.sizes import LARGEST_EVENT_BYTES
+from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.state import read_record
@@ -39,7 +39,7 @@ INSERT INTO odd VALUES (1, '{1.5}');
 INSERT INTO emptied VALUES (1, 1), (2, 2);
 """
 FAILING = (
-    f"INSERT INTO large VALUES (2, repeat('x', {LARGEST_EVENT_BYTES}))",
+    f"INSERT INTO large VALUES (2, repeat('x', {LARGEST_EVENT_BYTES + 2 * MIB}))",
     "INSERT INTO odd VALUES (2, '{NaN}')",
     "TRUNCATE emptied",
     "INSERT INTO fine VALUES (2, 2)",
