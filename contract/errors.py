@@ -42,5 +42,6 @@ def one_line_errors(
 
 
 def show(prefix: str, error: BaseException) -> None:
-    """Print an error's text to standard error; one without a text by its name."""
-    print(f"{prefix}: {str(error).strip() or type(error).__name__}", file=sys.stderr)
+    """Print an error's text to standard error, with its notes in the first line; one without a text by its name."""
+    first, *more = (str(error).strip() or type(error).__name__).splitlines()
+    print("\n".join(["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]), file=sys.stderr)

@@ -23,8 +23,8 @@ class LockedError(PlatformError):
 
 
 class LostChangesError(PlatformError):
-    """Changes don't leave the source, or some never came: only a person may decide. What runs goes on running."""
+    """Changes don't leave the source, or some never came: only a person may decide."""
 
 
 class FailingTablesError(PlatformError):
-    """The job fails at some tables, a line for each says why. What runs goes on running: the job tries again."""
+    """Some tables' data doesn't come, a line for each says why. All others flow."""

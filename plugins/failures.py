@@ -4,8 +4,10 @@ The known ones were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/fai
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from contract.table_names import topic_part
 from plugins.captured import INCLUDED_TABLES, shown
 from plugins.connector_names import EVENTS_TABLE
 
@@ -14,6 +16,7 @@ _CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error)?: ")
 # The longest line that is worth showing: Debezium's own may hold a whole offset.
 LONGEST = 300
 
+_TOO_LARGE = "RecordTooLargeException"
 # What the trace says → what it means, with what it names, what is captured and the command that brings it again.
 _KNOWN = (
     (
@@ -31,25 +34,28 @@ _KNOWN = (
         "the publication is gone, or was made again after the slot: run `{command}`",
     ),
     (
-        # What a TRUNCATE's event, which has no key, does to the transformation of plugins/transformations.py.
-        re.compile(r"supported .*for \[mask fields\], found: null"),
-        'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "apply" for it,'
-        ' by which its rows go from the lake, too, or "ignore", and start again (docs/tables.md)',
+        # Our own predicate's words (plugins/IsTruncate.java).
+        re.compile(r"Exception: (?P<topic>\S+) was emptied by TRUNCATE"),
+        "{tables} was emptied by TRUNCATE, and its pipeline says to stop there: run `{command}{which}`, by which its"
+        ' rows go from the lake, too, or set truncate = "apply" or "ignore" (docs/tables.md)',
     ),
     (
         re.compile(r"is not permitted to log in"),
         "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again",
     ),
     (
-        re.compile(
-            r"RecordTooLargeException: The message is (?P<size>\d+) bytes.* larger than (?P<limit>\d+)", re.DOTALL
-        ),
+        re.compile(rf"{_TOO_LARGE}: The message is (?P<size>\d+) bytes.* larger than (?P<limit>\d+)", re.DOTALL),
         "an event of {tables} has {size} bytes, more than the {limit} that Kafka takes from here:"
-        " make that row smaller, then run `{command} SKIP=1`",
+        " make that row smaller, then run `{command}{which}`",
     ),
     (
-        re.compile(r"RecordTooLargeException"),
-        "an event of {tables} is larger than the topic takes: make that row smaller, then run `{command} SKIP=1`",
+        re.compile(_TOO_LARGE),
+        "an event of {tables} is larger than the topic takes: make that row smaller, then run `{command}{which}`",
+    ),
+    (
+        re.compile(r"Failed to properly convert (?:data|key) value for '(?P<column>.+)' of type (?P<type>.+)"),
+        "a value of column {column} ({type}) of {tables} can't be converted: change it, or leave the column out"
+        " (`leave_out`), then run `{command}{which}`",
     ),
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
@@ -59,26 +65,62 @@ _KNOWN = (
 )
 
 
-def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
-    """Return one line for a stack trace: what is known of it, else its first line and its last cause.
+# What the worker's log says of an event that wasn't sent.
+_SENT = re.compile(r"failed to send record to (?P<topic>\S+): ")
 
-    `configuration` is the connector's: a trace doesn't name the table whose event it is about.
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a connector has failed, in one line, and the captured table that it fails at, None where nobody can say."""
+
+    reason: str
+    table: str | None = None
+
+
+def failure(trace: str, configuration: Mapping[str, str], log: str = "", *, alone: bool = True) -> Failure:
+    """Return what a stack trace means: what is known of it, else its first line and its last cause.
+
+    `configuration` is the connector's. `log`: what the worker's log has before the trace, which names no table where an
+    event is too large. `alone`: the table is set aside, and brought back alone.
     """
     for pattern, text in _KNOWN:
         if found := pattern.search(trace):
-            return text.format(**found.groupdict(), **_captured(configuration or {}))
+            names = _captured(configuration)
+            said = found.groupdict()
+            column = said.get("column", "")
+            sent = _SENT.findall(log) if pattern.pattern.startswith(_TOO_LARGE) else []
+            topic = said.get("topic") or (sent or [""])[-1]
+            prefix = configuration.get("topic.prefix", "")
+            table = next(
+                (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
+                None,
+            )
+            said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table, alone=alone)}
+            return Failure(reason=text.format(**said), table=table)
     first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
     causes = _CAUSE.findall(trace)
     parts = [first] if not causes or causes[-1] in first else [first, causes[-1]]
-    return ": ".join(_short(_CLASS.sub("", part).rstrip(".:")) for part in parts)
+    return Failure(reason=": ".join(_short(_CLASS.sub("", part).rstrip(".:")) for part in parts))
 
 
-def _captured(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Name what a source connector captures, and the command that brings its changes again."""
-    first, *more = map(shown, configuration.get(INCLUDED_TABLES, "a captured table").split(","))
-    said = f"one of its {len(more) + 1} tables (which one, `failed to send record to` in the worker's log says)"
-    command = "make resnapshot" + ("" if first == EVENTS_TABLE else " PIPELINE=…")
-    return {"tables": said if more else first, "command": command}
+def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
+    """Return the line alone, where nobody sets a table aside: on AWS."""
+    return failure(trace, configuration or {}, alone=False).reason
+
+
+def _captured(configuration: Mapping[str, str]) -> list[str]:
+    """Name the tables that a source connector captures."""
+    return [shown(pattern) for pattern in configuration.get(INCLUDED_TABLES, "").split(",") if pattern]
+
+
+def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str, str]:
+    """Name what a connector fails at, and the command that brings its changes again."""
+    command = "make resnapshot" + ("" if names == [EVENTS_TABLE] else " PIPELINE=…")
+    if len(names) > 1 and table is not None:
+        return {"tables": table, "command": command, "which": f" TABLE={table}" if alone else " SKIP=1"}
+    unknown = f"one of its {len(names)} tables (which one, `failed to send record to` in the worker's log says)"
+    tables = unknown if len(names) > 1 else (names or ["a captured table"])[0]
+    return {"tables": tables, "command": command, "which": " SKIP=1"}
 
 
 def _short(text: str) -> str:

@@ -1,6 +1,6 @@
 """What a source connector does with each event on its way to its topic: Kafka Connect's transformations and predicates.
 
-Rows are made of changes (`unwrap`). Before that signals are dropped, and a TRUNCATE ends the task; or it passes the
+Rows are made of changes (`unwrap`). Before that signals are dropped. A TRUNCATE ends the task; or it passes the
 unwrapping, which would drop it, and is made an event of its own (docs/decisions/0075).
 """
 
@@ -15,7 +15,7 @@ from plugins.connector_names import OUTBOX
 from plugins.is_truncate import PREDICATE
 from plugins.record_steps import STANDARD, Step, properties
 
-_UNWRAP, _SIGNALS, _TRUNCATED, _TRUNCATES = "unwrap", "signals", "truncated", "truncates"
+_UNWRAP, _SIGNALS, _TRUNCATES = "unwrap", "signals", "truncates"
 # Fields of Debezium's envelope.
 _OPERATION, _SOURCE = "op", "source"
 
@@ -23,33 +23,28 @@ _OPERATION, _SOURCE = "op", "source"
 def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: str | None) -> dict[str, str]:
     """Return the properties that name transformations and predicates, and what Debezium skips.
 
-    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. And a
-    TRUNCATE ends the task where a table says so: its event has no key, every other event of a table with a key has one,
-    and a transformation that looks into the key refuses it. Where a table tells of a TRUNCATE, our predicate leads its
-    event past the unwrapping. Before that, rows are freed of their columns' defaults.
+    Signals are for the connector alone: Debezium would write them to a topic of their own, which isn't there. Our
+    predicate ends the task at a TRUNCATE of a table that says so, and leads the event of one that tells of it past the
+    unwrapping. Before that, rows are freed of their columns' defaults.
     """
     before, predicates = [], {}
     if signal_table is not None:
         topic = table_topic(prefix, *signal_table.split(".", 1))
         before.append(Step(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
         predicates[_SIGNALS] = _topics([topic])
-    if topics := [table.topic(prefix) for table in tables if table.stops_at_truncate]:
-        # No column is called so: nothing is masked.
-        mask = {"type": f"{STANDARD}.MaskField$Key", "fields": "__no_such_column"}
-        before.append(Step(_TRUNCATED, mask, _TRUNCATED))
-        predicates[_TRUNCATED] = _topics(topics)
+    topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
-    if behind:
-        predicates[_TRUNCATES] = {"type": PREDICATE}
+    if looked_for := bool(topics or behind):
+        predicates[_TRUNCATES] = {"type": PREDICATE, **({"stops": _pattern(topics)} if topics else {})}
     # The outbox has no column with a DEFAULT.
     nulls = [] if tuple(tables) == (OUTBOX,) else [without_defaults.STEP]
-    unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if behind else None, negate=bool(behind))
+    unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if looked_for else None, negate=looked_for)
     return {
         **properties([*before, *nulls, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
         **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
         # By default none of a TRUNCATE's events leaves Debezium.
-        **({"skipped.operations": "none"} if topics or behind else {}),
+        **({"skipped.operations": "none"} if looked_for else {}),
     }
 
 
@@ -81,4 +76,8 @@ def _flat(field: str) -> str:
 
 
 def _topics(names: Iterable[str]) -> dict[str, str]:
-    return {"type": f"{STANDARD}.predicates.TopicNameMatches", "pattern": "|".join(map(re.escape, names))}
+    return {"type": f"{STANDARD}.predicates.TopicNameMatches", "pattern": _pattern(names)}
+
+
+def _pattern(names: Iterable[str]) -> str:
+    return "|".join(map(re.escape, names))

@@ -1,16 +1,18 @@
 """What `make reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from local.comparison.compare import Limits, Progress
+from local.comparison.compare import Limits, Progress, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.report import lines, write
 from local.comparison.run import ArrivalsOf, Repairs, compare_tables
@@ -34,16 +36,20 @@ def reconcile_tables(
     repairs: Repairs | None = None,
     arrivals: ArrivalsOf | None = None,
     s3: "S3Client | None" = None,
+    aside: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
     """Compare tables, print a line for each as soon as it is known, write all to `report`; tell whether all are equal.
 
+    `aside`: tables that nothing comes of, with the reason; they aren't compared.
     Raises LoadError when the source can't be reached.
     """
     found, started = [], time.monotonic()
     with _bars(console) as on_progress:
-        for one in compare_tables(
-            parameters, tables, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals, s3=s3
-        ):
+        flowing = [table for table in tables if table.entry.name not in aside]
+        compared = compare_tables(
+            parameters, flowing, limits, salt=salt, on_progress=on_progress, repairs=repairs, arrivals=arrivals, s3=s3
+        )
+        for one in itertools.chain(_not_compared(tables, aside), compared):
             found.append(one)
             for line in lines(one):
                 style = None if one.equal else "red"
@@ -57,6 +63,12 @@ def reconcile_tables(
             f"{equal} of {len(found)} tables are equal, {seconds:.0f} s: {report}", highlight=False, soft_wrap=True
         )
     return equal == len(found)
+
+
+def _not_compared(tables: Sequence[Compared], aside: Mapping[str, str]) -> Iterator[TableComparison]:
+    for name in (table.entry.name for table in tables):
+        if name in aside:
+            yield TableComparison(table=name, problem=f"it is set aside: {aside[name]}")
 
 
 @contextlib.contextmanager

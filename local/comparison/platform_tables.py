@@ -51,6 +51,7 @@ def reconcile_platform(
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         arrivals=arrivals_of(platform),
         s3=platform.s3_client(),
+        aside=platform.pipeline.tables_aside(),
     )
 
 

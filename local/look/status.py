@@ -302,6 +302,7 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
 def _pipeline_problems(platform: Platform, answering: set[str], restarts: Mapping[str, Restarts]) -> list[str]:
     """Say what is wrong with the connectors and the slot, as far as those can be asked."""
     problems = [str(denial) for denial in platform.denials()]
+    problems += [f"table {name} is set aside: {why}" for name, why in platform.pipeline.tables_aside().items()]
     asked = {"postgres", "kafka", "connect", "s3"}
     if asked <= answering and (lost := _value(platform.pipeline.lost_changes)):
         # The cause, before what follows from it.

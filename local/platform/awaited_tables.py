@@ -46,7 +46,7 @@ class AwaitedTables:
         if now - self._alone_since >= PATIENCE_S:
             raise FailingTablesError(
                 f"{len(reasons)} of {self._count} tables aren't in the lake: the job fails at them, and tries again"
-                " within 5 minutes; all else runs, `make status` says how it is\n"
+                " within 5 minutes\n"
                 + "\n".join(f"    table {name} fails: {reason}" for name, reason in reasons.items())
             )
         return False

@@ -70,6 +70,11 @@ class ChangedTables:
         return [table for table in self._settings.tables if table in new or table.name in noted]
 
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
+        if not added:
+            # Nothing is to be read: how the connector is now doesn't matter, and it may have failed at what leaves.
+            self._configure(cursor)
+            self._to_read.unlink(missing_ok=True)
+            return
         # One that is only starting would meet its configuration's change with a task that nobody has seen.
         self._wait(lambda: slot_session(cursor, self._settings.slot_name) is not None or self._reader.failure())
         write_private(self._to_read, json.dumps([table.name for table in added]) + "\n")

@@ -3,16 +3,18 @@
 import json
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
 from db.replication import OUTBOX, Published
+from local.errors import PlatformError
 from local.platform.changed_tables import ChangedTables
 from local.platform.processes import Command, Processes
 from local.platform.services import Services
+from local.platform.set_aside import SetAside
 from local.platform.state import Passwords, password, write_private
 from local.platform.tables import LANDING_BUCKET
 from local.resnapshot.connector import LocalConnector
@@ -20,6 +22,8 @@ from local.services.connect import OFFSET_TOPIC
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
 from local.services.s3 import ENVIRONMENT, REGION
+from local.sink import held
+from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector, with_salt
@@ -33,6 +37,8 @@ SALT_BYTES = 24
 SALT_FILE = "salt"
 # Names the tables that were added and not read yet.
 TO_READ = "to-read.json"
+# Names those that the connector failed at.
+ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
 
 
@@ -85,6 +91,7 @@ class Connectors:
         self._processes = processes
         self.grace_s: dict[str, float] = {}
         self.source = source_settings(services, passwords)
+        self.aside = SetAside(folder / "connect" / ASIDE)
         self.sink = SinkSettings(
             name=f"{services.pipeline.name}-sink",
             topics=self.source.topics,
@@ -104,8 +111,8 @@ class Connectors:
 
     @property
     def source_configuration(self) -> dict[str, str]:
-        """What the worker is told of the source connector."""
-        configuration = source_connector(self.source)
+        """What the worker is told of the source connector: of all tables but those that are set aside."""
+        configuration = source_connector(self._captured)
         if any(table.hash for table in self._services.pipeline.tables):
             configuration = with_salt(configuration, kept_salt(self._folder / "secrets" / SALT_FILE))
         return self._acting_as(SOURCE, configuration)
@@ -116,18 +123,53 @@ class Connectors:
         return f"{len(self.source.topics)} of changes"
 
     def start_source(self) -> str | None:
-        """Configure the source connector; say what became of its tables where they are others than before."""
+        """Configure the source connector; say what became of its tables where they are others than before.
+
+        One at which it fails meanwhile is set aside.
+        """
         configuration = self.source_configuration
         tables = ChangedTables(
             self._services.connect.api,
-            self.source,
+            self._captured,
             configuration,
             self.source_connector(),
             self._folder / "connect" / TO_READ,
         )
-        if (note := tables.bring(self._services.database.parameters())) is None:
+        try:
+            note = tables.bring(self._services.database.parameters())
+        except PlatformError:
+            if self.set_aside() is None:
+                raise
+            return None
+        if note is None:
             self.configure(self.source.name, configuration)
         return note
+
+    def set_aside(self) -> str | None:
+        """Leave out the table that the connector fails at and start it again; name the table, None for no such failure.
+
+        The last table is never left out. Raises PlatformError, psycopg2.Error.
+        """
+        failure = self._services.connect.api.failed(self.source.name)
+        if failure is None or failure.table is None or len(self._captured.tables) <= 1:
+            return None
+        self.aside.put(failure.table, failure.reason.replace("PIPELINE=…", f"PIPELINE={self._services.pipeline.name}"))
+        self.start_source()
+        return failure.table
+
+    def take_back(self, tables: Iterable[str]) -> list[str]:
+        """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""
+        self.set_aside()  # where no supervisor has done so
+        back = self.aside.take_back(tables)
+        if back:
+            self.start_source()
+        if again := [f"{table}: {reason}" for table, reason in self.aside.read().items() if table in back]:
+            raise PlatformError(f"set aside again: {'; '.join(again)}")
+        return back
+
+    @property
+    def _captured(self) -> SourceSettings:
+        return replace(self.source, tables=self.aside.without(self.source.tables))
 
     def source_connector(self) -> LocalConnector:
         """Return the source connector, as a re-snapshot needs it."""
@@ -163,6 +205,22 @@ class Connectors:
         kafka = self._services.kafka
         argv += ["--kafka", str(kafka.users.client_file(SINK, kafka.bootstrap_servers))]
         self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
+
+    @property
+    def held(self) -> list[Held]:
+        """The records that the stand-in refuses: nothing behind them is landed."""
+        return held.read(self._folder / "sink" / held.HELD)
+
+    def pass_over(self, topics: Collection[str]) -> None:
+        """Have the stand-in leave out the records of these topics that it refuses."""
+        chosen = [record for record in self.held if record.topic in topics]
+        if not chosen:
+            return
+        self._processes.stop("sink", grace_s=SINK_GRACE_S)
+        path = self._folder / "sink" / held.PASSED_OVER
+        held.write(path, [*held.read(path), *chosen])
+        held.write(self._folder / "sink" / held.HELD, [])
+        self.run_sink()
 
     def resume_sink(self) -> None:
         """Let the real sink, which was stopped, run again."""

@@ -21,8 +21,6 @@ from local.services.kafka.acls import Acl
 from local.services.source_database import Slot
 from plugins.connector_names import sink_group
 
-LOST = "changes are lost"
-
 
 class LocalPipeline:
     """The moving parts of the platform in `folder`."""
@@ -37,16 +35,15 @@ class LocalPipeline:
         self._processes = processes
         self._connectors = Connectors(folder, services=services, passwords=passwords, processes=processes)
         self._waiting = Waiting(
-            processes, services.connect.api, self.lost_changes, self._connectors.grace_s, self.needs
+            processes,
+            services.connect.api,
+            self.lost_changes,
+            self._connectors.grace_s,
+            self.needs,
+            set_aside=lambda connector: connector == self.source_name and self.set_aside() is not None,
         )
         self._published = published(services.pipeline)
         self._states = TableStates(processes)
-        self.failing: FailingTablesError | None = None
-
-    @property
-    def lost(self) -> str | None:
-        """Why a wait was given up: changes were lost."""
-        return self._waiting.lost
 
     @property
     def tables(self) -> tuple[LocalTable, ...]:
@@ -173,11 +170,44 @@ class LocalPipeline:
 
     def start_source(self) -> str:
         """Configure the source connector and wait until what was committed so far is in the topics."""
+        # No connector comes to other tables then, and that would hide the cause.
+        self._waiting.check_nothing_is_lost()
         changed = self._connectors.start_source()
-        if not self._waiting.came(Wait(reached=self._delivery(), what="snapshot", failing=self.source_name)):
-            return LOST
+        self._waiting.wait(Wait(reached=self._delivery(), what="snapshot", failing=self.source_name))
         events = f"{sum(self.topic_ends().values()):,} events"
         return f"{events}; {changed}" if changed else events
+
+    def set_aside(self) -> str | None:
+        """Take the table that the source connector fails at out of it; name it, None when the failure is of no table.
+
+        Raises PlatformError when the connector doesn't start without it.
+        """
+        return self._connectors.set_aside()
+
+    def take_back(self, tables: Sequence[str]) -> list[str]:
+        """Have the source connector capture and read again what was set aside of these tables; name those.
+
+        What the sink refuses of them is passed over. Raises PlatformError with the reason when one fails again.
+        """
+        self._connectors.pass_over([table.topic.name for table in self.tables if table.name in tables])
+        return self._connectors.take_back(tables)
+
+    def tables_aside(self) -> dict[str, str]:
+        """Return the tables that nothing comes of, each with the reason and the way out."""
+        aside, held = self._connectors.aside.read(), {record.topic: record.reason for record in self._connectors.held}
+        pipeline = self._services.pipeline
+        for table in self.tables:
+            if (reason := held.get(table.topic.name)) is not None:
+                which = "" if pipeline.outbox else f" PIPELINE={pipeline.name} TABLE={table.name}"
+                way_out = f"`make resnapshot{which}` passes over it and reads the table again"
+                aside[table.name] = f"the sink refuses {reason}; nothing behind it is landed: {way_out}"
+        return {table.name: aside[table.name] for table in self.tables if table.name in aside}
+
+    def check_all_flow(self) -> None:
+        """Raise FailingTablesError when a table is set aside."""
+        if aside := self.tables_aside():
+            lines = (f"    table {table}: {reason}" for table, reason in aside.items())
+            raise FailingTablesError("\n".join([f"{len(aside)} of {len(self.tables)} tables are set aside", *lines]))
 
     def start_sink(self) -> None:
         """Start the stand-in of the S3 sink, or configure the real one on the worker."""
@@ -193,18 +223,15 @@ class LocalPipeline:
 
     def wait_landed(self) -> str:
         """Wait until the sink has landed everything that is in the topics now."""
-        if self.lost:
-            return LOST
         ends = self.topic_ends()
         # The real one is a connector of the worker.
         service, failing = ("connect", self.sink_name) if self._services.options.lenses else ("sink", None)
 
         def landed() -> bool:
-            offsets = self.sink_offsets()
-            return all(offsets[topic] >= end for topic, end in ends.items())
+            offsets, held = self.sink_offsets(), {record.topic for record in self._connectors.held}
+            return all(offsets[topic] >= end for topic, end in ends.items() if topic not in held)
 
-        if not self._waiting.came(Wait(reached=landed, what="landing", service=service, failing=failing)):
-            return LOST
+        self._waiting.wait(Wait(reached=landed, what="landing", service=service, failing=failing))
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
 
     @property
@@ -219,10 +246,8 @@ class LocalPipeline:
     def wait_lake(self) -> str | None:
         """Wait until each table with events is in the lake and in the catalogue, which the job tells at its start.
 
-        A table without any isn't there before its first event. `failing` keeps why others never came.
+        A table without any isn't there before its first event. Raises FailingTablesError for others that never come.
         """
-        if self.lost:
-            return None
         wanted = self.awaited()
 
         def absent(tables: Sequence[LocalTable]) -> list[LocalTable]:
@@ -230,17 +255,13 @@ class LocalPipeline:
             return [table for table in tables if table.lake_name not in known or not table.lake.exists()]
 
         awaited = AwaitedTables(wanted, absent=absent, states=self.table_states)
-        try:
-            self._waiting.came(Wait(reached=awaited.arrived, what="lake", service="job", missing=awaited.missing))
-        except FailingTablesError as error:
-            self.failing = error
-            return "tables fail"
+        self._waiting.wait(Wait(reached=awaited.arrived, what="lake", service="job", missing=awaited.missing))
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables that must come to the lake: those with events."""
-        ends = self.topic_ends()
-        return [table for table in self.tables if ends[table.topic.name]]
+        """Return the tables that must come to the lake: those with events, which the sink lands."""
+        ends, held = self.topic_ends(), {record.topic for record in self._connectors.held}
+        return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
 
     def table_states(self) -> dict[str, TableState]:
         """Return what the job of many tables says of each, by its job_name."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from local.errors import CancelledError, LockedError, LostChangesError, PlatformError
+from local.errors import CancelledError, LockedError, PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # What brings changes from the log, and a pipeline by query hasn't.
 CONNECTORS = ("kafka", "connect", "sink")
+RUNS = "all else runs, `make status` says how it is"
 
 
 class Platform:
@@ -46,7 +47,7 @@ class Platform:
         self.options = self.recorded.options(options)
         self._cluster = PostgresCluster(self.state_dir / Postgres.name)
         ways = {Postgres.name: postgres_ways(self._cluster)}
-        self.processes = Processes(self.state_dir, self.state_dir / "logs", ways)
+        self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, ways)
         self.lock = state.Lock(self.state_dir / "lock")
 
     @property
@@ -77,9 +78,8 @@ class Platform:
     def up(self, progress: Progress = silent) -> Endpoints:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
-        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it
-        fails or is interrupted; not so when changes were lost, or the job fails at tables: LostChangesError and
-        FailingTablesError leave everything running.
+        Goes on from where the last `down`, a kill or a reboot left off. What it has started is stopped again when it is
+        interrupted or a service doesn't start. Where data doesn't come, everything runs on, and the error has a note.
         Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
@@ -97,17 +97,17 @@ class Platform:
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
                     run_steps(startup, services, pipeline, self.processes)
-            except BaseException:
-                with uninterrupted():
-                    self._stop([name for name in STOP_ORDER if name not in before], silent)
-                raise
-            if self.options.supervised:
-                self._start_supervisor()
-            if pipeline.lost:
+                pipeline.check_all_flow()
+            except BaseException as error:
+                if self.processes.cancelled.is_set():
+                    with uninterrupted():
+                        self._stop([name for name in STOP_ORDER if name not in before], silent)
+                    raise
                 # What runs goes on running: the way out needs it.
-                raise LostChangesError(pipeline.lost)
-            if pipeline.failing:
-                raise pipeline.failing
+                self._supervise()
+                error.add_note(RUNS)
+                raise
+            self._supervise()
             return services.endpoints
 
     def revive(self, name: str) -> None:
@@ -247,7 +247,9 @@ class Platform:
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale
 
-    def _start_supervisor(self) -> None:
+    def _supervise(self) -> None:
+        if not self.options.supervised:
+            return
         argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
         argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
         argv += [] if self.options.job else ["--no-job"]

@@ -77,6 +77,11 @@ class Ledger:
         self._write()
         return not self._entries[name].given_up
 
+    def forget(self, name: str) -> None:
+        """Count no failures of something whose cause is gone."""
+        self._entries.pop(name, None)
+        self._write()
+
     def _write(self) -> None:
         entries = {name: asdict(entry) for name, entry in self._entries.items()}
         write_private(self._path, json.dumps(entries, indent=1) + "\n")

@@ -115,6 +115,7 @@ class Services:
             bootstrap_servers=self.kafka.bootstrap_servers,
             lenses=options.lenses,
             login=users.java_login(WORKER),
+            log=folder / state.LOGS / f"{Connect.name}.log",
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])

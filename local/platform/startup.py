@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -63,7 +63,8 @@ def uninterrupted() -> Iterator[None]:
 class Startup:
     """A context in which steps run in threads; leaving it waits for all of them.
 
-    The first failure, or the user's interrupt, sets `cancelled`, upon which the other steps give up.
+    The first failure, or the user's interrupt, sets `cancelled`, upon which the other steps give up. A step that
+    fails `alone` keeps only those from their start that need it.
     """
 
     def __init__(self, cancelled: threading.Event, progress: Progress) -> None:
@@ -90,14 +91,16 @@ class Startup:
                 self._cancelled.set()
             with uninterrupted():
                 self._pool.shutdown(wait=True)
+        if kind is None:
+            self._raise_first()
 
-    def run(self, name: str, work: Work, *, after: Iterable[Future[None]] = ()) -> Future[None]:
+    def run(self, name: str, work: Work, *, after: Iterable[Future[None]] = (), alone: bool = False) -> Future[None]:
         """Run a step once those in `after` are done."""
-        step = self._pool.submit(self._run, name, work, list(after))
+        step = self._pool.submit(self._run, name, work, list(after), alone=alone)
         self._steps.append(step)
         return step
 
-    def _run(self, name: str, work: Work, after: list[Future[None]]) -> None:
+    def _run(self, name: str, work: Work, after: list[Future[None]], *, alone: bool) -> None:
         for step in after:
             with contextlib.suppress(Exception):
                 step.result()  # its own failure is reported once, by itself
@@ -110,17 +113,18 @@ class Startup:
         except CancelledError:
             raise
         except BaseException:
-            self._cancelled.set()
+            if not alone:
+                self._cancelled.set()
             self._say(Step(name=name, state=StepState.FAILED, seconds=time.monotonic() - started))
             raise
         self._say(Step(name=name, state=StepState.DONE, note=note or "", seconds=time.monotonic() - started))
 
     def _wait(self) -> None:
         # In slices, so that an interrupt is seen at once wherever a long wait on a lock wouldn't let it through.
-        while wait(self._steps, timeout=WAIT_S, return_when=FIRST_EXCEPTION).not_done:
-            if self._cancelled.is_set():
-                break
-        wait(self._steps)
+        while wait(self._steps, timeout=WAIT_S).not_done:
+            pass
+
+    def _raise_first(self) -> None:
         errors = [error for step in self._steps if (error := step.exception()) is not None]
         for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
             raise error

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from local.errors import LockedError
 
+# The folder of the services' output in a platform's.
+LOGS = "logs"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Passwords:

@@ -10,16 +10,19 @@ from local.platform.startup import Startup
 
 
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:
-    """Start everything side by side as far as one thing doesn't need another."""
+    """Start everything side by side as far as one thing doesn't need another.
+
+    What is about data fails alone: services and job run on.
+    """
 
     def run(service: Service, *, after: Iterable[Future[None]] = ()) -> Future[None]:
         return startup.run(service.name, lambda: processes.run(service), after=after)
 
     if services.options.outside is None:
         postgres = run(services.postgres)
-        database = startup.run("load", pipeline.load_source, after=[postgres])
+        database = startup.run("load", pipeline.load_source, after=[postgres], alone=True)
     else:
-        database = startup.run("database", pipeline.load_source)
+        database = startup.run("database", pipeline.load_source, alone=True)
     if services.pipeline.is_queried:
         _run_queried(startup, services, pipeline, processes, database)
         return
@@ -31,12 +34,12 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
     moto = run(services.aws)
     storage = startup.run("buckets", pipeline.create_buckets, after=[s3])
     catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
-    snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect])
+    snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect], alone=True)
     sink = startup.run("sink", pipeline.start_sink, after=[topics, storage, connect])
-    landing = startup.run("landing", pipeline.wait_landed, after=[snapshot, sink])
+    landing = startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True)
     if services.options.job:
         job = startup.run("job", pipeline.start_job, after=[storage, catalogue])
-        startup.run("lake", pipeline.wait_lake, after=[landing, job])
+        startup.run("lake", pipeline.wait_lake, after=[landing, job], alone=True)
 
 
 def _run_queried(
@@ -49,4 +52,4 @@ def _run_queried(
     catalogue = startup.run("catalogue", pipeline.fill_aws, after=[moto])
     if services.options.job:
         job = startup.run("job", pipeline.start_job, after=[storage, catalogue, database])
-        startup.run("lake", pipeline.wait_lake, after=[job])
+        startup.run("lake", pipeline.wait_lake, after=[job], alone=True)

@@ -71,7 +71,7 @@ class Supervisor:
         if self._platform.pid("connect") is None:
             return {}
         try:
-            return ConnectApi(self._platform.services.connect.url, timeout_s=ANSWER_S).failures()
+            return self._api().failures()
         except PlatformError:
             return {}
 
@@ -93,12 +93,26 @@ class Supervisor:
         return goes_on
 
     def _restart_connectors(self, failed: dict[str, str]) -> None:
-        """Restart connectors by their names; what made them fail is kept for `status`."""
-        api = ConnectApi(self._platform.services.connect.url, timeout_s=ANSWER_S)
+        """Restart connectors by their names; what made them fail is kept for `status`.
+
+        One that fails at a table goes on without that table.
+        """
         for name, reason in failed.items():
             self._ledger.begin(name, reason)
             self._log(f"connector {name} has failed: starting it again; the reason: {reason}")
-            self._try(name, partial(api.restart_failed, name))
+            self._try(name, partial(self._restart_connector, name))
+
+    def _restart_connector(self, name: str) -> None:
+        pipeline = self._platform.pipeline
+        if name == pipeline.source_name and (table := pipeline.set_aside()) is not None:
+            self._ledger.forget(name)
+            self._log(f"connector {name} goes on without table {table}, which is set aside")
+            return
+        self._api().restart_failed(name)
+
+    def _api(self) -> ConnectApi:
+        log = self._platform.processes.log_file("connect")
+        return ConnectApi(self._platform.services.connect.url, log=log, timeout_s=ANSWER_S)
 
     def _try(self, name: str, action: Callable[[], None]) -> None:
         try:

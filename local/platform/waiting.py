@@ -39,31 +39,30 @@ class Waiting:
         lost_changes: Callable[[], str | None],
         grace_s: Mapping[str, float],
         needs: Sequence[str] = ("kafka",),
+        *,
+        set_aside: Callable[[str], bool] = lambda _connector: False,
     ) -> None:
-        """`needs`: the services that must run whatever is waited for."""
+        """`needs`: the services that must run whatever is waited for.
+
+        `set_aside` lets a connector that fails at one table go on without it, and tells whether it does.
+        """
         self._processes = processes
         self._api = api
         self._lost_changes = lost_changes
         self._grace_s = grace_s
         self._needs = needs
-        self.lost: str | None = None
+        self._set_aside = set_aside
 
-    def came(self, wait: Wait) -> bool:
-        """Wait; False, with the reason kept, when changes were lost: what runs is to run on. Raises PlatformError."""
-        try:
-            self._wait(wait)
-        except LostChangesError as error:
-            self.lost = str(error)
-            return False
-        return True
+    def wait(self, wait: Wait) -> None:
+        """Wait for data; a dead service or a failed connector ends it with the reason at once.
 
-    def _wait(self, wait: Wait) -> None:
-        """Wait for data; a dead service or a failed connector ends it with the reason at once."""
+        Raises PlatformError, and LostChangesError when changes were lost.
+        """
         started = looked = time.monotonic()
         while not _is(wait.reached):
             if time.monotonic() - looked > LOOK_S or self._processes.main(wait.service) is None:
                 looked = time.monotonic()
-                self._check_nothing_is_lost()
+                self.check_nothing_is_lost()
             for name in (*self._needs, wait.service):
                 self._processes.check_alive(name)
             waited = time.monotonic() - started
@@ -81,12 +80,14 @@ class Waiting:
         reason = self._api.failure(name)
         if reason is None:
             return
-        self._check_nothing_is_lost()
+        self.check_nothing_is_lost()
+        if self._set_aside(name):
+            return
         if COMMAND in reason:
             raise LostChangesError(f"connector {name} has failed: {reason}")
         raise PlatformError(f"connector {name} has failed: {reason} ({self._processes.log_file('connect')})")
 
-    def _check_nothing_is_lost(self) -> None:
+    def check_nothing_is_lost(self) -> None:
         """Raise LostChangesError when what is waited for can't come. A service that is away says nothing."""
         try:
             problem = self._lost_changes()

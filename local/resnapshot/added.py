@@ -17,6 +17,7 @@ from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
 
 LOOK_S = 0.2
+RESTART_S = 10
 
 
 def new_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[CapturedTable]:
@@ -87,9 +88,14 @@ def slot_session(cursor: Cursor, slot: str) -> int | None:
 
 def _await_other_session(cursor: Cursor, slot: str, before: int | None, reader: Reader, timeout_s: float) -> None:
     """Wait until the connector reads the slot by its new configuration: it passes over what it isn't to capture."""
-    deadline = time.monotonic() + timeout_s
+    started = time.monotonic()
     while (now := slot_session(cursor, slot)) is None or now == before:
-        if time.monotonic() > deadline:
-            reason = reader.failure() or "see the connector's log"
-            raise PlatformError(f"the connector doesn't read by its new tables after {timeout_s:.0f} s: {reason}")
+        waited = time.monotonic() - started
+        # Right after its start it may still say why it had failed before.
+        if waited > RESTART_S and (reason := reader.failure()):
+            raise PlatformError(f"the connector has failed: {reason}")
+        if waited > timeout_s:
+            raise PlatformError(
+                f"the connector doesn't read by its new tables after {timeout_s:.0f} s: see the connector's log"
+            )
         time.sleep(LOOK_S)

@@ -18,12 +18,13 @@ from local.look.reconcile import Comparison
 from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
+from local.resnapshot.connector import LocalConnector
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Say, Wanted, check_whole, resnapshot
 from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
-from settings.pipeline import Pipeline
+from settings.pipeline import CapturedTableSettings, Pipeline
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -85,26 +86,44 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
     lakes = [table.lake for table in services.tables]
+    aside = platform.pipeline.tables_aside()
     with flowing(source, pipeline, names, lakes, reader, reader, wanted, say):
         settle = settlement(source, pipeline, entries, where=wanted.where)
-        read_tables_again(source, pipeline, entries, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
+        if left := [entry for entry in entries if entry.name not in aside]:
+            read_tables_again(source, pipeline, left, reader, where=wanted.where, timeout_s=wanted.timeout_s, say=say)
         if made_again:
             _look_at_all(platform)
-        equal = reconcile_tables(
-            console,
-            source,
-            [_compared(pipeline, table) for table in tables],
-            Limits(timeout_s=wanted.timeout_s),
-            pipeline=pipeline.name,
-            report=platform.state_dir / REPORT,
-            salt=_salt(platform),
-            repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
-            arrivals=arrivals_of(platform),
-            s3=platform.s3_client(),
-        )
+    # Behind the others: the connector may have been given a new slot for them.
+    if back := [entry for entry in entries if entry.name in aside]:
+        _take_back(platform, back, reader, wanted)
+    equal = reconcile_tables(
+        console,
+        source,
+        [_compared(pipeline, table) for table in tables],
+        Limits(timeout_s=wanted.timeout_s),
+        pipeline=pipeline.name,
+        report=platform.state_dir / REPORT,
+        salt=_salt(platform),
+        repairs=repairs(source, pipeline, reader, writer, timeout_s=wanted.timeout_s, say=say),
+        arrivals=arrivals_of(platform),
+        s3=platform.s3_client(),
+    )
     if equal:
         settle(writer)
     return equal
+
+
+def _take_back(
+    platform: Platform, entries: Sequence[CapturedTableSettings], reader: LocalConnector, wanted: Wanted
+) -> None:
+    """Have tables that were set aside captured again, or passed over what the sink refuses, and all their rows read."""
+    with _locked(platform):
+        back = platform.pipeline.take_back([entry.name for entry in entries])
+    if back:
+        say(f"captured and read again: {', '.join(back)}")
+    if left := [entry for entry in entries if entry.name not in back]:
+        source, pipeline = platform.endpoints.source, platform.services.pipeline
+        read_tables_again(source, pipeline, left, reader, where=None, timeout_s=wanted.timeout_s, say=say)
 
 
 def _compared(pipeline: Pipeline, table: LocalTable) -> Compared:
@@ -122,8 +141,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Compari
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
         _let_through(platform, wanted, None, say)
-        connector = platform.pipeline.source_connector()
-        return resnapshot(platform.endpoints.source, platform.lake, connector, wanted, say)
+        return resnapshot(platform.endpoints.source, platform.lake, platform.pipeline.source_connector(), wanted, say)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
@@ -141,6 +159,8 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
         check_whole(wanted, named=bool(names))
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
+    if platform.services.pipeline.outbox is not None:
+        pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
         pipeline.run_sink()
     else:

@@ -35,8 +35,8 @@ class Connect:
     """The worker whose files are in `folder`.
 
     `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None; `jdbc` the same of a JDBC
-    source. `login` is how the worker
-    itself logs in to Kafka, as Java's clients have it; a connector brings its own.
+    source. `login` is how the worker itself logs in to Kafka, as Java's clients have it; a connector brings its own.
+    `log` is where its output goes.
     """
 
     name = "connect"
@@ -50,6 +50,7 @@ class Connect:
         lenses: Path | None = None,
         jdbc: Path | None = None,
         login: Mapping[str, str] | None = None,
+        log: Path | None = None,
     ) -> None:
         self._folder = folder.resolve()
         self._port = port
@@ -57,7 +58,7 @@ class Connect:
         self._lenses = lenses
         self._jdbc = jdbc
         self.login = login or {}
-        self.api = ConnectApi(self.url)
+        self.api = ConnectApi(self.url, log=log)
 
     @property
     def url(self) -> str:

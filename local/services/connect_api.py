@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +21,9 @@ RETRY_S = 60
 NOT_FOUND = 404
 REBALANCING = 409
 STARTING = 503
+LOG_BYTES = 1_000_000
+# What Connect's WorkerTask says when a task has failed.
+ENDED = "Task threw an uncaught"
 
 
 class RequestError(PlatformError):
@@ -32,11 +37,13 @@ class RequestError(PlatformError):
 class ConnectApi:
     """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
-    No proxy of the caller's environment comes in between.
+    `log` is the worker's, which tells the table where a failure doesn't. No proxy of the caller's environment comes in
+    between.
     """
 
-    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, log: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
         self._url = url
+        self._log = log
         self._timeout_s = timeout_s
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -109,6 +116,11 @@ class ConnectApi:
 
         "Not failed" doesn't mean that it works: after a kill the status stays RUNNING though nothing runs.
         """
+        failure = self.failed(name)
+        return failure.reason if failure else None
+
+    def failed(self, name: str) -> failures.Failure | None:
+        """Return why it has failed and at which table, where that can be said; None when it hasn't."""
         try:
             status = self._request("GET", f"/connectors/{quote(name)}/status")
         except RequestError as error:
@@ -117,13 +129,26 @@ class ConnectApi:
             raise
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":
-                return failures.reason(str(part.get("trace") or "no reason given"), self.configuration(name))
+                trace = str(part.get("trace") or "no reason given")
+                return failures.failure(trace, self.configuration(name), self._log_before(name))
         return None
 
     def failures(self) -> dict[str, str]:
         """Return the connectors that have failed, themselves or a task, each with the first line of why."""
         found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
+
+    def _log_before(self, name: str) -> str:
+        """Return what the worker's log has before a task of the connector ended last."""
+        if self._log is None:
+            return ""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_BYTES))
+                text = log.read().decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+        return text.rpartition(f"{{id={name}-0}} {ENDED}")[0]
 
     def _retried(self, method: str, path: str) -> None:
         """Ask again while the worker has a configuration to take over first."""

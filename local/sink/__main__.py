@@ -4,11 +4,13 @@ import logging
 import signal
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from local.sink import held
 from local.sink.consumer import GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import SinkError
@@ -33,7 +35,7 @@ def main(
         settings = TaskSettings.read(config)
         for warning in settings.statements[0].warnings:
             LOG.warning("%s", warning)
-        task = _task(settings, read_connection(kafka), fragile=fail_like_the_connector)
+        task = _task(settings, read_connection(kafka), config.parent, fragile=fail_like_the_connector)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: task.stop())
         task.run()
@@ -51,12 +53,20 @@ def read_connection(path: Path) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
 
-def _task(settings: TaskSettings, connection: Mapping[str, str], *, fragile: bool) -> SinkTask:
+def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path, *, fragile: bool) -> SinkTask:
     client = s3_client(region=settings.region, endpoint=settings.endpoint)
     store = LandingStore(client, settings.bucket, settings.name)
     letters = settings.dead_letters
     queue = None if letters is None else DeadLetterQueue(connection, letters)
-    return SinkTask(settings, GroupConsumer(connection, settings), store, queue, fragile=fragile)
+    return SinkTask(
+        settings,
+        GroupConsumer(connection, settings),
+        store,
+        queue,
+        fragile=fragile,
+        passed_over=held.read(folder / held.PASSED_OVER),
+        tell=partial(held.write, folder / held.HELD),
+    )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ The order in which a batch is landed is what makes a kill at any point harmless:
 3. commit the offset behind it.
 """
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from confluent_kafka import KafkaError, Message
@@ -18,6 +19,7 @@ from local.sink.batches import OpenBatches
 from local.sink.consumer import DENIED, GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
 from local.sink.errors import MalformedValueError, RevokedError, SinkError, StoreUnavailableError, UnavailableError
+from local.sink.held import Held
 from local.sink.layout import Layout
 from local.sink.offsets import CommittedOffset, Gap
 from local.sink.partition import Partition
@@ -35,13 +37,16 @@ STOP_S = 20.0
 # The real connector's task is FAILED after an outage of S3 of 15 s: its client gives up sooner, and it forgives nothing
 # while it writes its index (docs/decisions/0041).
 FATAL_OUTAGE_S = 10.0
+# How often is asked whether a record that is refused is still there.
+HELD_LOOK_S = 10.0
 HOLE = "not in the log: transaction markers, or records that compaction removed"
 
 
 class SinkTask:
     """Lands the records of its topics until it is told to stop.
 
-    With `fragile` an outage of S3 ends it, as it ends the real connector's task.
+    With `fragile` an outage of S3 ends it, as it ends the real connector's task. A record that it refuses holds up its
+    partition alone, which `tell` is told each time that changes; those of `passed_over` are left out.
     """
 
     def __init__(
@@ -53,6 +58,8 @@ class SinkTask:
         *,
         fragile: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        passed_over: Iterable[Held] = (),
+        tell: Callable[[Iterable[Held]], None] = lambda _held: None,
     ) -> None:
         self._topics = ", ".join(settings.topics)
         self._consumer = consumer
@@ -68,6 +75,10 @@ class SinkTask:
         self._stop_at: float | None = None
         self._fragile = fragile
         self._s3_away_since: float | None = None
+        self._passed_over = {(record.place, record.offset) for record in passed_over}
+        self._tell = tell
+        self._held: dict[Partition, Held] = {}
+        self._held_seen_at = clock()
 
     def stop(self) -> None:
         """Land what is open, then end. What can't be landed within STOP_S seconds is left to the next start."""
@@ -76,10 +87,12 @@ class SinkTask:
 
     def run(self) -> None:
         """Read and land until `stop`. Raises SinkError when a person must decide, or records stay open."""
+        self._tell(())
         self._consumer.subscribe(assigned=self._on_assigned, revoked=self._on_revoked)
         LOG.info("waiting for partitions of %s", self._topics)
         try:
             while self._stop_at is None:
+                self._look_at_held()
                 self._start_pending()
                 self._take(self._consumer.poll(self._seconds_to_next_flush()))
                 self._land_due()
@@ -97,6 +110,8 @@ class SinkTask:
         self._generation += 1
         self._pending = partitions
         self._batches.clear()
+        self._held.clear()
+        self._tell(())
         LOG.info("assigned: %s", ", ".join(map(str, sorted(partitions))) or "nothing")
 
     def _on_revoked(self) -> None:
@@ -117,6 +132,10 @@ class SinkTask:
         self._pending = set()
         for batch in first:
             self._batches.put(batch, self._clock())
+        self._read()
+
+    def _read(self) -> None:
+        """Read all partitions that have a batch, each from where that is."""
         self._consumer.read_from({batch.partition: batch.end for batch in self._batches})
         self._consumer.resume()
 
@@ -149,10 +168,39 @@ class SinkTask:
             self._batches.changed(batch, batch.size_bytes - before, now)
         except MalformedValueError as error:
             reason = f"{batch.partition} offset {offset}: {error}"
-            if self._dead_letters is None:
-                raise SinkError(f"{reason}; errors.tolerance is none, so nothing behind it is landed") from None
-            self._set_aside(batch, offset, partial(self._dead_letters.send, message, reason))
-            LOG.warning("%s: sent to the dead-letter topic", reason)
+            if (batch.partition, offset) in self._passed_over:
+                gap = Gap(first=offset, end=offset + 1, reason=f"passed over, {error}")
+                self._set_aside(batch, offset, partial(self._starter.report_gap, batch.partition, gap))
+            elif self._dead_letters is None:
+                self._hold(batch, offset, reason)
+            else:
+                self._set_aside(batch, offset, partial(self._dead_letters.send, message, reason))
+                LOG.warning("%s: sent to the dead-letter topic", reason)
+
+    def _hold(self, batch: Batch, offset: int, reason: str) -> None:
+        """Land what is before a record, and read no further in its partition."""
+        partition = batch.partition
+        self._land(batch)
+        if partition not in self._batches:
+            return  # it has another owner, or begins again: the record is met again
+        self._batches.drop(partition)
+        self._held[partition] = Held(topic=partition.topic, partition=partition.number, offset=offset, reason=reason)
+        LOG.error("%s; errors.tolerance is none, so nothing behind it is landed; all other partitions are", reason)
+        self._tell(self._held.values())
+        self._read()
+
+    def _look_at_held(self) -> None:
+        """Begin again with a partition whose record is gone from the log, or whose log is another one."""
+        if not self._held or self._clock() - self._held_seen_at < HELD_LOOK_S:
+            return
+        self._held_seen_at = self._clock()
+        for partition, record in list(self._held.items()):
+            with contextlib.suppress(UnavailableError):
+                low, high = self._consumer.log_bounds(partition)
+                if not low <= record.offset < high:
+                    del self._held[partition]
+                    self._tell(self._held.values())
+                    self._restart(partition)
 
     def _set_aside(self, batch: Batch, offset: int, send: Callable[[], None]) -> None:
         try:

@@ -46,21 +46,28 @@ class Commands:
         """`make prepare NAME=… DSN=…`."""
         return self._run("capture", "prepare", "--name", self._name, "--dsn", self._dsn)
 
-    def up(self) -> str:
+    def up(self, *, status: int = 0) -> str:
         """`make up PIPELINE=… DSN=…`."""
-        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn)
+        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
 
     def reconcile(self, *options: str, status: int | None = 0) -> str:
         """`make reconcile PIPELINE=…`."""
         return self._run("local", "reconcile", "--pipeline", self._name, *options, status=status)
 
-    def resnapshot(self, *options: str) -> str:
+    def resnapshot(self, *options: str, status: int = 0) -> str:
         """`make resnapshot PIPELINE=…`."""
-        return self._run("local", "resnapshot", "--pipeline", self._name, *options)
+        return self._run("local", "resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *, status: int = 0) -> str:
         """`make status PIPELINE=…`."""
         return self._run("local", "status", "--pipeline", self._name, status=status)
+
+    def take_out(self, table: str) -> None:
+        """Take a table's entry out of the file."""
+        entries = self.file.read_text(encoding="utf-8").split("\n\n")
+        kept = [entry for entry in entries if f'source = "{table}"' not in entry]
+        assert len(kept) == len(entries) - 1
+        self.file.write_text("\n\n".join(kept), encoding="utf-8")
 
     @property
     def platform(self) -> Path:
@@ -72,7 +79,10 @@ class Commands:
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
-        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status, None is any."""
+        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status, None is any.
+
+        A failure's line is of what it says.
+        """
         done = subprocess.run(
             [sys.executable, "-m", *arguments],
             cwd=self._folder,
@@ -84,7 +94,7 @@ class Commands:
             check=False,
         )
         assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        return done.stdout + (done.stderr if status else "")
 
 
 def equal_tables(said: str) -> dict[str, int]:

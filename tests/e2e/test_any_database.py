@@ -125,7 +125,7 @@ def test_a_table_comes_and_another_one_goes_under_load(
     said = make.pipeline("--update")
     assert "public.review is added to pipelines/films.toml" in said
     assert said.count("Not captured:") == 1
-    without("public.store", make)
+    make.take_out("public.store")
     leave_out(make, "public.review", "stars")
     assert "public.rental: the publication lacks noted" in make.status(status=1)
     apply_truncates(make, but_ignore="public.film_category")
@@ -195,11 +195,3 @@ def shown(command: str) -> set[str]:
 def lines(said: str) -> set[str]:
     """What is said, without seconds and how many rows a table has that grows."""
     return {re.sub(r"(?:[\d.]+|…) s\b|[\d,]+ rows  ", "#", line) for line in said.splitlines()}
-
-
-def without(table: str, make: Commands) -> None:
-    """Take a table's entry out of the file."""
-    entries = make.file.read_text(encoding="utf-8").split("\n\n")
-    kept = [entry for entry in entries if f'source = "{table}"' not in entry]
-    assert len(kept) == len(entries) - 1
-    make.file.write_text("\n\n".join(kept), encoding="utf-8")

@@ -7,9 +7,11 @@ import pytest
 
 from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.failures import reason
+from plugins.failures import failure, reason
 from plugins.source_connector import source_connector
 
+SENT = "[…] ERROR WorkerSourceTask{{id=shop-source-0}} failed to send record to shop.{}: (o.a.k.c.runtime)\n"
+UNKNOWN = "one of its 2 tables (which one, `failed to send record to` in the worker's log says)"
 TRACES = Path(__file__).with_name("failures")
 OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
 
@@ -23,8 +25,9 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
         ("role-may-not-log-in", "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again"),
         (
             "truncate",
-            'a captured table was emptied by TRUNCATE, and its pipeline says to stop there: set truncate = "apply" for'
-            ' it, by which its rows go from the lake, too, or "ignore", and start again (docs/tables.md)',
+            "datalake.cdc_events was emptied by TRUNCATE, and its pipeline says to stop there: run"
+            " `make resnapshot SKIP=1`, by which its rows go from the lake, too, or set"
+            ' truncate = "apply" or "ignore" (docs/tables.md)',
         ),
         (
             "event-too-large-for-producer",
@@ -43,21 +46,39 @@ def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str)
 
 
 @pytest.mark.parametrize(
-    ("tables", "blamed"),
+    ("tables", "log", "blamed", "which"),
     [
-        (("a,b",), "an event of public.a,b has 2284013 bytes, "),
-        (
-            ("a", "b"),
-            "an event of one of its 2 tables (which one, `failed to send record to` in the worker's log says) has ",
-        ),
+        (("a,b",), "", "public.a,b", "SKIP=1"),
+        (("a", "b"), "", UNKNOWN, "SKIP=1"),
+        (("a", "b"), SENT.format("public.other"), UNKNOWN, "SKIP=1"),
+        (("a", "b"), SENT.format("public.b") + SENT.format("public.a"), "public.a", "TABLE=public.a"),
+        (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "TABLE=public.Ö b"),
     ],
 )
-def test_an_event_is_blamed_on_the_tables_that_are_captured(tables: tuple[str, ...], blamed: str) -> None:
-    captured = tuple(CapturedTable(schema="public", table=name) for name in tables)
+def test_an_event_is_blamed_on_the_table_that_the_log_names(
+    tables: tuple[str, ...], log: str, blamed: str, which: str
+) -> None:
     trace = (TRACES / "event-too-large-for-producer.txt").read_text()
-    line = reason(trace, source_connector(replace(OUTBOXES, tables=captured)))
-    assert line.startswith(blamed)
-    assert line.endswith("then run `make resnapshot PIPELINE=… SKIP=1`")
+    found = failure(trace, source_connector(capturing(*tables)), log)
+    assert found.reason.startswith(f"an event of {blamed} has 2284013 bytes, ")
+    assert found.reason.endswith(f"then run `make resnapshot PIPELINE=… {which}`")
+    assert found.table == (blamed if log and blamed != UNKNOWN else None)
+
+
+def test_a_value_that_cant_be_converted_is_blamed_on_its_table_and_column() -> None:
+    trace = (TRACES / "value-not-converted.txt").read_text()
+    configuration = source_connector(capturing("od", "odd"))
+    found = failure(trace, configuration)
+    assert found.table == "public.odd"
+    assert reason(trace, configuration).endswith("then run `make resnapshot PIPELINE=… SKIP=1`")
+    assert found.reason == (
+        "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
+        " (`leave_out`), then run `make resnapshot PIPELINE=… TABLE=public.odd`"
+    )
+
+
+def capturing(*tables: str) -> SourceSettings:
+    return replace(OUTBOXES, tables=tuple(CapturedTable(schema="public", table=name) for name in tables))
 
 
 def test_every_captured_trace_is_known() -> None:

@@ -23,11 +23,11 @@ def test_the_outbox_has_the_unwrapping_alone() -> None:
 
 def test_a_truncate_stops_only_where_a_table_says_so() -> None:
     config = transformations((ITEMS, OUTBOX), "shop", None)
-    assert steps(config) == ["truncated", "nulls", "unwrap"]
+    assert steps(config) == ["nulls", "unwrap"]
     assert config["skipped.operations"] == "none"
-    assert re.fullmatch(config["predicates.truncated.pattern"], "shop.public.items")
-    assert not re.fullmatch(config["predicates.truncated.pattern"], "shop.public.items2")
-    assert "transforms.unwrap.predicate" not in config
+    assert re.fullmatch(config["predicates.truncates.stops"], "shop.public.items")
+    assert not re.fullmatch(config["predicates.truncates.stops"], "shop.public.items2")
+    assert (config["transforms.unwrap.predicate"], config["transforms.unwrap.negate"]) == ("truncates", "true")
 
 
 def test_signals_never_become_events_of_a_topic() -> None:
@@ -39,9 +39,9 @@ def test_signals_never_become_events_of_a_topic() -> None:
 
 def test_a_truncate_that_is_told_of_passes_the_unwrapping_and_has_every_events_fields() -> None:
     config = transformations((ITEMS, STAGED), "shop", "cdc_shop.signal")
-    first, second, third, unwrap, *told = steps(config)
-    assert (first, second, third, unwrap) == ("signals", "truncated", "nulls", "unwrap")
-    assert config["predicates"].split(",") == ["signals", "truncated", "truncates"]
+    first, second, unwrap, *told = steps(config)
+    assert (first, second, unwrap) == ("signals", "nulls", "unwrap")
+    assert config["predicates"].split(",") == ["signals", "truncates"]
     assert config["predicates.truncates.type"] == is_truncate.PREDICATE
     assert (config["transforms.unwrap.predicate"], config["transforms.unwrap.negate"]) == ("truncates", "true")
     assert {config[f"transforms.{name}.predicate"] for name in told} == {"truncates"}

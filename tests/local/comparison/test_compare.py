@@ -297,6 +297,8 @@ def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, mo
 class TakesFromTheSource:
     """Repairs an Arrow lake as the pipeline would: rows read again come from the source, what it hasn't goes."""
 
+    whole = False
+
     def __init__(self, lake: Any, *rows: pyarrow.Table) -> None:
         """`rows`: what the lake has after rows were read again, and after others were deleted."""
         self.lake, self.rows = lake, rows

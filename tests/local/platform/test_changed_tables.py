@@ -31,6 +31,13 @@ class FakeWorker:
 
     def __init__(self, running: Mapping[str, str]) -> None:
         self.running = dict(running)
+        self.session: int | None = 1
+
+    def stop(self, _name: str) -> None:
+        self.session = None
+
+    def resume(self, _name: str) -> None:
+        self.session = 2
 
     def configuration(self, _name: str) -> dict[str, str]:
         return self.running
@@ -61,7 +68,7 @@ class Change:
         self.read: list[str] = []
         self.failing = False
         monkeypatch.setattr(changed_tables, "connect", lambda _parameters: FakeCursor())
-        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: 1)
+        monkeypatch.setattr(changed_tables, "slot_session", lambda _cursor, _slot: self.worker.session)
         monkeypatch.setattr(changed_tables, "capture_added", self._capture)
 
     def _capture(self, _cursor: Any, settings: SourceSettings, added: list[CapturedTable], **_: Any) -> None:
@@ -100,9 +107,12 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
 
 
 def test_a_table_that_leaves_is_said(change: Change) -> None:
+    """Whatever the connector fails at: nothing is waited for but that it lets go of the slot."""
+    change.failing = True
     said = change.bring(source_connector(SOURCE), A)
     assert said == "no longer captured, topic and lake table stay: public.b"
-    assert change.read == []
+    assert (change.read, change.worker.session) == ([], 2)
+    assert B.pattern not in change.worker.running["table.include.list"]
 
 
 @pytest.mark.parametrize(

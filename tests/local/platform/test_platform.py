@@ -439,8 +439,8 @@ class TestOrdinaryTables:
         reader.settle()
         eventually(lambda: reader.failure() is not None, timeout_s=60)
         assert re.match(
-            r"an event of one of its 2 tables \(.*\) has 100\d+ bytes, more than the 50000 that Kafka takes from here:"
-            r" make that row smaller, then run `make resnapshot PIPELINE=… SKIP=1`$",
+            r"an event of shop\.OrderItems has 100\d+ bytes, more than the 50000 that Kafka takes from here:"
+            r" make that row smaller, then run `make resnapshot PIPELINE=… TABLE=shop\.OrderItems`$",
             str(reader.failure()),
         )
         captured.cursor.execute(change.format(3))

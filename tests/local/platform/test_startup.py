@@ -54,6 +54,24 @@ def test_the_first_failure_is_raised_and_the_rest_gives_up() -> None:
     assert ("connect", StepState.FAILED) not in log.states()
 
 
+def test_a_step_that_fails_alone_keeps_only_those_that_need_it() -> None:
+    cancelled, log = threading.Event(), Log()
+
+    def fail() -> None:
+        raise PlatformError("no data")
+
+    def start() -> None:
+        with Startup(cancelled, log) as startup:
+            source = startup.run("source", fail, alone=True)
+            startup.run("landing", lambda: pytest.fail("must not start"), after=[source], alone=True)
+            startup.run("job", lambda: "runs" if source.exception() else None, after=[])
+
+    with pytest.raises(PlatformError, match="no data"):
+        start()
+    assert not cancelled.is_set()
+    assert [step.note for step in log.steps if step.state is StepState.DONE] == ["runs"]
+
+
 def test_an_interrupt_ends_the_waiting_steps() -> None:
     cancelled = threading.Event()
     started = time.monotonic()

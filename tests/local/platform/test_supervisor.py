@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -116,6 +117,22 @@ def test_the_job_is_left_to_the_catalogue_that_starts_it(scene: Scene) -> None:
     scene.platform.dead = {"moto", "job"}
     scene.supervisor.look()
     assert scene.platform.revived == ["moto"]
+
+
+def test_a_connector_that_fails_at_a_table_goes_on_without_it_and_else_is_started_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing: list[str | None] = ["public.large", None]
+    started: list[str] = []
+    pipeline = SimpleNamespace(source_name="shop-source", set_aside=lambda: failing.pop(0))
+    scene.platform.pipeline = pipeline  # type: ignore[attr-defined]
+    monkeypatch.setattr(Supervisor, "_failed", lambda _self: {"shop-source": "too large"})
+    monkeypatch.setattr(Supervisor, "_api", lambda _self: SimpleNamespace(restart_failed=started.append))
+    scene.supervisor.look()
+    assert scene.lines[-1] == "connector shop-source goes on without table public.large, which is set aside"
+    assert (started, read_restarts(scene.path)) == ([], {})
+    scene.supervisor.look()
+    assert started == ["shop-source"]
 
 
 def test_a_start_that_is_given_up_ends_the_supervisor(scene: Scene) -> None:

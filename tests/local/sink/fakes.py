@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, Message
 
 from local.sink.consumer import GroupConsumer
 from local.sink.errors import RevokedError, UnavailableError
+from local.sink.held import Held
 from local.sink.offsets import CommittedOffset
 from local.sink.partition import Partition
 from local.sink.settings import TaskSettings
@@ -276,6 +277,7 @@ class World:
         self.topics |= {partition: FakeTopic(its) for partition, its in (others or {}).items()}
         settings.setdefault("topics", tuple(dict.fromkeys(partition.topic for partition in self.topics)))
         self.s3 = FakeS3()
+        self.held: list[Held] = []
         self.clock = Clock()
         self.settings = task_settings(**settings)
 
@@ -305,6 +307,7 @@ class Run:
     def __init__(self, world: World, crash_at: int | None, **hooks: Any) -> None:
         self.crashed = False
         fragile: bool = hooks.pop("fragile", False)
+        passed_over: Sequence[Held] = hooks.pop("passed_over", ())
         self.steps = Steps(crash_at)
         world.s3.steps = self.steps
         when_idle: Callable[[SinkTask], None] = hooks.pop("when_idle", SinkTask.stop)
@@ -312,7 +315,16 @@ class Run:
         for name, value in hooks.items():
             setattr(self.consumer, name, value)
         store = LandingStore(cast("S3Client", world.s3), BUCKET, world.settings.name)
-        self.task = SinkTask(world.settings, self.consumer, store, None, fragile=fragile, clock=world.clock)
+        self.task = SinkTask(
+            world.settings,
+            self.consumer,
+            store,
+            None,
+            fragile=fragile,
+            clock=world.clock,
+            passed_over=passed_over,
+            tell=lambda held: setattr(world, "held", list(held)),
+        )
 
 
 def task_settings(**settings: Any) -> TaskSettings:

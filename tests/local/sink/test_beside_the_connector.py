@@ -7,7 +7,7 @@ docs/decisions/0041; without it, its rows for the stand-in.
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from local.services.kafka.users import ADMIN
 from local.setup.ports import choose
 from local.sink.consumer import GroupConsumer
 from local.sink.errors import SinkError
+from local.sink.held import Held
 from local.sink.settings import TaskSettings
 from local.sink.task import SinkTask
 from plugins.sink_connector import sink_connector
@@ -65,10 +66,16 @@ class StandIn:
     def restart(self) -> None:
         pipeline = self._pipeline
         member = GroupConsumer(pipeline.services.kafka.client(), pipeline.settings)
-        self._running = RunningTask(SinkTask(pipeline.settings, member, pipeline.store(), None, fragile=True))
+        self._held: list[Held] = []
+        task = SinkTask(pipeline.settings, member, pipeline.store(), None, fragile=True, tell=self._tell)
+        self._running = RunningTask(task)
+
+    def _tell(self, held: Iterable[Held]) -> None:
+        self._held = list(held)
 
     def failure(self) -> str | None:
-        return None if self._running.error is None else str(self._running.error)
+        reasons = [record.reason for record in self._held]
+        return next(iter(reasons), None) if self._running.error is None else str(self._running.error)
 
     def stop(self) -> None:
         running = getattr(self, "_running", None)
@@ -145,7 +152,7 @@ def test_what_both_take_is_landed_alike(sink: Sink, services: Services) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in VALUES if row.landed[STAND_IN] == REFUSED], ids=lambda row: row.name)
-def test_what_the_connector_would_change_or_refuse_stops_the_stand_in(
+def test_what_the_connector_would_change_or_refuse_isnt_landed_by_the_stand_in(
     sink: Sink, services: Services, row: Value
 ) -> None:
     pipeline = Pipeline(services)

@@ -1,12 +1,14 @@
 """The sink's loop against a topic and a bucket in memory, killed at every step that it makes."""
 
+import re
 from typing import Any
 
 import pytest
 
-from local.sink.errors import SinkError
 from local.sink.offsets import CommittedOffset
-from tests.local.sink.fakes import World, events, lines
+from local.sink.partition import Partition
+from local.sink.task import SinkTask
+from tests.local.sink.fakes import TOPIC, World, events, lines
 
 FOLDERS = ("customer_id",)
 LAYOUTS = pytest.mark.parametrize("partition_by", [(), FOLDERS], ids=["ordered", "folders"])
@@ -111,22 +113,41 @@ def test_a_batch_being_landed_again_isnt_cut_short_by_stopping() -> None:
     assert world.landed() == lines(2)
 
 
-def test_a_malformed_value_stops_the_sink_with_what_came_before_landed() -> None:
-    world = World([b'{"customer_id": 1}'] * 4 + [b"{"], partition_by=FOLDERS)
-    with pytest.raises(SinkError, match=r"orders\[0\] offset 4: the value isn't JSON.*errors.tolerance is none"):
+def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> None:
+    good, others = b'{"customer_id": 1}', {Partition(TOPIC, 1): [b"1", b"2", b"3", b"4"]}
+    world = World([good] * 4 + [b"{", good], others=others)
+    for _ in range(2):
         world.run()
-    assert len(world.landed()) == 3
-    assert world.topic.committed is not None
-    assert world.topic.committed[0] == 3
-    with pytest.raises(SinkError, match="offset 4"):
-        world.run()
+        assert sorted(world.landed()) == sorted([good] * 4 + [b"1", b"2", b"3", b"4"])
+        assert world.topic.committed is not None
+        assert world.topic.committed[0] == 4
+        [held] = world.held
+        assert (held.place, held.offset) == (Partition(TOPIC, 0), 4)
+        assert held.reason == "orders[0] offset 4: the value isn't JSON"
+    world.run(passed_over=world.held)
+    assert world.landed().count(good) == 5
+    assert (world.gaps(), world.held) == ([(4, 5)], [])
+
+
+def test_a_partition_is_read_on_once_the_log_has_the_malformed_value_no_more() -> None:
+    world = World([b"1", b"{", b"2"], others={Partition(TOPIC, 1): [b"3"]}, flush_interval_seconds=1)
+
+    def lose_it(task: SinkTask) -> None:
+        if world.held:
+            world.topic.delete_before(2)
+        elif b"2" in world.landed():
+            task.stop()
+        assert world.clock.now < 60
+
+    world.run(when_idle=lose_it)
+    assert world.gaps() == [(1, 2)]
 
 
 @pytest.mark.parametrize("value", [b"{", b"\xff", b'{"a": 123456789012345678901234567890}'])
-def test_a_value_that_the_connector_couldnt_land_as_it_is_stops_the_sink_without_folders_too(value: bytes) -> None:
-    world = World([b'{"customer_id": 1}'] * 3 + [value])
-    with pytest.raises(SinkError, match=r"orders\[0\] offset 3: the (value|number) .*errors.tolerance is none"):
-        world.run()
+def test_a_value_that_the_connector_couldnt_land_as_it_is_is_refused_without_folders_too(value: bytes) -> None:
+    world = World([b'{"customer_id": 1}'] * 3 + [value], others={Partition(TOPIC, 1): []})
+    world.run()
+    assert re.match(r"orders\[0\] offset 3: the (value|number) ", world.held[0].reason)
     assert len(world.landed()) == 3
 
 

@@ -247,8 +247,8 @@ def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_l
     queried.run()
     lake = queried.spark.read.format("hudi").load(str(queried.table_path)).filter("address_id < 3")
     rows = {row["address_id"]: row for row in lake.collect()}
-    for name, (_, _, kind, value) in ADDED.items():
-        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, kind, value)
+    for name, (_, _, kind, expected) in ADDED.items():
+        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, kind, expected)
     assert (rows[1]["__specials"], rows[2]["__specials"]) == ('{"cost":"NaN"}', None)
     assert (rows[2]["cost"], rows[2]["at"]) == (Decimal("1.50"), rows[1]["at"])
     # What was wrong would be in quarantine.

@@ -1,0 +1,49 @@
+"""The tables that the source connector fails at: they are left out of it until `make resnapshot` brings them back.
+
+All other tables flow. Nothing of them is lost: `status` names them until they are read again.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from local.platform.state import write_private
+from plugins.captured import CapturedTable
+
+
+class SetAside:
+    """What the file at `path` says: the tables, as `schema.table`, and why each was set aside.
+
+    A file that is gone or corrupt names none: the tables are added again, and read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> dict[str, str]:
+        """Return the tables with their reasons."""
+        with contextlib.suppress(FileNotFoundError, ValueError, AttributeError):
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            return {str(table): str(reason) for table, reason in content.items()}
+        return {}
+
+    def put(self, table: str, reason: str) -> None:
+        """Set a table aside."""
+        self._write({**self.read(), table: reason})
+
+    def take_back(self, tables: Iterable[str]) -> list[str]:
+        """Set these tables aside no longer; name those that were."""
+        before = self.read()
+        back = [table for table in tables if table in before]
+        if back:
+            self._write({table: reason for table, reason in before.items() if table not in back})
+        return back
+
+    def without(self, tables: Sequence[CapturedTable]) -> tuple[CapturedTable, ...]:
+        """Return those of the tables that aren't set aside."""
+        aside = self.read()
+        return tuple(table for table in tables if table.name not in aside)
+
+    def _write(self, content: dict[str, str]) -> None:
+        write_private(self._path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")

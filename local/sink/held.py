@@ -1,0 +1,43 @@
+"""The records that the sink refuses: nothing behind one is landed, of its partition alone.
+
+Two files next to the sink's configuration: what it holds up for now, and which of those records it is to pass over.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from local.sink.partition import Partition
+
+HELD, PASSED_OVER = "held.json", "passed-over.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A record that is refused, and why."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+    @property
+    def place(self) -> Partition:
+        """Its partition."""
+        return Partition(self.topic, self.partition)
+
+
+def read(path: Path) -> list[Held]:
+    """Return the records that a file names: none where it is gone, or no such file."""
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        return [Held(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    return []
+
+
+def write(path: Path, records: Iterable[Held]) -> None:
+    """Replace the file in one step."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps([asdict(record) for record in records], indent=1) + "\n", encoding="utf-8")
+    new.replace(path)

@@ -1,0 +1,159 @@
+"""What the connector fails at stops one table alone, which is set aside until somebody has it read again.
+
+A database of its own, by the commands that a user has. The tests share one platform and run in their order.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import psycopg2.errors
+import pytest
+from confluent_kafka import Producer
+
+from contract.sizes import LARGEST_EVENT_BYTES, MIB
+from local.platform.order import SUPERVISOR
+from local.platform.platform import Platform
+from local.platform.state import read_record
+from local.services.kafka.broker import Kafka
+from local.services.kafka.roles import ROLES
+from local.services.kafka.users import ADMIN, KafkaUsers
+from local.services.postgres import ConnectionParameters, Postgres
+from tests.conftest import execute, fresh_database
+from tests.e2e.commands import Commands, equal_tables
+from tests.local.platform.shop import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+NAME = "failing"
+MAKING = """
+CREATE TABLE fine (id int PRIMARY KEY, n int);
+CREATE TABLE leaving (id int PRIMARY KEY, n int);
+CREATE TABLE large (id int PRIMARY KEY, body text);
+CREATE TABLE odd (id int PRIMARY KEY, prices numeric[]);
+CREATE TABLE emptied (id int PRIMARY KEY, n int);
+INSERT INTO fine VALUES (1, 1);
+INSERT INTO leaving VALUES (1, 1);
+INSERT INTO large VALUES (1, 'x'), (3, 'x');
+INSERT INTO odd VALUES (1, '{1.5}');
+INSERT INTO emptied VALUES (1, 1), (2, 2);
+"""
+FAILING = (
+    f"INSERT INTO large VALUES (2, repeat('x', {LARGEST_EVENT_BYTES + 2 * MIB}))",
+    "INSERT INTO odd VALUES (2, '{NaN}')",
+    "TRUNCATE emptied",
+    "INSERT INTO fine VALUES (2, 2)",
+)
+REASONS = (
+    "table public.large is set aside: an event of public.large has ",
+    "make that row smaller, then run `make resnapshot PIPELINE=failing TABLE=public.large`",
+    "table public.emptied is set aside: public.emptied was emptied by TRUNCATE, and its pipeline says to stop there:"
+    " run `make resnapshot PIPELINE=failing TABLE=public.emptied`, by which its rows go from the lake, too",
+)
+ODD = (
+    "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
+    " (`leave_out`), then run `make resnapshot PIPELINE=failing TABLE=public.odd`"
+)
+
+
+@pytest.fixture(scope="module")
+def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
+    with fresh_database(postgres) as database:
+        execute(database, MAKING)
+        yield database
+
+
+@pytest.fixture(scope="module")
+def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """The commands; what they have started is stopped in the end."""
+    commands = Commands(tmp_path_factory.mktemp("failing") / "checkout", NAME, source)
+    try:
+        yield commands
+    finally:
+        commands.remove()
+
+
+def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
+    make: Commands, source: ConnectionParameters
+) -> None:
+    make.pipeline()
+    make.prepare()
+    make.up()
+    for statement in FAILING:
+        execute(source, statement)
+    # Each start of the connector meets the next one.
+    eventually(lambda: make.status(status=1).count(" is set aside: ") == 3)
+    said = make.status(status=1)
+    assert all(part in said for part in (*REASONS, f"table public.odd is set aside: {ODD}"))
+    assert "connector failing-source" not in said
+    said = make.reconcile("--timeout", "60", status=1)
+    assert equal_tables(said) == {"public.fine": 2, "public.leaving": 1}
+    assert f"public.odd  not compared: it is set aside: {ODD}" in said
+
+
+def test_up_says_so_and_leaves_everything_running(make: Commands) -> None:
+    said = make.up(status=1)
+    first, *tables = said[said.index("up: ") :].splitlines()
+    assert first == "up: 3 of 5 tables are set aside; all else runs, `make status` says how it is"
+    assert f"    table public.odd: {ODD}" in tables
+    assert SUPERVISOR in Platform(make.platform).running()
+
+
+def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: ConnectionParameters) -> None:
+    said = make.resnapshot("--table", "public.large", status=1)
+    assert "set aside again: public.large: an event of public.large has " in said
+    execute(source, "UPDATE large SET body = 'small' WHERE id = 2")
+    execute(source, "DELETE FROM large WHERE id = 3")
+    execute(source, "UPDATE odd SET prices = '{2.5}' WHERE id = 2")
+    said = make.resnapshot("--table", "public.odd public.large public.emptied")
+    assert equal_tables(said) == {"public.odd": 2, "public.large": 2, "public.emptied": 0}
+    execute(source, "INSERT INTO large VALUES (4, 'x')")
+    assert equal_tables(make.reconcile()) == dict.fromkeys(("public.odd", "public.fine"), 2) | {
+        "public.large": 3,
+        "public.leaving": 1,
+        "public.emptied": 0,
+    }
+    assert "set aside" not in make.status()
+
+
+def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
+    ports = read_record(make.platform / "state.json").ports
+    users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
+    kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
+    producer = Producer(dict(kafka.client(ADMIN)))
+    producer.produce("failing.public.fine", b"{")
+    assert producer.flush(30) == 0
+    execute(source, "INSERT INTO fine VALUES (3, 3)")
+    execute(source, "INSERT INTO leaving VALUES (2, 2)")
+    held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "
+    way_out = "`make resnapshot PIPELINE=failing TABLE=public.fine` passes over it and reads the table again"
+    eventually(lambda: held in make.status(status=1))
+    assert way_out in make.status(status=1)
+    assert equal_tables(make.reconcile(status=1))["public.leaving"] == 2
+    assert equal_tables(make.resnapshot("--table", "public.fine")) == {"public.fine": 3}
+    assert "set aside" not in make.status()
+
+
+def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
+    drop_slot(source)
+    make.take_out("public.leaving")
+    started = time.monotonic()
+    said = make.up(status=1)
+    assert time.monotonic() - started < 60
+    assert said.splitlines()[-1].startswith("up: the replication slot cdc_failing of ")
+    assert "connector" not in said.splitlines()[-1]
+    assert SUPERVISOR in Platform(make.platform).running()
+    assert equal_tables(make.resnapshot()).keys() == {"public.odd", "public.fine", "public.large", "public.emptied"}
+
+
+def drop_slot(source: ConnectionParameters) -> None:
+    """A connector that tries again takes the slot as soon as it may."""
+
+    def dropped() -> bool:
+        with contextlib.suppress(psycopg2.errors.ObjectInUse):
+            execute(source, "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active")
+            execute(source, "SELECT pg_drop_replication_slot('cdc_failing')")
+            return True
+        return False
+
+    eventually(dropped)

@@ -1,0 +1,84 @@
+"""Tables that the source connector fails at, without the services: what it captures then, and what is said of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.errors import FailingTablesError
+from local.platform.connectors import Connectors
+from local.platform.pipeline import LocalPipeline
+from local.platform.processes import Processes
+from local.platform.services import Services
+from local.platform.set_aside import SetAside
+from local.sink import held
+from local.sink.held import Held
+from plugins.captured import INCLUDED_TABLES, shown
+from plugins.failures import Failure
+from tests.local.platform.test_tables import PASSWORDS, connectors, services
+
+TABLES = ("address", "city", "country", "customer", "rental")
+
+
+class FailingWorker:
+    """Stands in for ConnectApi: the connector fails at one table after the other."""
+
+    def __init__(self) -> None:
+        self.left = [f"public.{name}" for name in TABLES]
+
+    def failed(self, _name: str) -> Failure:
+        return Failure(reason="run `make resnapshot PIPELINE=…`", table=self.left.pop(0))
+
+
+def captured(found: Connectors) -> list[str]:
+    return [shown(pattern) for pattern in found.source_configuration[INCLUDED_TABLES].split(",")]
+
+
+def test_all_tables_but_the_last_are_left_out_of_the_connector_and_keep_their_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = connectors(tmp_path, "pagila")
+    topics = found.source.topics
+    worker: Any = FailingWorker()
+    found._services.connect.api = worker
+    monkeypatch.setattr(Connectors, "start_source", lambda _self: None)
+    aside = [found.set_aside() for _ in TABLES]
+    assert aside == [f"public.{name}" for name in TABLES[:-1]] + [None]
+    assert captured(found) == ["public.rental"]
+    assert set(found.aside.read().values()) == {"run `make resnapshot PIPELINE=pagila`"}
+    assert connectors(tmp_path, "pagila").source.topics == topics
+
+
+def test_a_file_that_is_corrupt_leaves_no_table_out(tmp_path: Path) -> None:
+    path = tmp_path / "connect" / "set-aside.json"
+    SetAside(path).put("public.city", "it fails")
+    assert "public.city" not in captured(connectors(tmp_path, "pagila"))
+    for content in ("{", "[]", "null"):
+        path.write_text(content)
+        assert "public.city" in captured(connectors(tmp_path, "pagila"))
+
+
+def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: Path) -> None:
+    found: Services = services(tmp_path, "pagila")
+    (tmp_path / "sink").mkdir()
+    record = Held(
+        topic="pagila.public.rental", partition=0, offset=7, reason="pagila.public.rental[0] offset 7: no JSON"
+    )
+    held.write(tmp_path / "sink" / held.HELD, [record])
+    aside = SetAside(tmp_path / "connect" / "set-aside.json")
+    for name in ("public.city", "public.former"):
+        aside.put(name, "it fails")
+    pipeline = LocalPipeline(
+        tmp_path, services=found, passwords=PASSWORDS, processes=Processes(tmp_path, tmp_path / "logs")
+    )
+    with pytest.raises(FailingTablesError) as said:
+        pipeline.check_all_flow()
+    assert str(said.value).splitlines() == [
+        "2 of 5 tables are set aside",
+        "    table public.city: it fails",
+        "    table public.rental: the sink refuses pagila.public.rental[0] offset 7: no JSON; nothing behind it is"
+        " landed: `make resnapshot PIPELINE=pagila TABLE=public.rental` passes over it and reads the table again",
+    ]
+    assert json.loads(aside._path.read_text())["public.former"]
+    assert aside.take_back(["public.city", "public.rental"]) == ["public.city"]
