@@ -27,7 +27,9 @@ class RunningJob:
 
     def reports(self) -> list[dict[str, str]]:
         """Return what each commit's line says, by key (spark_jobs/report.py; `table` where there are many)."""
-        lines = [one for one in self._output.read_text().splitlines() if one.startswith("commit=")]
+        text = self._output.read_text()
+        # The last line may be half written.
+        lines = [one for one in text[: text.rfind("\n") + 1].splitlines() if one.startswith("commit=")]
         return [dict(pair.split("=", 1) for pair in one.split()) for one in lines]
 
     def commits(self) -> int:

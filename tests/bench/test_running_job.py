@@ -28,10 +28,11 @@ def ended(job: RunningJob) -> None:
 def test_only_lines_of_commits_count(tmp_path: Path) -> None:
     job = started(
         tmp_path,
-        "sum(range(10**7)); print('commit=1 a'); print('no commit=2'); print('commit=3'); import time; time.sleep(60)",
+        "sum(range(10**7)); print('commit=1 a=2'); print('no commit=2'); print('commit=3');"
+        " print('commit=4 half', end='', flush=True); import time; time.sleep(60)",
     )
     job.wait_for_commits(2)
-    assert job.commits() == 2
+    assert job.reports() == [{"commit": "1", "a": "2"}, {"commit": "3"}]
     assert job.megabytes() > 1
     assert job.cpu_seconds() > 0
     ended(job)
