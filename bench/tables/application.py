@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,16 @@ SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 
 def line(table: int, *, lsn: int, **fields: Any) -> str:
     """Return an event of table number `table`, with `fields` in place of the sample's."""
-    event: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
-    event |= {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(table), 1) | fields
+    event = (
+        {**_sample()} | {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | dict.fromkeys(_own_columns(table), 1) | fields
+    )
     return json.dumps(event)
+
+
+@cache
+def _sample() -> dict[str, Any]:
+    sample: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
+    return sample
 
 
 def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
