@@ -90,20 +90,23 @@ def table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[s
     elif found.has_children:
         yield f"{name}: other tables inherit from it, and its snapshot would have their rows: take it out, capture them"
     else:
-        yield from _column_problems(name, table, found)
+        yield from _column_problems(table, name, found)
 
 
-def _column_problems(name: str, table: WantedTable, found: PresentTable) -> Iterator[str]:
+def _column_problems(table: WantedTable, name: str, found: PresentTable) -> Iterator[str]:
     # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
     for alike in clashes(found.quoted, str.lower).values():
         yield (
-            f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or"
-            " take the table out of the pipeline"
+            f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or take"
+            " the table out of the pipeline"
         )
-    for column in (*table.key, *sorted(table.leave_out), *sorted(table.hashed)):
+    for column in (*table.key, *sorted(table.leave_out)):
         if column not in found.quoted:
             yield f"{name} has no column {column}, which the pipeline names"
-        elif column in table.hashed and column not in found.hashable:
+    for column in sorted(table.hashed):
+        if column not in found.quoted:
+            yield f"{name} has no column {column}, which the pipeline names"
+        elif column not in found.hashable:
             yield f"{name}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
 
 

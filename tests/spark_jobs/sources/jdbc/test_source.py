@@ -239,16 +239,16 @@ ADDED = {
 
 def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_look_like(queried: Queried) -> None:
     queried.run()
-    for name, (kind, value, _, _) in ADDED.items():
-        queried.execute(f"ALTER TABLE address ADD COLUMN {name} {kind} DEFAULT {value}")
+    for name, (kind, default, _, _) in ADDED.items():
+        queried.execute(f"ALTER TABLE address ADD COLUMN {name} {kind} DEFAULT {default}")
     queried.run()
     # A job that starts again knows how events have them, and what no decimal can be goes where it belongs.
     queried.execute("UPDATE address SET address = 'again', cost = 1.5 WHERE address_id = 2")
     queried.run()
     lake = queried.spark.read.format("hudi").load(str(queried.table_path)).filter("address_id < 3")
     rows = {row["address_id"]: row for row in lake.collect()}
-    for name, (_, _, kind, expected) in ADDED.items():
-        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, kind, expected)
+    for name, (_, _, stored_as, value) in ADDED.items():
+        assert (name, lake.schema[name].dataType.simpleString(), rows[1][name]) == (name, stored_as, value)
     assert (rows[1]["__specials"], rows[2]["__specials"]) == ('{"cost":"NaN"}', None)
     assert (rows[2]["cost"], rows[2]["at"]) == (Decimal("1.50"), rows[1]["at"])
     # What was wrong would be in quarantine.
