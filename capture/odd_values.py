@@ -107,7 +107,8 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sq
     """Yield each question about a table: the column that it is of, what stands for `{c}`, and what to look for."""
     columns = [column for column in table.columns if column.readable and column.name not in entry.leave_out]
     for column in columns:
-        odd = odd_values(column.type, column.modifier, in_key=column.name in entry.key, of_log=not entry.is_queried)
+        in_key = len(entry.key) if column.name in entry.key else 0
+        odd = odd_values(column.type, column.modifier, key_columns=in_key, of_log=not entry.is_queried)
         yield from ((column.name, sql.Identifier("t", column.name), one) for one in odd)
     if columns and not entry.is_queried and any(_is_long(column) for column in columns):
         row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))

@@ -17,15 +17,11 @@ HEADING = "Values that won't arrive as they are (docs/types.md):"
 ODD = [
     ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),
     ("timestamptz", "'-infinity'", "'294246-12-31'", "infinite: kept as a number of its own (contract/times.py)"),
-    ("date", "'0044-03-15 BC'", "'0001-01-01'", "BC: a snapshot has it AD, changes have it right"),
     ("date", "'1582-10-07'", "'1582-10-15'", "of the ten days that Gregory left out: a snapshot has it 10 days late"),
     ("interval", "'2147483648 hours'", "'99 years'", "more than 2³¹ hours: stops the source"),
-    ("timetz", "'12:00+01:00:07'", "'12:00+01:30'", "with seconds in its offset: stops the source"),
     ("numeric(10,2)", "'NaN'", "1.5", "no number: null, and its name in __specials"),
-    ("numeric[]", "'{1,NaN}'", "'{1,NULL}'", "NaN within an array: stops the source"),
     ("text[]", "'{{a,b},{c,d}}'", "'{a,NULL}'", "an array of several dimensions: set aside"),
     ("json[]", "'{NULL,NULL}'", "'{}'", "an array of nothing but NULLs: set aside"),
-    ("mood[]", "'{sad,NULL}'", "'{sad}'", "a NULL in an array of an enum: stops the source"),
     ("date[]", "'{0044-03-15 BC}'", "'{infinity}'", "a date or timestamp BC within an array: comes as one AD"),
     ("kept", "'__debezium_unavailable_value'", "'__debezium'", "what Debezium writes for a value that didn't change"),
 ]
@@ -37,7 +33,7 @@ def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.Mon
 
 
 def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine: Folder) -> None:
-    execute(mine.database, "CREATE TYPE mood AS ENUM ('sad'); CREATE DOMAIN kept AS text")
+    execute(mine.database, "CREATE DOMAIN kept AS text")
     columns = ", ".join(f'"of % {{{number}}}" {kind}' for number, (kind, *_) in enumerate(ODD))
     execute(mine.database, f'CREATE TABLE "Odd Ones" (id int PRIMARY KEY, {columns})')
     for number, (_, odd, plain, _) in enumerate(ODD):
@@ -52,19 +48,22 @@ def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine
 def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     mine: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    execute(mine.database, "CREATE TABLE keyed (code varchar(9), nr numeric(6,2), note text, PRIMARY KEY (code, nr))")
-    execute(mine.database, "INSERT INTO keyed VALUES ('', 1, repeat('x', 17000000)), ('a', 'NaN', ''), ('b', 2, 'y')")
+    execute(mine.database, "CREATE TABLE keyed (code varchar(9) PRIMARY KEY, note text)")
+    execute(mine.database, "INSERT INTO keyed VALUES ('', repeat('x', 17000000)), ('a', '')")
+    execute(mine.database, "CREATE TABLE paired (code varchar(9), nr numeric(6,2), PRIMARY KEY (code, nr))")
+    execute(mine.database, "INSERT INTO paired VALUES ('', 1), ('a', 'NaN')")
     said = mine.run("pipeline").stdout
-    assert "public.keyed: code: 1 row, such as key ', 1.00': an empty key: set aside" in said
-    assert "public.keyed: nr: 1 row, such as key 'a, NaN': no number: in a key: set aside" in said
-    assert "public.keyed: (a whole row): 1 row, such as key ', 1.00': of more than 16 MiB: no event may be" in said
+    assert "public.keyed: code: 1 row, such as key '': an empty key: set aside" in said
+    assert "public.paired: nr: 1 row, such as key 'a, NaN': no number: in a key: set aside" in said
+    assert "public.keyed: (a whole row): 1 row, such as key '': of more than 16 MiB: no event may be" in said
+    assert "paired: code" not in said
     # Rows that are queried are no events.
     (mine.path / "mine.toml").unlink()
     asked = mine.run("pipeline", HOW="query").stdout
     assert ("an empty key" in asked, "a whole row" in asked) == (True, False)
     monkeypatch.setattr(odd_values, "SMALL_BYTES", 0)
     said = mine.run("pipeline").stdout
-    assert "Not looked into, being larger than 0 MiB: public.keyed: LOOK=1 reads all of them once" in said
+    assert "Not looked into, being larger than 0 MiB: public.keyed, public.paired: LOOK=1 reads all of them once" in said
     assert HEADING not in said
     assert HEADING in mine.run("pipeline", "--look").stdout
 
