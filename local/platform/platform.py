@@ -207,7 +207,7 @@ class Platform:
 
     def denials(self, since: datetime | None = None) -> list[Denial]:
         """Name the rights on Kafka that a role lacked, since a time or recently."""
-        return denials(self.processes.log_file("kafka"), since=since or recently(self.services.kafka.rights_mark))
+        return denials(self.processes.log_file("kafka"), since=recently(self.services.kafka.rights_mark, since))
 
     @contextlib.contextmanager
     def _denials_named(self) -> Iterator[None]:

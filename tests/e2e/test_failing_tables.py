@@ -137,6 +137,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
 def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, source: ConnectionParameters) -> None:
     drop_slot(source)
     make.take_out("public.leaving")
+    make.prepare()
     started = time.monotonic()
     said = make.up(status=1)
     assert time.monotonic() - started < 60

@@ -46,16 +46,16 @@ def denials(log: Path, *, since: datetime) -> list[Denial]:
     )
 
 
-def recently(rights: Path) -> datetime:
-    """Since when denials tell of now: a minute ago, or since the rights were brought up to date, if that is later.
+def recently(rights: Path, since: datetime | None = None) -> datetime:
+    """Since when denials tell of now: `since`, or the time when the rights were brought up to date, if that is later.
 
-    `rights`: the file that is as old as they are (Kafka.rights_mark); there may be none.
+    `rights`: the file that is as old as they are (Kafka.rights_mark); there may be none. Without `since` a minute ago.
     """
-    minute = datetime.now(UTC) - timedelta(seconds=SHOWN_S)
+    since = since or datetime.now(UTC) - timedelta(seconds=SHOWN_S)
     try:
-        return max(minute, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
+        return max(since, datetime.fromtimestamp(rights.stat().st_mtime, UTC))
     except FileNotFoundError:
-        return minute
+        return since
 
 
 def _matches(log: Path) -> Iterator[re.Match[str]]:
