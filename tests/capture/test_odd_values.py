@@ -63,7 +63,7 @@ def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     assert ("an empty key" in asked, "a whole row" in asked) == (True, False)
     monkeypatch.setattr(odd_values, "SMALL_BYTES", 0)
     said = mine.run("pipeline").stdout
-    assert "Not looked into, being larger than 0 MiB: public.keyed, public.paired: LOOK=1 reads all of them once" in said
+    assert "being larger than 0 MiB: public.keyed, public.paired: LOOK=1 reads all of them once" in said
     assert HEADING not in said
     assert HEADING in mine.run("pipeline", "--look").stdout
 
