@@ -8,6 +8,7 @@ proposes or checks a pipeline has to look for: `clashes`.
 
 import difflib
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,6 +20,11 @@ _LAKE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,254}\Z")
 # Where a new word begins inside a name such as orderID, HTTPServer2Name: ISO|Date, order|ID.
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def make_option(name: str) -> str:
+    """Return how a table is named to make: `TABLE=…`, quoted for the shell where that takes it apart."""
+    return f"TABLE={shlex.quote(name)}"
 
 
 def is_lake_name(name: str) -> bool:

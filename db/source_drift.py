@@ -5,6 +5,7 @@ A publication that lacks a table is db/replication.py's; what is said here no ev
 
 from collections.abc import Iterator
 
+from contract.table_names import make_option
 from db.source_identity import identity_statements
 from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_plan import table_problems
@@ -35,7 +36,7 @@ def _identity(table: WantedTable, found: PresentTable, pipeline: str) -> Iterato
         yield (
             f"{name}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
             f" IDENTITY was changed, so deletes miss their rows: {prepare}, then"
-            f" `make reconcile PIPELINE={pipeline} TABLE={name} REPAIR=1`"
+            f" `make reconcile PIPELINE={pipeline} {make_option(name)} REPAIR=1`"
         )
     else:
         yield f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
@@ -47,7 +48,7 @@ def _columns(table: WantedTable, found: PresentTable, state: SourceState, pipeli
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
         return
     name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
-    again = f"{prepare}, then `make resnapshot PIPELINE={pipeline} TABLE={name}`"
+    again = f"{prepare}, then `make resnapshot PIPELINE={pipeline} {make_option(name)}`"
     everything = frozenset(found.quoted) - found.generated
     sent = state.published_in_part.get(found.oid, everything)
     if sent is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contract.table_names import topic_part
+from contract.table_names import make_option, topic_part
 from plugins.captured import INCLUDED_TABLES, shown
 from plugins.connector_names import EVENTS_TABLE
 
@@ -117,7 +117,7 @@ def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str,
     """Name what a connector fails at, and the command that brings its changes again."""
     command = "make resnapshot" + ("" if names == [EVENTS_TABLE] else " PIPELINE=…")
     if len(names) > 1 and table is not None:
-        return {"tables": table, "command": command, "which": f" TABLE={table}" if alone else " SKIP=1"}
+        return {"tables": table, "command": command, "which": f" {make_option(table)}" if alone else " SKIP=1"}
     unknown = f"one of its {len(names)} tables (which one, `failed to send record to` in the worker's log says)"
     tables = unknown if len(names) > 1 else (names or ["a captured table"])[0]
     return {"tables": tables, "command": command, "which": " SKIP=1"}

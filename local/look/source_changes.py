@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from capture.objects import source_objects
 from capture.query_checks import unfit
+from contract.table_names import make_option
 from local.look.added_columns import added, older_rows
 from local.platform.services import Services
 from local.platform.tables import LocalTable
@@ -40,7 +41,7 @@ def _unfetched(services: Services, table: LocalTable) -> list[str]:
     defaulted = services.database.with_default(entry.schema_name, entry.table_name, list(fields))
     return [
         f"{table.name}: {counts[name]:,} rows are from before column {name}, have null there, and at the source perhaps"
-        f" its DEFAULT: `make resnapshot PIPELINE={services.pipeline.name} TABLE={table.name}` brings it"
+        f" its DEFAULT: `make resnapshot PIPELINE={services.pipeline.name} {make_option(table.name)}` brings it"
         for field, name in fields.items()
         if field in defaulted
     ]

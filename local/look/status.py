@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 
 from contract.lake import LANDING_PREFIX
 from contract.source import SCHEMA
-from contract.table_names import lake_name
+from contract.table_names import lake_name, make_option
 from db.errors import LoadError
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
@@ -191,7 +191,7 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
     """Say which tables of the lake have rows that a TRUNCATE has removed at the source, and what to do."""
     return [
         f"{table.name} was emptied by TRUNCATE, which its pipeline says to ignore: the lake keeps the rows until"
-        f" `make resnapshot TABLE={table.name}`"
+        f" `make resnapshot {make_option(table.name)}`"
         for table in tables
         if table.ignored_truncate
     ]

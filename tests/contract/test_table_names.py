@@ -1,6 +1,15 @@
 import pytest
 
-from contract.table_names import clashes, is_lake_name, lake_name, listed, table_topic, topic_identity, topic_part
+from contract.table_names import (
+    clashes,
+    is_lake_name,
+    lake_name,
+    listed,
+    make_option,
+    table_topic,
+    topic_identity,
+    topic_part,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +77,8 @@ def test_topics_that_kafka_takes_for_one_are_found() -> None:
 def test_a_list_counts_what_it_does_not_name() -> None:
     assert listed(["a", "b"], 2) == "a, b"
     assert listed(["a long name", "b", "c", "d"], 2) == "a long name, b and 2 more"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("public.orders", "public.orders"), ('a.b "c"', "'a.b \"c\"'")])
+def test_a_table_is_named_to_make_as_a_shell_takes_it(name: str, shown: str) -> None:
+    assert make_option(name) == f"TABLE={shown}"
