@@ -65,6 +65,12 @@ def _tail(topic: Topic) -> list[int]:
     with contextlib.suppress(KafkaException, TimeoutError):
         first, end = topic.bounds()
         events = topic.raw_events(max(first, end - TAIL_EVENTS))
-        values = (json.loads(event.value) for event in events if event.value)
-        return [int(value[LSN]) for value in values if value.get(LSN) is not None]
+        return [position for event in events if event.value and (position := _position(event.value)) is not None]
     return []
+
+
+def _position(value: bytes | str) -> int | None:
+    """Return an event's log position; None without one, as in a record that somebody else has written."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        return int(json.loads(value)[LSN])
+    return None

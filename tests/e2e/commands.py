@@ -58,7 +58,7 @@ class Commands:
         """`make resnapshot PIPELINE=…`."""
         return self._run("local", "resnapshot", "--pipeline", self._name, *options, status=status)
 
-    def status(self, *, status: int = 0) -> str:
+    def status(self, *, status: int | None = 0) -> str:
         """`make status PIPELINE=…`."""
         return self._run("local", "status", "--pipeline", self._name, status=status)
 

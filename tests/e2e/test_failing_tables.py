@@ -30,17 +30,17 @@ MAKING = """
 CREATE TABLE fine (id int PRIMARY KEY, n int);
 CREATE TABLE leaving (id int PRIMARY KEY, n int);
 CREATE TABLE large (id int PRIMARY KEY, body text);
-CREATE TABLE odd (id int PRIMARY KEY, prices numeric[]);
+CREATE TABLE odd (id int PRIMARY KEY, lasts interval);
 CREATE TABLE emptied (id int PRIMARY KEY, n int);
 INSERT INTO fine VALUES (1, 1);
 INSERT INTO leaving VALUES (1, 1);
 INSERT INTO large VALUES (1, 'x'), (3, 'x');
-INSERT INTO odd VALUES (1, '{1.5}');
+INSERT INTO odd VALUES (1, '1 day');
 INSERT INTO emptied VALUES (1, 1), (2, 2);
 """
 FAILING = (
     f"INSERT INTO large VALUES (2, repeat('x', {LARGEST_EVENT_BYTES + 2 * MIB}))",
-    "INSERT INTO odd VALUES (2, '{NaN}')",
+    "INSERT INTO odd VALUES (2, '2147483648 hours')",
     "TRUNCATE emptied",
     "INSERT INTO fine VALUES (2, 2)",
 )
@@ -51,7 +51,7 @@ REASONS = (
     " run `make resnapshot PIPELINE=failing TABLE=public.emptied`, by which its rows go from the lake, too",
 )
 ODD = (
-    "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
+    "a value of column lasts (interval) of public.odd can't be converted: change it, or leave the column out"
     " (`leave_out`), then run `make resnapshot PIPELINE=failing TABLE=public.odd`"
 )
 
@@ -82,7 +82,7 @@ def test_a_table_that_the_connector_fails_at_is_set_aside_and_all_others_flow(
     for statement in FAILING:
         execute(source, statement)
     # Each start of the connector meets the next one.
-    eventually(lambda: make.status(status=1).count(" is set aside: ") == 3)
+    eventually(lambda: make.status(status=None).count(" is set aside: ") == 3)
     said = make.status(status=1)
     assert all(part in said for part in (*REASONS, f"table public.odd is set aside: {ODD}"))
     assert "connector failing-source" not in said
@@ -104,7 +104,7 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
     assert "set aside again: public.large: an event of public.large has " in said
     execute(source, "UPDATE large SET body = 'small' WHERE id = 2")
     execute(source, "DELETE FROM large WHERE id = 3")
-    execute(source, "UPDATE odd SET prices = '{2.5}' WHERE id = 2")
+    execute(source, "UPDATE odd SET lasts = '2 days' WHERE id = 2")
     said = make.resnapshot("--table", "public.odd public.large public.emptied")
     assert equal_tables(said) == {"public.odd": 2, "public.large": 2, "public.emptied": 0}
     execute(source, "INSERT INTO large VALUES (4, 'x')")
@@ -127,7 +127,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
     execute(source, "INSERT INTO leaving VALUES (2, 2)")
     held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "
     way_out = "`make resnapshot PIPELINE=failing TABLE=public.fine` passes over it and reads the table again"
-    eventually(lambda: held in make.status(status=1))
+    eventually(lambda: held in make.status(status=None))
     assert way_out in make.status(status=1)
     assert equal_tables(make.reconcile(status=1))["public.leaving"] == 2
     assert equal_tables(make.resnapshot("--table", "public.fine")) == {"public.fine": 3}
