@@ -1,5 +1,6 @@
 """What the connector needs of the database: role, publication and replication slot; says what is wrong with them."""
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,6 +73,19 @@ FROM (SELECT) AS one
 LEFT JOIN pg_publication p ON p.pubname = %(publication)s
 LEFT JOIN pg_replication_slots s ON s.slot_name = %(slot)s AND s.database = current_database()
 LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
+"""
+
+
+# A change begins with its kind (I, U or D) and its table's oid (PostgreSQL's "Logical Replication Message Formats"). One
+# that a reader fails at is among the first that the slot holds.
+_TABLE_AT = """
+SELECT n.nspname || '.' || c.relname
+FROM pg_logical_slot_peek_binary_changes(
+    %(slot)s, NULL, 10000, 'proto_version', '1', 'publication_names', %(publication)s
+) AS m
+JOIN pg_class c ON c.oid = ('x' || encode(substr(m.data, 2, 4), 'hex'))::bit(32)::bigint::oid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE m.lsn = %(position)s AND get_byte(m.data, 0) IN (ascii('I'), ascii('U'), ascii('D'))
 """
 
 
@@ -214,6 +228,16 @@ def _is_unreadable(cursor: Cursor, slot: str, publication: str) -> bool | None:
         if cursor.connection.closed == 0:
             cursor.execute("SET statement_timeout = %s", (before,))
     return False
+
+
+def table_at(cursor: Cursor, slot: str, publication: str, position: int) -> str | None:
+    """Return the table, as schema.table, of the change at a position of the log that nobody reads; None if unknown."""
+    where = {"slot": slot, "publication": publication, "position": f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"}
+    with contextlib.suppress(psycopg2.Error):
+        cursor.execute("SET statement_timeout = %s", (f"{PEEK_TIMEOUT_S}s",))
+        cursor.execute(_TABLE_AT, where)
+        return next((str(table) for (table,) in cursor.fetchall()), None)
+    return None
 
 
 def restore_publication(cursor: Cursor) -> None:

@@ -4,7 +4,7 @@ The known ones were captured from Debezium 3.7 on Connect 3.9 (tests/plugins/fai
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contract.table_names import make_option, topic_part
@@ -58,6 +58,11 @@ _KNOWN = (
         " (`leave_out`), then run `{command}{which}`",
     ),
     (
+        re.compile(r"Conversion of (?P<type>\w+) failed"),
+        "a value of type {type} of {tables} can't be converted: change it, or leave the column out (`leave_out`),"
+        " then run `{command}{which}`",
+    ),
+    (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
         "the worker's JVM writes text in {charset}, where ä and € would become ?, so the task doesn't start: give it"
         " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
@@ -65,6 +70,9 @@ _KNOWN = (
 )
 
 
+# What a trace says of the table that a snapshot was reading, and of the event that couldn't be taken from the log.
+_SNAPSHOT = re.compile(r"Snapshotting of table (?P<table>.+) failed")
+_POSITION = re.compile(r"Error while processing event at offset \{(?:.*, )?lsn=(?P<lsn>\d+)")
 # What the worker's log says of an event that wasn't sent.
 _SENT = re.compile(r"failed to send record to (?P<topic>\S+): ")
 
@@ -77,11 +85,19 @@ class Failure:
     table: str | None = None
 
 
-def failure(trace: str, configuration: Mapping[str, str], log: str = "", *, alone: bool = True) -> Failure:
+def failure(
+    trace: str,
+    configuration: Mapping[str, str],
+    log: str = "",
+    *,
+    alone: bool = True,
+    table_at: Callable[[int], str | None] = lambda _position: None,
+) -> Failure:
     """Return what a stack trace means: what is known of it, else its first line and its last cause.
 
     `configuration` is the connector's. `log`: what the worker's log has before the trace, which names no table where an
-    event is too large. `alone`: the table is set aside, and brought back alone.
+    event is too large. `alone`: the table is set aside, and brought back alone. `table_at` knows the table of the
+    change at a position of the source's log.
     """
     for pattern, text in _KNOWN:
         if found := pattern.search(trace):
@@ -93,7 +109,7 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "", *, alon
             prefix = configuration.get("topic.prefix", "")
             table = next(
                 (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
-                None,
+                _at_work(trace, names, table_at),
             )
             said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table, alone=alone)}
             return Failure(reason=text.format(**said), table=table)
@@ -101,6 +117,15 @@ def failure(trace: str, configuration: Mapping[str, str], log: str = "", *, alon
     causes = _CAUSE.findall(trace)
     parts = [first] if not causes or causes[-1] in first else [first, causes[-1]]
     return Failure(reason=": ".join(_short(_CLASS.sub("", part).rstrip(".:")) for part in parts))
+
+
+def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | None]) -> str | None:
+    """Return the table that was being read, by a snapshot or from the log; None where the trace says neither."""
+    if found := _SNAPSHOT.search(trace):
+        return next((name for name in names if f".{found['table']}".endswith(f".{name}")), None)
+    found = _POSITION.search(trace)
+    table = table_at(int(found["lsn"])) if found else None
+    return table if table in names else None
 
 
 def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,7 @@ class Services:
             lenses=options.lenses,
             login=users.java_login(WORKER),
             log=folder / state.LOGS / f"{Connect.name}.log",
+            table_at=partial(self.database.table_at, self.pipeline.source.slot, self.pipeline.source.publication),
         )
         self.s3 = S3(folder / "s3", port=ports["s3"])
         self.aws = Aws(folder / "moto", port=ports["moto"])

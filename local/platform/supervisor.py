@@ -111,8 +111,7 @@ class Supervisor:
         self._api().restart_failed(name)
 
     def _api(self) -> ConnectApi:
-        log = self._platform.processes.log_file("connect")
-        return ConnectApi(self._platform.services.connect.url, log=log, timeout_s=ANSWER_S)
+        return self._platform.services.connect.api.within(ANSWER_S)
 
     def _try(self, name: str, action: Callable[[], None]) -> None:
         try:

@@ -2,7 +2,7 @@
 
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
@@ -36,7 +36,7 @@ class Connect:
 
     `lenses` is the Lenses S3 connector's release, an archive or an unpacked folder, or None; `jdbc` the same of a JDBC
     source. `login` is how the worker itself logs in to Kafka, as Java's clients have it; a connector brings its own.
-    `log` is where its output goes.
+    `log` is where its output goes; `table_at` as of ConnectApi.
     """
 
     name = "connect"
@@ -51,6 +51,7 @@ class Connect:
         jdbc: Path | None = None,
         login: Mapping[str, str] | None = None,
         log: Path | None = None,
+        table_at: Callable[[int], str | None] = lambda _position: None,
     ) -> None:
         self._folder = folder.resolve()
         self._port = port
@@ -58,7 +59,7 @@ class Connect:
         self._lenses = lenses
         self._jdbc = jdbc
         self.login = login or {}
-        self.api = ConnectApi(self.url, log=log)
+        self.api = ConnectApi(self.url, log=log, table_at=table_at)
 
     @property
     def url(self) -> str:

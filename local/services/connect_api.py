@@ -3,9 +3,11 @@
 import http.client
 import json
 import os
+import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +26,9 @@ STARTING = 503
 LOG_BYTES = 1_000_000
 # What Connect's WorkerTask says when a task has failed.
 ENDED = "Task threw an uncaught"
+# What Debezium says before it tries again, as it does for ever at whatever the driver refuses; how young that must be.
+_TRIED = re.compile(r"^(?P<at>[-\d]{10} [:\d]{8}),\d{3} ERROR ErrorHandler: Producer failure$", re.MULTILINE)
+TRIED_S = 5
 
 
 class RequestError(PlatformError):
@@ -37,15 +42,27 @@ class RequestError(PlatformError):
 class ConnectApi:
     """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
-    `log` is the worker's, which tells the table where a failure doesn't. No proxy of the caller's environment comes in
-    between.
+    Two know the table where a failure doesn't tell it: `log`, the worker's, and `table_at`, which says whose change is at
+    a position of the source's log. No proxy of the caller's environment comes in between.
     """
 
-    def __init__(self, url: str, *, log: Path | None = None, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        log: Path | None = None,
+        table_at: Callable[[int], str | None] = lambda _position: None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
         self._url = url
         self._log = log
+        self._table_at = table_at
         self._timeout_s = timeout_s
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def within(self, timeout_s: float) -> "ConnectApi":
+        """Return a client that waits so long for an answer."""
+        return ConnectApi(self._url, log=self._log, table_at=self._table_at, timeout_s=timeout_s)
 
     def ready(self) -> bool:
         """Tell whether the worker has started; that a connector's data flows is another question."""
@@ -120,7 +137,10 @@ class ConnectApi:
         return failure.reason if failure else None
 
     def failed(self, name: str) -> failures.Failure | None:
-        """Return why it has failed and at which table, where that can be said; None when it hasn't."""
+        """Return why it has failed and at which table, where that can be said; None when it hasn't.
+
+        One that tries again and again at one table has failed, too.
+        """
         try:
             status = self._request("GET", f"/connectors/{quote(name)}/status")
         except RequestError as error:
@@ -129,26 +149,41 @@ class ConnectApi:
             raise
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":
-                trace = str(part.get("trace") or "no reason given")
-                return failures.failure(trace, self.configuration(name), self._log_before(name))
-        return None
+                return self._meaning(name, str(part.get("trace") or "no reason given"))
+        trace = self._tried_again()
+        found = self._meaning(name, trace) if trace else None
+        return found if found and found.table else None
 
     def failures(self) -> dict[str, str]:
         """Return the connectors that have failed, themselves or a task, each with the first line of why."""
         found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
 
+    def _meaning(self, name: str, trace: str) -> failures.Failure:
+        return failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
+
     def _log_before(self, name: str) -> str:
         """Return what the worker's log has before a task of the connector ended last."""
+        return self._log_tail().rpartition(f"{{id={name}-0}} {ENDED}")[0]
+
+    def _tried_again(self) -> str:
+        """Return the trace of what Debezium has just failed at and tries again; an empty one when it doesn't."""
+        text = self._log_tail()
+        last = max(_TRIED.finditer(text), key=re.Match.start, default=None)
+        if last is None:
+            return ""
+        age = datetime.now(UTC) - datetime.fromisoformat(last["at"]).astimezone()
+        return text[last.end() :] if age.total_seconds() < TRIED_S else ""
+
+    def _log_tail(self) -> str:
         if self._log is None:
             return ""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_BYTES))
-                text = log.read().decode(errors="replace")
+                return log.read().decode(errors="replace")
         except FileNotFoundError:
             return ""
-        return text.rpartition(f"{{id={name}-0}} {ENDED}")[0]
 
     def _retried(self, method: str, path: str) -> None:
         """Ask again while the worker has a configuration to take over first."""

@@ -10,7 +10,7 @@ from psycopg2 import sql
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import source_objects
-from db.replication import Published, Replication, look
+from db.replication import Published, Replication, look, table_at
 from db.source_drift import drift
 from db.source_objects import SourceObjects
 
@@ -83,6 +83,11 @@ class SourceDatabase:
         """Return the state of what the connector needs of the database."""
         with _cursor(self._parameters) as cursor:
             return look(cursor, slot, wanted)
+
+    def table_at(self, slot: str, publication: str, position: int) -> str | None:
+        """Return the table of the change at a position of the log, as schema.table; None where nobody can say."""
+        with _cursor(self._parameters) as cursor:
+            return table_at(cursor, slot, publication, position)
 
     def drift(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Say what was changed since a pipeline's database was prepared; a line each (db/source_drift.py)."""

@@ -166,3 +166,15 @@ def test_a_connector_that_tries_again_and_again_hides_no_unreadable_slot(
     finally:
         stop.set()
         thread.join()
+
+
+def test_the_table_of_a_change_at_a_position_of_the_log(shop: Shop, cursor: Cursor) -> None:
+    shop.run(CHANGE)
+    cursor.execute(
+        "SELECT lsn - '0/0' FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, 'proto_version', '1',"
+        " 'publication_names', 'cdc_publication') WHERE get_byte(data, 0) = ascii('U')",
+        [SLOT],
+    )
+    (position,) = cursor.fetchone() or (0,)
+    assert replication.table_at(cursor, SLOT, "cdc_publication", int(position)) == "datalake.cdc_events"
+    assert replication.table_at(cursor, SLOT, "cdc_publication", int(position) + 1) is None

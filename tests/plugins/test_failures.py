@@ -52,7 +52,7 @@ def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str)
         (("a", "b"), "", UNKNOWN, "SKIP=1"),
         (("a", "b"), SENT.format("public.other"), UNKNOWN, "SKIP=1"),
         (("a", "b"), SENT.format("public.b") + SENT.format("public.a"), "public.a", "TABLE=public.a"),
-        (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "TABLE=public.Ö b"),
+        (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "TABLE='public.Ö b'"),
     ],
 )
 def test_an_event_is_blamed_on_the_table_that_the_log_names(
