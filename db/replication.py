@@ -76,8 +76,8 @@ LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
 """
 
 
-# A change begins with its kind (I, U or D) and its table's oid (PostgreSQL's "Logical Replication Message Formats"). One
-# that a reader fails at is among the first that the slot holds.
+# A change begins with its kind (I, U or D) and its table's oid (PostgreSQL, "Logical Replication Message Formats").
+# One that a reader fails at is among the first that the slot holds.
 _TABLE_AT = """
 SELECT n.nspname || '.' || c.relname
 FROM pg_logical_slot_peek_binary_changes(

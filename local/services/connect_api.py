@@ -16,6 +16,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from local.errors import PlatformError
 from plugins import failures
+from plugins.failures import Failure
 
 # Creating a connector validates it, and that connects to the database.
 TIMEOUT_S = 60
@@ -136,7 +137,7 @@ class ConnectApi:
         failure = self.failed(name)
         return failure.reason if failure else None
 
-    def failed(self, name: str) -> failures.Failure | None:
+    def failed(self, name: str) -> Failure | None:
         """Return why it has failed and at which table, where that can be said; None when it hasn't.
 
         One that tries again and again at one table has failed, too.
@@ -159,7 +160,7 @@ class ConnectApi:
         found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
 
-    def _meaning(self, name: str, trace: str) -> failures.Failure:
+    def _meaning(self, name: str, trace: str) -> Failure:
         return failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
 
     def _log_before(self, name: str) -> str:
