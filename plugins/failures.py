@@ -109,7 +109,7 @@ def failure(
             prefix = configuration.get("topic.prefix", "")
             table = next(
                 (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
-                _at_work(trace, names, table_at),
+                _at_work(trace, names, table_at) if "type" in said else None,
             )
             said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table, alone=alone)}
             return Failure(reason=text.format(**said), table=table)

@@ -29,6 +29,7 @@ LOG_BYTES = 1_000_000
 ENDED = "Task threw an uncaught"
 # What Debezium says before it tries again, as it does for ever at whatever the driver refuses; how young that must be.
 _TRIED = re.compile(r"^(?P<at>[-\d]{10} [:\d]{8}),\d{3} ERROR ErrorHandler: Producer failure$", re.MULTILINE)
+_TRACE_ENDS = re.compile(r"^\d{4}-\d\d-\d\d ", re.MULTILINE)
 TRIED_S = 5
 
 
@@ -43,8 +44,8 @@ class RequestError(PlatformError):
 class ConnectApi:
     """A client for the worker at `url`, which waits `timeout_s` for an answer.
 
-    Two know the table where a failure doesn't tell it: `log`, the worker's, and `table_at`, which says whose change is at
-    a position of the source's log. No proxy of the caller's environment comes in between.
+    Two know the table where a failure doesn't tell it: `log`, the worker's, and `table_at`, which says whose change is
+    at a position of the source's log. No proxy of the caller's environment comes in between.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class ConnectApi:
         if last is None:
             return ""
         age = datetime.now(UTC) - datetime.fromisoformat(last["at"]).astimezone()
-        return text[last.end() :] if age.total_seconds() < TRIED_S else ""
+        return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if age.total_seconds() < TRIED_S else ""
 
     def _log_tail(self) -> str:
         if self._log is None:
