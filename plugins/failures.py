@@ -17,17 +17,19 @@ _CLASS = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error)?: ")
 LONGEST = 300
 
 _TOO_LARGE = "RecordTooLargeException"
+# How each line begins that says that nobody can go on with the slot.
+LOST_SLOT = "the replication slot is "
 # What the trace says → what it means, with what it names, what is captured and the command that brings it again.
 _KNOWN = (
     (
         re.compile(r"but this is no longer available on the server"),
-        "the replication slot is gone or was made anew, and with it changes: run `{command}`",
+        f"{LOST_SLOT}gone or was made anew, and with it changes: run `{{command}}`",
     ),
     (
         re.compile(
             r"can no longer (?:get changes from|be accessed).*replication slot|slot has been invalidated", re.DOTALL
         ),
-        "the replication slot is lost (the server has removed the changes that it held): run `{command}`",
+        f"{LOST_SLOT}lost (the server has removed the changes that it held): run `{{command}}`",
     ),
     (
         re.compile(r"Publication autocreation is disabled|publication \"[^\"]+\" does not exist"),

@@ -27,6 +27,7 @@ from db.replication import OUTBOX, Published, Replication
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from local.look.reconcile import KEY, Comparison, column_types, reconcile
+from plugins.failures import LOST_SLOT
 
 LOOK_S = 0.5
 # A connector that was started again may still say that it has failed.
@@ -150,6 +151,8 @@ def flowing(
     for problem in state.problems:
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
+    # A connector that was starting may have put a slot of its own in the place of a lost one, and has failed at that.
+    renew = renew or (connector.failure() or "").startswith(LOST_SLOT)
     if renew:
         check_whole(wanted, named=named)
     if gap > 0:

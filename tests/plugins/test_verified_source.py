@@ -24,12 +24,13 @@ from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters, Postgres
 from local.setup.jars import jar_folder
 from local.setup.ports import choose
-from plugins import salted_connector
+from plugins import every_value, salted_connector, without_defaults
 from plugins.archive import repack
 from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector
 from plugins.topics import PlannedTopic
+from plugins.worker_classes import together
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database
@@ -92,9 +93,8 @@ def _install(root: str, target: Path) -> None:
     """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     target.mkdir(parents=True)
-    repack(
-        [release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **salted_connector.resources()}
-    )
+    ours = together(*(part.resources() for part in (every_value, salted_connector, without_defaults)))
+    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **ours})
     with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
         packed.extractall(target)
     target.with_name("plugin.zip").unlink()
