@@ -41,6 +41,8 @@ LEFT JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND l.database = (
     SELECT oid FROM pg_database WHERE datname = current_database()
 ) AND (l.mode NOT IN ('AccessShareLock', 'RowShareLock') OR c.relkind = 'v')
+-- One that has just ended keeps nobody waiting; a prepared one has no process.
+AND (a.pid IS NULL OR a.xact_start IS NOT NULL)
 ORDER BY a.xact_start NULLS FIRST LIMIT 1
 """
 
