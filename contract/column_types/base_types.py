@@ -194,7 +194,8 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             "io.debezium.time.Interval",
             canonical.INTERVAL,
             note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
-            note_of_log="one of more than 2,147,483,647 hours stops the source, an infinite one (PostgreSQL 17) is 0",
+            note_of_log="one of more than 2,147,483,647 hours stops its table (on AWS the source), an infinite one"
+            " (PostgreSQL 17) is 0",
         )
     ),
     "uuid": _fixed(named("io.debezium.data.Uuid")),

@@ -12,7 +12,7 @@ from contract.column_types.types import carried, without_domains
 from contract.events import PLACEHOLDER
 from contract.special_values import SPECIALS_COLUMN
 
-STOPS = "stops the source"
+STOPS = "stops its table (on AWS the source)"
 ASIDE = "set aside"
 
 
