@@ -8,7 +8,7 @@ from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
-from nicegui import core, ui
+from nicegui import binding, core, ui
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
@@ -86,6 +86,8 @@ class OwnOriginOnly:
 def make_app(watching: Watching, port: int) -> ASGIApp:
     """Return the application for a server at this port."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    # A machine that has much else to do isn't worth a warning in the terminal.
+    binding.MAX_PROPAGATION_TIME = float("inf")
     ui.run_with(
         app,
         root=lambda: draw(lambda: watching.picture),
