@@ -15,6 +15,7 @@ ARGUMENTS := ANYWAY AS_OF CONFIRM COUNT DEEP DEPLOYED DRY ENV FILE FORMAT FROM H
 	SCHEMA SECONDS SEED SEEDS SINCE SKIP SQL TABLE TABLES TIMEOUT TOPIC UPDATE WHERE
 $(foreach name,$(ARGUMENTS),$(eval $(if $(filter command,$(firstword $(origin $(name)))),override $(name) := $$(value $(name)),override undefine $(name))))
 override DSN := $(value DSN)
+$(if $(SQL),$(eval export SQL))
 argument = $(if $($(1)),$(2) '$(subst ','\'',$($(1)))')
 
 ##@ Start here

@@ -69,6 +69,7 @@ def test_a_python_without_its_venv_package_is_one_line_each_time(checkout: Path)
 
 
 ODD = """public."a b" $1 $(HOME) it's"""
+SHELL = {"ENV": "staging", "TABLE": "t", "PIPELINE": "p", "SQL": "SELECT 1", "WHERE": "true", "NAME": "n"}
 GIVEN = [
     (["status", f"TABLE={ODD}"], ["local", "status", "--table", ODD], ""),
     (["resnapshot", "TABLE=a b", f"WHERE={ODD}"], ["local", "resnapshot", "--table", "a b", "--where", ODD], ""),
@@ -80,9 +81,10 @@ GIVEN = [
 ]
 
 
+@pytest.mark.parametrize("shell", [{}, SHELL], ids=["bare", "shell"])
 @pytest.mark.parametrize(("words", "command", "sql"), GIVEN, ids=[" ".join(words) for words, _, _ in GIVEN])
 def test_a_command_gets_what_make_was_given_and_nothing_of_the_shells(
-    checkout: Path, words: list[str], command: list[str], sql: str
+    checkout: Path, words: list[str], command: list[str], sql: str, shell: dict[str, str]
 ) -> None:
     made = [checkout / READY, checkout / "node_modules/.ready", checkout / ".venv/bin/python"]
     for file in made:
@@ -96,7 +98,6 @@ import json, os, sys
 print(json.dumps([sys.argv[2:], os.environ.get("SQL", "")]))
 """)
     made[2].chmod(0o755)
-    shell = {"ENV": "staging", "TABLE": "t", "PIPELINE": "p", "SQL": "SELECT 1", "WHERE": "true", "NAME": "n"}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
         ["make", "--silent", *words],
