@@ -13,9 +13,9 @@ COMPILE := $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes
 # shell has by chance under these names steers nothing.
 ARGUMENTS := ANYWAY AS_OF CONFIRM COUNT DEEP DEPLOYED DRY ENV FILE FORMAT FROM HOURS HOW LOOK MINUTES NAME OUT PIPELINE PORT REPAIR ROWS \
 	SCHEMA SECONDS SEED SEEDS SINCE SKIP SQL TABLE TABLES TIMEOUT TOPIC UPDATE WHERE
-$(foreach name,$(ARGUMENTS),$(eval $(if $(filter command,$(firstword $(origin $(name)))),override $(name) := $$(value $(name)),override undefine $(name))))
+$(foreach name,$(ARGUMENTS),$(if $(filter command,$(firstword $(origin $(name)))),$(eval override $(name) := $$(value $(name)))$(eval export $(name)),$(eval override undefine $(name))))
 override DSN := $(value DSN)
-$(if $(SQL),$(eval export SQL))
+$(if $(DSN),$(eval export DSN))
 argument = $(if $($(1)),$(2) '$(subst ','\'',$($(1)))')
 
 ##@ Start here

@@ -74,7 +74,9 @@ GIVEN = [
     (["status", f"TABLE={ODD}"], ["local", "status", "--table", ODD], ""),
     (["resnapshot", "TABLE=a b", f"WHERE={ODD}"], ["local", "resnapshot", "--table", "a b", "--where", ODD], ""),
     (["query", f"SQL={ODD}", f"FILE={ODD}"], ["local", "query", "--file", ODD], ODD),
-    (["up", f"DSN={ODD}", f"PIPELINE={ODD}"], ["local", "up", "--pipeline", ODD, "--dsn", ODD], ""),
+    (["pipeline", f"NAME={ODD}"], ["capture", "pipeline"], ODD),
+    (["prepare", f"DSN={ODD}"], ["capture", "prepare"], ODD),
+    (["up", f"DSN={ODD}", f"PIPELINE={ODD}"], ["local", "up", "--pipeline", ODD, "--dsn", ODD], ODD),
     (["destroy"], ["operate.stack_commands", "destroy", "--env", "dev"], ""),
     (["destroy", "ENV=prod"], ["operate.stack_commands", "destroy", "--env", "prod"], ""),
     (["tail", f"TOPIC={ODD}", "COUNT=3"], ["operate", "tail", ODD, "--count", "3"], ""),
@@ -82,9 +84,9 @@ GIVEN = [
 
 
 @pytest.mark.parametrize("shell", [{}, SHELL], ids=["bare", "shell"])
-@pytest.mark.parametrize(("words", "command", "sql"), GIVEN, ids=[" ".join(words) for words, _, _ in GIVEN])
+@pytest.mark.parametrize(("words", "command", "read"), GIVEN, ids=[" ".join(words) for words, _, _ in GIVEN])
 def test_a_command_gets_what_make_was_given_and_nothing_of_the_shells(
-    checkout: Path, words: list[str], command: list[str], sql: str, shell: dict[str, str]
+    checkout: Path, words: list[str], command: list[str], read: str, shell: dict[str, str]
 ) -> None:
     made = [checkout / READY, checkout / "node_modules/.ready", checkout / ".venv/bin/python"]
     for file in made:
@@ -95,7 +97,7 @@ def test_a_command_gets_what_make_was_given_and_nothing_of_the_shells(
     os.utime(made[1], (time.time() + 10,) * 2)
     made[2].write_text(f"""#!{sys.executable}
 import json, os, sys
-print(json.dumps([sys.argv[2:], os.environ.get("SQL", "")]))
+print(json.dumps([sys.argv[2:], "".join(os.environ.get(name, "") for name in ("SQL", "NAME", "DSN"))]))
 """)
     made[2].chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -103,4 +105,4 @@ print(json.dumps([sys.argv[2:], os.environ.get("SQL", "")]))
         ["make", "--silent", *words],
         cwd=checkout, env=inherited | shell, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
-    assert json.loads(done.stdout.splitlines()[-1]) == [command, sql]
+    assert json.loads(done.stdout.splitlines()[-1]) == [command, read]
