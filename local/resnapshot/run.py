@@ -152,7 +152,7 @@ def flowing(
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
     # A connector that was starting may have put a slot of its own in the place of a lost one, and has failed at that.
-    renew = renew or (connector.failure() or "").startswith(LOST_SLOT)
+    renew = renew or (not state.active and (connector.failure() or "").startswith(LOST_SLOT))
     if renew:
         check_whole(wanted, named=named)
     if gap > 0:
