@@ -34,13 +34,14 @@ class Way:
     """The way of one table's changes, a question for each step; what they raise is one of AWAY.
 
     `sent`: whether all up to a position of the log is in topics. `end`: the offset that the topic's next event gets.
-    `landed`: the offset that the sink goes on from. `behind`: whether there is an object after the one of this name, or
-    any while that one is gone.
+    `landed`: the offset that the sink goes on from. `is_there`: whether the landing has the object of this name: that of
+    a former topic was set aside. `behind`: whether it has one after this name.
     """
 
     sent: Callable[[str], bool]
     end: Callable[[], int]
     landed: Callable[[], int]
+    is_there: Callable[[str], bool]
     behind: Callable[[str], bool]
     lake: Lake
 
@@ -72,9 +73,18 @@ class LakeArrivals:
         if (commit := self._way.lake.last_commit()) != self._commit:
             self._consumed = consumed(self._way.lake.progress())
             self._commit = commit
-        # Offsets alone don't tell: a topic that was made again begins at 0, and not every event makes a line of an
-        # object; a tombstone doesn't.
-        return bool(self._consumed) and self._way.landed() >= end and not self._way.behind(self._consumed)
+        if not self._consumed or self._way.landed() < end:
+            return False
+        if not self._way.is_there(self._consumed):
+            # Its offset says nothing of a topic that was made again and begins at 0.
+            return not self._way.behind("")
+        # Not every event makes a line of an object: a tombstone doesn't. While changes go on, there is always an object
+        # behind, and only the offset tells.
+        return _last_offset(self._consumed) + 1 >= end or not self._way.behind(self._consumed)
+
+
+def _last_offset(name: str) -> int:
+    return int(name.rpartition("/")[2].partition("_")[0])
 
 
 def consumed(progress: str | None) -> str:

@@ -26,11 +26,11 @@ def arrivals_of(platform: Platform) -> ArrivalsOf:
         table = tables[wanted.entry.name]
         topic, prefix = table.topic, table.landing_prefix
 
+        def is_there(name: str) -> bool:
+            return "Contents" in s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix + name, MaxKeys=1)
+
         def behind(name: str) -> bool:
-            # That of a former topic was set aside.
-            is_there = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix + name, MaxKeys=1).get("Contents")
-            start = prefix + name if is_there else prefix
-            after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=start)
+            after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
             # What S3Proxy is still writing has another ending.
             return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
 
@@ -38,6 +38,7 @@ def arrivals_of(platform: Platform) -> ArrivalsOf:
             sent=sent,
             end=lambda: topic.bounds()[1],
             landed=lambda: pipeline.sink_offsets()[topic.name],
+            is_there=is_there,
             behind=behind,
             lake=table.lake,
         )

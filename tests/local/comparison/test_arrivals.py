@@ -156,6 +156,7 @@ def way(lake_: Lake, **more: Callable[..., Any]) -> Way:
         "sent": lambda _p: True,
         "end": lambda: 42,
         "landed": lambda: 42,
+        "is_there": lambda _n: True,
         "behind": lambda _n: False,
     }
     return Way(**{**steps, **more}, lake=lake_)
@@ -191,6 +192,11 @@ def unanswered(*_: object) -> bool:
         (FILE, {"end": lambda: 44, "landed": lambda: 43}, False),
         (FILE, {"end": lambda: 44, "landed": lambda: 44}, True),
         (FILE, {"end": lambda: 44, "landed": lambda: 44, "behind": lambda name: name == FILE}, False),
+        # While changes go on, there is always an object behind.
+        (FILE, {"landed": lambda: 50, "behind": lambda _n: True}, True),
+        # The object is a former topic's, and the one that was made again has landed objects.
+        (FILE, {"end": lambda: 3, "is_there": lambda _n: False, "behind": lambda name: name == ""}, False),
+        (FILE, {"end": lambda: 3, "is_there": lambda _n: False}, True),
     ],
 )
 def test_the_lake_has_a_position_once_each_step_of_the_way_has(
