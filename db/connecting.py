@@ -22,6 +22,7 @@ NO_PASSWORD = "no password supplied"  # noqa: S105  what libpq says
 _HINTS = {
     WRONG_PASSWORD: "check the user and the password",
     NO_PASSWORD: "give the password when asked, or in PGPASSWORD",
+    "pg_hba.conf": "the server's pg_hba.conf must let this user in from here",
     "Connection refused": "is PostgreSQL running there?",
     "timeout expired": "check host, port and firewall",
     "could not translate host name": "check the host's name",

@@ -17,7 +17,7 @@ import typer
 
 from capture.dsn import parameters as dsn_parameters
 from db.connecting import connect, tls
-from db.errors import LoadError, LoginError
+from db.errors import LoadError, LoginError, NoPasswordError
 from local.errors import PlatformError
 from local.platform.state import write_private
 
@@ -93,11 +93,12 @@ def find_password(database: OutsideDatabase, role: str, kept: Path) -> str:
         try:
             with contextlib.closing(connect({**database.parameters(role), **given()})) as connection:
                 password = str(connection.info.password or "")
-        except LoadError as error:
+        except (LoginError, NoPasswordError) as error:
             refusals.append(f"{error} ({where})")
-            if "password" not in str(error):
-                break
             continue
+        except LoadError as error:
+            # No other password helps.
+            raise PlatformError(str(error)) from None
         write_private(kept, password + "\n")
         return password
     raise PlatformError(f"{refusals[-1]}: give the role's password in {PASSWORD_VARIABLES[0]}")

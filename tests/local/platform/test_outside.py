@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contract import rds_ca
-from db.errors import LoadError
+from db.errors import LoadError, LoginError
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform import outside
@@ -111,19 +111,26 @@ def test_what_is_recorded_has_no_secret_and_is_read_back() -> None:
     assert OutsideDatabase.recorded(record) == SHOP
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (LoginError("password authentication failed"), ": give the role's password in CDC_CONNECTOR_PASSWORD$"),
+        (LoadError("pg_hba.conf rejects connection"), "rejects connection$"),
+    ],
+)
 def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reason: LoadError, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "opensesame")
     tried: list[str] = []
 
     def refuse(parameters: dict[str, str]) -> None:
         tried.append(str(parameters.get("password")))
-        raise LoadError("cannot connect: password authentication failed")
+        raise reason
 
     monkeypatch.setattr(outside, "connect", refuse)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    with pytest.raises(PlatformError, match="give the role's password in CDC_CONNECTOR_PASSWORD") as refused:
+    with pytest.raises(PlatformError, match=said) as refused:
         find_password(SHOP, "cdc_connector", tmp_path / "connector")
     assert tried[0] == "opensesame"
     assert "opensesame" not in str(refused.value)
