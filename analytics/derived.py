@@ -91,6 +91,11 @@ def _other_types(node: exp.Expr) -> str | None:
         return "a double is rounded otherwise in Spark: CAST to decimal"
     if isinstance(node, exp.TimestampTrunc) and not node.this.is_type(exp.DataType.Type.TIMESTAMP):
         return "Spark makes a timestamp of a date: CAST to timestamp, and the result to date"
+    if isinstance(node, exp.Sub) and all(side.is_type(exp.DataType.Type.DATE) for side in (node.left, node.right)):
+        return "the difference of dates is no number in Athena: date_diff('day', …)"
+    compared = _compared(node)
+    if any(side.is_string for side in compared) and any(map(_is_no_text, compared)):
+        return "Athena compares no text with another type: CAST it"
     return None
 
 
@@ -123,6 +128,21 @@ def _filters(node: exp.Expr) -> bool:
 
 def _outer(join: exp.Expr | None) -> bool:
     return isinstance(join, exp.Join) and bool(join.side)
+
+
+def _compared(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.In | exp.Between) or (isinstance(node, exp.Binary) and isinstance(node, exp.Predicate)):
+        return [each.unnest() for each in node.iter_expressions()]
+    return []
+
+
+def _is_no_text(side: exp.Expr) -> bool:
+    """Whether a value is written so that its type is known, and isn't text."""
+    return (
+        side.is_number
+        or isinstance(side, exp.Boolean)
+        or (isinstance(side, exp.Cast) and not side.to.is_type(*exp.DataType.TEXT_TYPES))
+    )
 
 
 def _is_double(side: exp.Expr) -> bool:

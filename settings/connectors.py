@@ -55,6 +55,8 @@ def root_certificate(environment: Environment, pipeline: EnvironmentPipeline) ->
 def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> SinkSettings:
     """The S3 sink's settings, from the pipeline's KCQL where it has one. Raises ValueError for a wrong one."""
     sink = pipeline.sink
+    # When a worker is lost, the others have its tasks until there is another.
+    tasks_of_a_worker = math.ceil(sink.tasks / max(1, sink.workers - 1))
     version = load_versions().lenses_s3.version
     bucket = environment.bucket_name("landing")
     topics = source_settings(environment, pipeline).topics
@@ -84,7 +86,7 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
         dead_letter_topic=sink.dead_letter_topic,
         connector_version=version,
         largest_event_bytes=environment.streaming.largest_event_bytes,
-        heap_bytes=sink.mcu_per_worker * MCU_HEAP_BYTES // math.ceil(sink.tasks / sink.workers),
+        heap_bytes=sink.mcu_per_worker * MCU_HEAP_BYTES // tasks_of_a_worker,
     )
 
 

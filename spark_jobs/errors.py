@@ -9,6 +9,10 @@ _OF_VALUES = {
     f"Spark{kind}Exception"
     for kind in ("Arithmetic", "NumberFormat", "DateTime", "ArrayIndexOutOfBounds", "Runtime", "NoSuchElement")
 }
+# What their messages have of the value: texts and numbers. The types aren't: "INT", Decimal(3, 1).
+_SPARKS_VALUE = re.compile(r"""("[^"']*"|Decimal\([^)]*\))|'.*'|'.*|(?<!\w)-?\d(?:[\w.]*\w)?""", re.DOTALL)
+# PostgreSQL quotes as its messages' language does, and doesn't escape the value's own quotation marks.
+_POSTGRES_VALUE = re.compile(r"""["«»„“].*["«»”“]|["«»„“].*|\b0x\w+""", re.DOTALL)
 
 
 class JobError(UserError):
@@ -32,16 +36,24 @@ class ConcurrentWriterError(JobError):
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says in one line; for an exception from the JVM its root cause's message."""
+    """Return what an error says in one line; for an exception from the JVM its root cause's message.
+
+    Without the value that PostgreSQL or Spark couldn't compute with: it may be somebody's address.
+    """
     java = getattr(error, "java_exception", None)
     if java is None:
-        lines = str(error).strip().splitlines()
-        return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    for _ in range(20):
-        if java.getCause() is None:
-            break
-        java = java.getCause()
-    return str(java.toString()).splitlines()[0]
+        name, message = type(error).__name__, str(error).strip()
+    else:
+        for _ in range(20):
+            if java.getCause() is None:
+                break
+            java = java.getCause()
+        name, _, message = str(java.toString()).partition(": ")
+    if _is_of_value(name) and not message.startswith(UNLIKE_ATHENA):
+        message = _SPARKS_VALUE.sub(lambda found: found[1] or "…", message.partition("\n== SQL")[0])
+    elif java is not None and name.endswith("SQLException") and str(java.getSQLState()).startswith("22"):
+        message = _POSTGRES_VALUE.sub("…", message)
+    return (f"{name}: {message}" if message else name).splitlines()[0]
 
 
 def value_error(error: BaseException) -> str | None:
@@ -52,10 +64,14 @@ def value_error(error: BaseException) -> str | None:
     name, _, message = first_line(error).partition(": ")
     if message.startswith(UNLIKE_ATHENA):
         return message
-    # Python's have no package and no prefix.
-    if not {name.rpartition(".")[2], f"Spark{name}"} & _OF_VALUES:
+    if not _is_of_value(name):
         return None
     return re.split(r" (?:Use `|If necessary|Fail to|To tolerate|To return)", message)[0]
+
+
+def _is_of_value(name: str) -> bool:
+    # Python's have no package and no prefix.
+    return bool({name.rpartition(".")[2], f"Spark{name}"} & _OF_VALUES)
 
 
 def said(error: BaseException) -> str:

@@ -16,7 +16,7 @@ from settings.outside_database import OutsideDatabase
 from stacks import handler_code
 from stacks.pipeline_names import construct_id, source_parameter
 from stacks.provider import HandlerProvider
-from stacks.source_preparation import PREPARATION_MEMORY_MB, PREPARATION_TIMEOUT, patience, table_request
+from stacks.source_preparation import PREPARATION_MEMORY_MB, PREPARATION_TIMEOUT, patience, table_requests
 
 # In stacks/handlers/.
 MODULE = "outside_preparation"
@@ -103,7 +103,7 @@ class OutsideSource:
             "publication": source.publication,
             "slot": source.slot,
             "role": self._pipeline.connector_role,
-            "tables": [table_request(table) for table in self._pipeline.captured.tables],
+            "tables": table_requests(self._pipeline.captured),
             # So that a deployment that gives other rights, or another publication, does so where it was before.
             "sqlHash": handler_code.sql_hash(MODULE),
         }

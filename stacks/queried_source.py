@@ -22,7 +22,7 @@ from stacks.source_preparation import (
     PREPARATION_TIMEOUT,
     Cluster,
     patience,
-    table_request,
+    table_requests,
 )
 
 # In stacks/handlers/.
@@ -97,7 +97,7 @@ class QueriedSource:
             "database": pipeline.database_name,
             "pipeline": pipeline.name,
             "role": pipeline.connector_role,
-            "tables": [table_request(table) for table in tables if table.query is None],
+            "tables": table_requests(pipeline.captured),
             "queries": {table.name: table.query for table in tables if table.query is not None},
             "seesWriters": any(table.column for table in tables),
             # So that a deployment that gives other rights does so where it was before.

@@ -1,7 +1,9 @@
 """What pipelines need of the environment's cluster, prepared before any connector is made, and their roles' secrets."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from aws_cdk import CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -14,7 +16,8 @@ from contract import source_tags
 from contract.capture_objects import own_schema
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.pipeline import CapturedTableSettings
+from settings.load_pipeline import PIPELINES
+from settings.pipeline import CapturedTableSettings, Pipeline
 from stacks import handler_code, wheels
 from stacks.acceptances import acknowledge
 from stacks.pipeline_names import construct_id
@@ -66,8 +69,26 @@ def patience() -> dict[str, str]:
     return {"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"}
 
 
+def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[str, object]]:
+    """What stacks/handlers/ are told of a pipeline's tables; `folder` has their Avro schemas.
+
+    Where columns are left out, the others are published and granted by name. So a deployment with a new column in the
+    schema calls the handler again.
+    """
+    return [
+        table_request(table)
+        | ({"schemaHash": _sha256(folder / captured.schema_file(table))} if table.leave_out else {})
+        for table in captured.tables
+        if table.query is None
+    ]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def table_request(table: CapturedTableSettings) -> dict[str, object]:
-    """What stacks/handlers/pipeline_preparation.py is told of a table."""
+    """What stacks/handlers/pipeline_preparation.py reads of a table."""
     return {
         "schema": table.schema_name,
         "name": table.table_name,
@@ -182,7 +203,7 @@ class SourcePreparation:
             "publication": source.publication,
             "slot": source.slot,
             "role": pipeline.connector_role,
-            "tables": [table_request(table) for table in pipeline.captured.tables],
+            "tables": table_requests(pipeline.captured),
             # So that a deployment that gives other rights, or another publication, does so where it was before.
             "sqlHash": handler_code.sql_hash(PIPELINE_MODULE),
         }

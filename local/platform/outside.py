@@ -23,6 +23,8 @@ from local.platform.state import write_private
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
+# What of a DSN counts, or is the user's alone: the role has its own name and password.
+_TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # Somebody waits for it.
 ANSWER_S = 5
 
@@ -53,7 +55,14 @@ class OutsideDatabase:
         port = given.get("port", str(DEFAULT_PORT))
         if not port.isdecimal() or not 0 < int(port) < 1 << 16:
             raise PlatformError(f"DSN: {port!r} isn't a port")
+        if others := sorted(key for key, value in given.items() if value and key not in _TAKEN):
+            raise PlatformError(f"DSN has {', '.join(others)}, which connector and job can't use: take it out")
         root = given.get("sslrootcert")
+        if root == "system":
+            raise PlatformError(
+                "DSN: only libpq knows sslrootcert=system: name the file with the system's authorities, such as"
+                " /etc/ssl/certs/ca-certificates.crt, and sslmode=verify-full"
+            )
         if root is not None and not Path(root).is_file():
             raise PlatformError(
                 f"DSN: sslrootcert={root} is no file: name the one with the authority's certificate (PEM)"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import UserError
-from contract.text import UTF_8_LOCALE
+from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from local.setup.java import java_binary, trust_store_flags
 from local.setup.spark_home import spark_home
 
@@ -62,7 +62,7 @@ def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path
     ivy_xml.write_text(description)
     settings.write_text(SETTINGS.format(poms=str(poms).lower()))
     command: list[str | Path] = [
-        java_binary(), *trust_store_flags(), "-jar", _ivy_jar(), "-settings", settings, "-ivy", ivy_xml,
+        java_binary(), UTF_8_FLAG, *trust_store_flags(), "-jar", _ivy_jar(), "-settings", settings, "-ivy", ivy_xml,
         "-cache", cache, "-confs", "default", "-types", "jar", "bundle", "tar.gz", "-retrieve", pattern,
     ]  # fmt: skip
     environment = {**os.environ, **UTF_8_LOCALE}

@@ -10,6 +10,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
+from contract.text import UTF_8_FLAG
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
@@ -57,7 +58,8 @@ def jvm() -> Iterator[Any]:
             unpack(archive, Path(folder))
         compilers = [*spark.glob("janino-*.jar"), *spark.glob("commons-compiler-*.jar")]
         jars = [*compilers, *sorted(kafka.glob("*.jar")), *sorted(Path(folder).rglob("*.jar"))]
-        port = launch_gateway(classpath=":".join(map(str, jars)), java_path=str(java_binary()), die_on_exit=True)
+        path, java = ":".join(map(str, jars)), str(java_binary())
+        port = launch_gateway(classpath=path, java_path=java, javaopts=[UTF_8_FLAG], die_on_exit=True)
         gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
         try:
             yield gateway

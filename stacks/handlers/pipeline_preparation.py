@@ -2,8 +2,8 @@
 
 Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `pipeline` (its name), `schema`
 (ours in that database), `publication`, `slot`, `role`, `sqlHash`, which only has to differ when what is run in the
-database does, and `tables`: objects with `schema`, `name`, `key`, `leaveOut` and `hash`. Attribute: `Generation`,
-another one whenever the database is prepared for a new life (source_record.py).
+database does, and `tables`: objects with `schema`, `name`, `key`, `leaveOut`, `hash` and, like `sqlHash`, `schemaHash`.
+Attribute: `Generation`, another one whenever the database is prepared for a new life (source_record.py).
 
 It gives the connector's role its password and its rights, and publishes exactly these tables (db/source_plan.py): a
 table that the request no longer names is published no longer. Nothing of the tables' owner is changed but a replica

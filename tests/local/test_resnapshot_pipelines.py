@@ -8,9 +8,13 @@ import pytest
 from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db import settled
 from local.errors import PlatformError
+from local.platform.platform import Platform
+from local.platform.services import PORTS, PlatformOptions
 from local.resnapshot import pipelines
+from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.pipelines import log_table, read_tables_again, settlement, signals_of
+from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 
@@ -134,3 +138,17 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
     written = Written()
     settlement({}, pipeline, pipeline.tables, where=where)(written)
     assert written.events == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [(None, "is down: `make up` starts it"), (["rental"], "nobody knows of which rows: leave TABLE and WHERE out")],
+)
+def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
+    tmp_path: Path, names: list[str] | None, line: str
+) -> None:
+    options = PlatformOptions(pipeline="pagila")
+    platform = Platform(tmp_path, options)
+    platform.recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    with pytest.raises(PlatformError, match=line):
+        resnapshot_tables(platform, names, Wanted(skip=True))

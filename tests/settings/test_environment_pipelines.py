@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.sizes import MCU_HEAP_BYTES
 from settings import aws_offers
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
@@ -172,6 +173,17 @@ def test_drivers_fit_on_the_primary_node_together(environments: Path, pipelines:
     add_to(environments, "shop", "[pipelines.job]", "one_step = false", 'driver_memory = "6g"')
     said = refusal(environments, pipelines)
     assert "processing.primary_instance_type: the drivers of 3 applications ask for" in said
+
+
+@pytest.mark.parametrize(
+    ("tasks", "workers", "most"), [(1, 1, 1), (4, 1, 4), (1, 2, 1), (4, 2, 4), (4, 3, 2), (5, 3, 3)]
+)
+def test_a_workers_heap_is_enough_for_the_tasks_of_one_that_is_lost(
+    environments: Path, pipelines: Path, tasks: int, workers: int, most: int
+) -> None:
+    add_to(environments, "shop", "[pipelines.sink]", f"tasks = {tasks}", f"workers = {workers}")
+    environment = load("dev", environments, pipelines)
+    assert sink_settings(environment, environment.pipelines[1]).heap_bytes == MCU_HEAP_BYTES // most
 
 
 def test_a_tables_own_sizes_win_over_its_pipelines(environments: Path, pipelines: Path) -> None:

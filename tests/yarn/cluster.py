@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from contract.text import UTF_8_FLAG, UTF_8_LOCALE
 from local.platform.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
 from local.services.properties import write
 from local.services.spark import job_class_path, s3a_settings
@@ -134,7 +135,7 @@ class Cluster:
         """Return the arguments that run one of Hadoop's programs."""
         # Guice looks into java.lang, which Java 17 keeps to itself.
         flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
-        flags += [f"-Xmx{HEAP_MB}m", *trust_store_flags()]
+        flags += [UTF_8_FLAG, f"-Xmx{HEAP_MB}m", *trust_store_flags()]
         path = [str(conf), str(self._web), f"{jar_folder('yarn')}/*", f"{spark_home()}/jars/*"]
         return [str(java_binary()), *flags, "-cp", ":".join(path), main, *arguments]
 
@@ -142,6 +143,7 @@ class Cluster:
         """Return what a program's environment says of the cluster."""
         home = spark_home()
         return {
+            **UTF_8_LOCALE,
             "JAVA_HOME": str(java_home()),
             "HADOOP_CONF_DIR": str(conf),
             "SPARK_HOME": str(home),

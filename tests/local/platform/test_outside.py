@@ -86,6 +86,8 @@ def test_a_platform_that_an_earlier_release_has_recorded_verifies_rds_too() -> N
     ("dsn", "message"),
     [
         ("host=a sslrootcert=/no/such.pem", "sslrootcert=/no/such.pem is no file"),
+        ("host=a sslrootcert=system", "such as /etc/ssl/certs/ca-certificates.crt, and sslmode=verify-full"),
+        ("host=a sslkey=k.pem channel_binding=require sslcert=", "has channel_binding, sslkey, which"),
         ("host=a password=opensesame", "DSN has a password"),
         ("postgresql://me:opensesame@a/b", "DSN has a password"),
         ("dbname=x", "must name one host"),

@@ -52,6 +52,7 @@ VALUES = [
     _both("a double", b'{"a": 0.1, "b": 9.999999999999999E22}', {"a": 0.1, "b": 1e23}),
     _both("a long number as text", b'{"a": "123456789012345678901234567890"}', {"a": "123456789012345678901234567890"}),
     _both("a document as text", json.dumps({"a": '{"b": 1e999}'}).encode(), {"a": '{"b": 1e999}'}),
+    _both("ä, €, 😀, on a worker started with LANG=C", '{"a": "ä€😀"}'.encode(), {"a": "ä€😀"}),
     _differ("a number beyond a long", b'{"a": 123456789012345678901234567890}', [{"a": -4362896299872285998}]),
     _differ("a number beyond a double", b'{"a": 1234567890.1234567890}', [{"a": 1234567890.1234567}]),
     _differ("not JSON", b"not JSON", REFUSED),

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -120,7 +121,8 @@ def worker(services: Services) -> Iterator[Connect]:
         services.folder / "connect", port=port, bootstrap_servers=servers, lenses=Path(release), login=login
     )
     worker.install_plugins()
-    services.processes.start("connect", worker.prepare())
+    command = worker.prepare()
+    services.processes.start("connect", replace(command, environment={**command.environment, "LC_ALL": "C"}))
     try:
         services.processes.wait_until("connect", worker.ready, timeout_s=WORKER_S)
         yield worker

@@ -364,6 +364,15 @@ def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -
             ["ALTER TABLE address ENABLE ROW LEVEL SECURITY", "CREATE POLICY p ON address USING (address_id < 9)"],
             'query would be affected by row-level security policy for table "address"',
         ),
+        (
+            [
+                "ALTER TABLE address RENAME TO a",
+                """CREATE VIEW address AS SELECT address_id, (address || E' "x"\\ny')::int::text AS address, district,
+                last_update FROM a""",
+                "GRANT SELECT ON address TO reader",
+            ],
+            "ERROR: invalid input syntax for type integer: …",
+        ),
     ],
 )
 def test_what_no_waiting_mends_ends_the_job_with_a_line(queried: Queried, statements: list[str], reason: str) -> None:
