@@ -13,11 +13,13 @@ from pyspark.sql import types as T
 from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from contract.special_values import SPECIALS_COLUMN
-from spark_jobs import append_only, keys, partitions
+from spark_jobs import append_only, failing_lines, keys, partitions
 from spark_jobs.cached import Cached, cached
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.evolution import described_columns, infer_columns, new_columns
+from spark_jobs.failing_lines import Reasons
+from spark_jobs.outages import may_be_a_value
 from spark_jobs.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
@@ -69,6 +71,8 @@ class BatchDecoder:
         # The Avro fields of the columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
+        # The batch in which failing lines were looked for in vain: once is enough.
+        self._searched: str | None = None
         self._check_fields()
         # Made for the first batch: an idle table needs none, and a stored one's columns may differ from the declared.
         self._decoder: Decoder | None = None
@@ -123,11 +127,29 @@ class BatchDecoder:
                 return batch, self._decode(batch)
             except (JobError, Py4JNetworkError):
                 raise
-            except Exception:
-                readable = batch.without_unreadable()
-                if readable is None:
+            except Exception as error:
+                readable, failed = batch.without_unreadable(), error
+                if readable is None and (batch.checkpoint == self._searched or not may_be_a_value(error)):
                     raise
-                batch = readable
+            if readable is None:
+                return batch, self._decode_the_rest(batch, failed)
+            batch = readable
+
+    def _decode_the_rest(self, batch: Batch, error: Exception) -> DecodedBatch:
+        """Decode a batch with the lines set aside that its decoding fails at; raises `error` where none is to blame."""
+        lines = cached(self._lines(batch))
+        try:
+            lines.frame.count()  # now they are read: what fails from here on is the decoding
+            decoder = self._new_decoder(growing=self._room() > 0)
+            failing = failing_lines.found(lines.frame, decoder, self._columns)
+            if not failing:
+                self._searched = batch.checkpoint
+                raise error
+            for (origin, _, _), reason in failing.items():
+                self._log(f"a line of {batch.name_of(origin)} goes to quarantine: {reason}")
+            return self._decode_lines(batch, lines.frame, failing)
+        finally:
+            lines.release()
 
     def _check_fields(self) -> None:
         known = {column.name for column in self._declared}
@@ -168,20 +190,24 @@ class BatchDecoder:
 
     def _decode(self, batch: Batch) -> DecodedBatch:
         """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
-        if typed := self._typed(batch):
-            return typed
+        return self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
+
+    def _lines(self, batch: Batch) -> DataFrame:
         # In one task: nothing that follows needs a shuffle then.
-        lines = batch.lines().coalesce(1) if batch.is_small else batch.lines()
+        return batch.lines().coalesce(1) if batch.is_small else batch.lines()
+
+    def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
         if self._decoder is None:
             self._decoder = self._new_decoder(growing=self._room() > 0)
-        decoded = self._decoded(lines, self._decoder)
+        decoded = self._summarised(failing_lines.decoded(lines, self._decoder, failing))
         if not decoded.summary.unknown:
             return decoded
         try:
             unusable = self._grow(batch, decoded)
         finally:
             decoded.cached.release()
-        return self._decoded(lines, self._new_decoder(growing=False, unusable=unusable))
+        last = self._new_decoder(growing=False, unusable=unusable)
+        return self._summarised(failing_lines.decoded(lines, last, failing))
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
         """Add the columns that events bring; returns the fields that can't be columns. Raises UndescribedError."""
@@ -223,9 +249,6 @@ class BatchDecoder:
             return decoded
         decoded.cached.release()
         return None
-
-    def _decoded(self, lines: DataFrame, decoder: Decoder) -> DecodedBatch:
-        return self._summarised(decoder(lines))
 
     def _summarised(self, events: DataFrame) -> DecodedBatch:
         table = self._settings.table

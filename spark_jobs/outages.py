@@ -29,6 +29,8 @@ _PASSING = (
     "builtins.TimeoutError",
     "socket.gaierror",
 )
+# What Java makes of a value: by zero, too large, no number, nested too deep. Files and networks make IOException.
+_OF_VALUES = ("java.lang.RuntimeException", "java.lang.StackOverflowError")
 # What Kafka's client makes of a name server that is gone; of a misspelt host, too.
 _UNRESOLVED = "No resolvable bootstrap urls"
 # S3's and AWS's error codes, where the class says only that the service refused.
@@ -49,6 +51,13 @@ _DEPTH = 20
 def is_outage(error: BaseException) -> bool:
     """Tell whether waiting may cure an error: what caused it counts, in Python and in the JVM."""
     return any(_passes(cause) for cause in _causes(error))
+
+
+def may_be_a_value(error: BaseException) -> bool:
+    """Tell whether a value may have caused an error: no outage, no lack of memory and no refused access does so."""
+    last = list(_causes(error))[-1]
+    known = not isinstance(last, BaseException) and not is_outage(error)
+    return known and any(name in _OF_VALUES for name in _class_names(last))
 
 
 def _passes(cause: Any) -> bool:

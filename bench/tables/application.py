@@ -68,9 +68,10 @@ def application(
     own: Mapping[str, str] | None = None,
     shared: Mapping[str, str] | None = None,
     sync_interval_s: int = 5,
+    options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """Run it until the block ends, with properties of each table's `own`, and `shared` ones."""
-    arguments = _arguments(folder, tables, own or {}, shared or {}, sync_interval_s)
+    """Run it until the block ends, with properties of each table's `own`, `shared` ones and further `options`."""
+    arguments = [*_arguments(folder, tables, own or {}, shared or {}, sync_interval_s), *options]
     with running(arguments, folder=folder, s3=s3, program=MULTI_TABLE_JOB) as job:
         yield job
 

@@ -179,10 +179,11 @@ def queue_problems(queue: OutboxQueue | None) -> list[str]:
 
 
 def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> list[str]:
-    """Say at which tables the job fails, and why."""
+    """Say at which tables the job fails, why, and what to do."""
     failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
     return [
-        f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log})"
+        f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log}); its"
+        " changes are kept, and docs/runbooks/table-failing.md says what to do"
         for name, state in failing
     ]
 

@@ -3,13 +3,16 @@
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
 from bench import running_job
 from bench.running_job import RunningJob
+from bench.tables import crowded
 from local.errors import PlatformError
 
 
@@ -77,3 +80,17 @@ def test_a_job_that_ignores_the_signal_is_killed_with_its_children(
     ended(job)
     assert time.monotonic() - began < 30
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize(("slow", "status"), [(1, 0), (2, 1)])
+def test_changes_that_wait_too_long_beside_loads_fail_the_benchmark(
+    monkeypatch: pytest.MonkeyPatch, slow: int, status: int
+) -> None:
+    waits = [1.0] * (21 - slow) + [5.1] * slow
+    monkeypatch.setattr(crowded, "crowd", lambda *_given: nullcontext((None, None)))
+    monkeypatch.setattr(crowded, "_at_once", lambda *_given: [2.0, 3.0, 4.0])
+    monkeypatch.setattr(crowded, "_beside_loads", lambda *_given: (30.0, 16, waits))
+    result = CliRunner().invoke(crowded.app, ["--events", "1000"])
+    assert result.exit_code == status
+    assert "first 2.0 s, median 3.0 s, last 4.0 s" in result.output
+    assert f"longest 5.1 s, p95 {waits[19]} s (limit 5): {('met', 'missed')[status]}" in result.output

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import batch_decoder, cached, keys, snapshot_rows
+from spark_jobs import batch_decoder, cached, failing_lines, keys, schema, snapshot_rows, values
 from spark_jobs.commit_events import CommitEvents
+from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
 from spark_jobs.one_writer import OneWriter
 from spark_jobs.table import HudiTable
@@ -137,6 +138,67 @@ def test_a_step_that_fails_leaves_nothing_cached(
     monkeypatch.setattr(owner, step, fails)
     with pytest.raises(OSError, match="as in an outage"):
         lake.job().run_batch()
+    assert not has_cached(lake.spark)
+
+
+ODD_DAY = 20_666
+
+
+@pytest.fixture
+def odd_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A date that nobody has thought of: its conversion fails, whatever else is in the batch."""
+    stored = values.stored
+
+    def fails_at_one(value: Column, column: schema.Column) -> Column:
+        if column.encoding is not schema.Encoding.DAYS:
+            return stored(value, column)
+        return F.when(value == ODD_DAY, F.raise_error(F.lit("long overflow"))).otherwise(stored(value, column))
+
+    monkeypatch.setattr(values, "stored", fails_at_one)
+    monkeypatch.setattr(batch_decoder, "Decoder", Decoder)  # the tests' shared ones have the conversion as it is
+
+
+@pytest.mark.usefixtures("odd_day")
+@pytest.mark.parametrize("others", [0, 2000])
+def test_a_value_that_decoding_fails_at_is_set_aside_alone(lake: Lake, others: int) -> None:
+    odd = event(1, 20, shipped_date=ODD_DAY, sales_channel="web")
+    path = lake.land(event(1, 10), odd, *(event(key, 30) for key in range(2, others + 2)), event(2, 40, weight=1.5))
+    report = lake.run()
+    assert (report.events, report.quarantined) == (others + 3, 1)
+    assert lake.lsns() == {1: 10, 2: 40, **dict.fromkeys(range(3, others + 2), 30)}
+    assert lake.rows()[2]["weight"] == 1.5
+    [entry] = lake.quarantined()
+    reason = "value: shipped_date (the job fails at it: java.lang.RuntimeException: long overflow)"
+    assert (entry["reason"], entry["origin"], entry["line"]) == (reason, str(path.relative_to(lake.landing)), 2)
+    assert json.loads(entry["text"]) == odd
+    assert not has_cached(lake.spark)
+    assert lake.job().run_batch() is None
+    assert lake.run(event(1, 50)).quarantined == 0
+    assert (lake.commits(), len(lake.quarantined())) == (2, 1)
+
+
+@pytest.mark.usefixtures("odd_day")
+def test_more_failing_values_than_are_odd_stop_the_table_as_before(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.land(*(event(key, 10, shipped_date=ODD_DAY) for key in range(3)))
+    monkeypatch.setattr(failing_lines, "MOST", 2)
+    job = lake.job()
+    with pytest.raises(Exception, match="long overflow"):
+        job.run_batch()
+    assert not lake.quarantine.exists()
+    assert not has_cached(lake.spark)
+    monkeypatch.setattr(failing_lines, "MOST", 3)
+    assert lake.run().quarantined == 3
+
+
+def test_a_failure_of_any_line_sets_nothing_aside(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = values.stored
+    fails = F.raise_error(F.lit("as in any line"))
+    monkeypatch.setattr(values, "stored", lambda value, column: F.coalesce(fails, kept(value, column)))
+    monkeypatch.setattr(batch_decoder, "Decoder", Decoder)
+    lake.land(event(1, 10))
+    with pytest.raises(Exception, match="as in any line"):
+        lake.job().run_batch()
+    assert not lake.quarantine.exists()
     assert not has_cached(lake.spark)
 
 

@@ -11,13 +11,14 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from local.platform.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.outages import is_outage
+from spark_jobs.outages import is_outage, may_be_a_value
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.test_streamer import Job
@@ -108,6 +109,23 @@ def test_the_jvms_clients_without_a_server_are_outages(spark: SparkSession, clos
         with pytest.raises(Exception, match=r".") as raised:
             do()
         assert is_outage(raised.value) == outage, number
+
+
+def test_what_a_value_may_have_caused(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    lang, failed = jvm.java.lang, jvm.org.apache.spark.SparkException
+    cases = [
+        (lang.ArithmeticException("long overflow"), True),
+        (lang.StackOverflowError(), True),
+        (lang.OutOfMemoryError("heap"), False),
+        (jvm.java.net.SocketTimeoutException("read"), False),
+        (jvm.java.io.IOException("a file"), False),
+        (failed("executor lost", None), False),
+    ]
+    for cause, may_be in cases:
+        error = Py4JJavaError("", java_exception=failed("stage failure", lang.RuntimeException(cause)))
+        assert may_be_a_value(error) == may_be, cause.toString()
+    assert not may_be_a_value(ValueError("of our own code"))
 
 
 class Storage:

@@ -70,7 +70,7 @@ def test_what_an_earlier_run_said_counts_no_more(processes: Processes) -> None:
     assert states.read() == TableStates(processes).read() == {"l.a": TableState(state=STARTING)}
 
 
-def test_the_status_names_each_table_that_fails_with_the_reason_and_the_log(tmp_path: Path) -> None:
+def test_the_status_names_each_table_that_fails_with_the_reason_and_what_to_do(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     found = (
         TableStatus(name="public.a", state=TableState(state=RUNNING)),
@@ -78,7 +78,9 @@ def test_the_status_names_each_table_that_fails_with_the_reason_and_the_log(tmp_
         TableStatus(name="public.c", state=TableState(state=FAILING)),
         TableStatus(name="public.d"),
     )
+    way_out = "its changes are kept, and docs/runbooks/table-failing.md says what to do"
+    assert (Path(__file__).parents[3] / "docs" / "runbooks" / "table-failing.md").is_file()
     assert table_problems(found, log) == [
-        f"the job fails at table public.b and tries again: b.avsc: no such file (see {log})",
-        f"the job fails at table public.c and tries again (see {log})",
+        f"the job fails at table public.b and tries again: b.avsc: no such file (see {log}); {way_out}",
+        f"the job fails at table public.c and tries again (see {log}); {way_out}",
     ]
