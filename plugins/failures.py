@@ -79,7 +79,7 @@ _KNOWN = (
         # Also where the table isn't captured: that it is published is enough.
         re.compile(r"Table '(?P<named>.+)' has columns that differ only by case\. Column name: '(?P<other>.+)'\. "),
         "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
-        " one, then run `{command} SKIP=1`",
+        " or drop one, then run `{command} SKIP=1`",
     ),
     (
         _OF_ONE_TABLE,

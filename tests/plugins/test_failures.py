@@ -41,8 +41,8 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
         ),
         (
             "columns-alike",
-            "columns of public.clash differ only by case (N and another), at which Debezium stops for all tables: rename"
-            " one, then run `make resnapshot SKIP=1`",
+            "columns of public.clash differ only by case (N and another), at which Debezium stops for all tables:"
+            " rename or drop one, then run `make resnapshot SKIP=1`",
         ),
     ],
 )
