@@ -3,6 +3,7 @@
 One read-only statement per table, bounded in time. Small tables are looked into by themselves, others on request.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from capture.catalogue import Column, Database, Table, TableName
+from capture.inspection import inspect
 from contract.column_types.odd_values import OddValue, odd_values
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from db.errors import explain
@@ -28,6 +30,7 @@ _LARGE = OddValue(
     f"octet_length({{c}}::text) > {LARGEST_EVENT_BYTES}",
     f"of more than {LARGEST_EVENT_BYTES // MIB} MiB: no event may be so large (streaming.largest_event_mib)",
     of_log=True,
+    stops=True,
 )
 # A partitioned table has none of its rows itself.
 _SIZE = sql.SQL(
@@ -84,16 +87,51 @@ def _looked(
     connection: Connection, table: Table, entry: CapturedTableSettings, *, all_of_them: bool
 ) -> list[Found] | None:
     """Return what one table has of them; None where it is too large."""
-    asked = [*_asked(table, entry)]
+    with _reading(connection, ASKED_S if all_of_them else SMALL_S) as cursor:
+        if not all_of_them and not _is_small(cursor, table):
+            return None
+        return _found(cursor, table, entry, [*_asked(table, entry)])
+
+
+@contextlib.contextmanager
+def _reading(connection: Connection, seconds: int) -> Iterator[Cursor]:
     with connection, connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute("SET LOCAL search_path = pg_catalog")
         cursor.execute("SET LOCAL lock_timeout = %s", [f"{_LOCK_S}s"])
-        cursor.execute("SET LOCAL statement_timeout = %s", [f"{ASKED_S if all_of_them else SMALL_S}s"])
-        if not all_of_them and not _is_small(cursor, table):
-            return None
-        slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
-        return [one for part in slices for one in _counted(cursor, table, part, entry.key)]
+        cursor.execute("SET LOCAL statement_timeout = %s", [f"{seconds}s"])
+        yield cursor
+
+
+def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
+    """Say which columns of a table have a value that stops it, with one of its keys; an empty text for none.
+
+    No statement takes longer than SMALL_S. Raises LoadError, psycopg2.Error when cut off.
+    """
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = %s", [f"{SMALL_S}s"])
+    database = inspect(connection, [entry.schema_name])
+    name = TableName(entry.schema_name, entry.table_name)
+    found: list[Found] = []
+    for table in (table for table in database.tables if table.name == name):
+        long = (
+            (column.name, sql.Identifier("t", column.name), _LARGE)
+            for column in _captured(table, entry)
+            if _is_long(column)
+        )
+        asked = [*long, *(one for one in _asked(table, entry) if one[2].stops)]
+        with _reading(connection, SMALL_S) as cursor:
+            found += _found(cursor, table, entry, asked)
+    # A row is large by one of its columns, or by all of them.
+    return "; ".join(map(_place, [one for one in found if one.column != _WHOLE_ROW] or found))
+
+
+def _found(
+    cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[tuple[str, sql.Composable, OddValue]]
+) -> list[Found]:
+    slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
+    key = [name for name in entry.key if name not in entry.hash]
+    return [one for part in slices for one in _counted(cursor, table, part, key)]
 
 
 def _is_small(cursor: Cursor, table: Table) -> bool:
@@ -105,7 +143,7 @@ def _is_small(cursor: Cursor, table: Table) -> bool:
 
 def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
     """Yield each question about a table: the column that it is of, what stands for `{c}`, and what to look for."""
-    columns = [column for column in table.columns if column.readable and column.name not in entry.leave_out]
+    columns = _captured(table, entry)
     for column in columns:
         in_key = len(entry.key) if column.name in entry.key else 0
         odd = odd_values(column.type, column.modifier, key_columns=in_key, of_log=not entry.is_queried)
@@ -113,6 +151,10 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sq
     if columns and not entry.is_queried and any(_is_long(column) for column in columns):
         row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))
         yield _WHOLE_ROW, row, _LARGE
+
+
+def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
+    return [column for column in table.columns if column.readable and column.name not in entry.leave_out]
 
 
 def _is_long(column: Column) -> bool:
@@ -149,14 +191,17 @@ def _name(table: Table) -> sql.Identifier:
     return sql.Identifier(table.name.schema, table.name.name)
 
 
+def _place(one: Found) -> str:
+    such = "" if one.key is None else f", such as key {one.key!r}"
+    return f"{one.column}: {one.rows:,} row{'' if one.rows == 1 else 's'}{such}"
+
+
 def lines(looked: Looked) -> Iterator[str]:
     """Say what was found, and which tables nobody has looked into."""
     if looked.found:
         yield "Values that won't arrive as they are (docs/types.md):"
     for one in looked.found:
-        such = "" if one.key is None else f", such as key {one.key!r}"
-        rows = f"{one.rows:,} row{'' if one.rows == 1 else 's'}"
-        yield f"  {one.table}: {one.column}: {rows}{such}: {one.odd.comes}"
+        yield f"  {one.table}: {_place(one)}: {one.odd.comes}"
     yield from (f"  {line}" for line in looked.failed)
     if looked.large:
         yield (

@@ -19,6 +19,17 @@ LONGEST = 300
 _TOO_LARGE = "RecordTooLargeException"
 # How each line begins that says that nobody can go on with the slot.
 LOST_SLOT = "the replication slot is "
+# The last cause of a failure that is one table's: no outage, and nothing that the server refuses for all tables.
+_OF_ONE_TABLE = re.compile(
+    r"(?:Snapshotting of table .+ failed|Error while processing event at offset)(?s:.*)"
+    r"^Caused by: (?:org\.postgresql\.util\.PSQLException: )?(?P<refused>(?:"
+    r"ERROR: (?!canceling|current transaction|out of |deadlock|too many|temporary file|could not |cannot execute"
+    r"|permission denied for (?:schema|database))"
+    r"|java\.(?:time\.[\w.]+|lang\.(?!Interrupted|IllegalState)\w+)Exception\b"
+    r"|org\.apache\.kafka\.connect\.errors\.(?:Data|SchemaBuilder)Exception\b)[^\n]{0,300})"
+    r"(?!(?s:.*)^Caused by: )",
+    re.MULTILINE,
+)
 # What the trace says → what it means, with what it names, what is captured and the command that brings it again.
 _KNOWN = (
     (
@@ -63,6 +74,16 @@ _KNOWN = (
         re.compile(r"Conversion of (?P<type>\w+) failed"),
         "a value of type {type} of {tables} can't be converted: change it, or leave the column out (`leave_out`),"
         " then run `{command}{which}`",
+    ),
+    (
+        # Also where the table isn't captured: that it is published is enough.
+        re.compile(r"Table '(?P<named>.+)' has columns that differ only by case\. Column name: '(?P<other>.+)'\. "),
+        "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
+        " or drop one, then run `{command} SKIP=1`",
+    ),
+    (
+        _OF_ONE_TABLE,
+        "{tables} can't be captured ({refused}): see to that, then run `{command}{which}`",
     ),
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
@@ -111,7 +132,7 @@ def failure(
             prefix = configuration.get("topic.prefix", "")
             table = next(
                 (name for name in names if column.startswith(f"{name}.") or topic == f"{prefix}.{topic_part(name)}"),
-                _at_work(trace, names, table_at) if "type" in said else None,
+                _at_work(trace, names, table_at) if {"type", "refused"} & said.keys() else None,
             )
             said |= {"column": column.removeprefix(f"{table}."), **_shown(names, table, alone=alone)}
             return Failure(reason=text.format(**said), table=table)

@@ -20,12 +20,13 @@ ASIDE = "set aside"
 class OddValue:
     """`condition` is SQL that is true for such a value, `comes` says what it is and what becomes of it.
 
-    `of_log`: only the log's events have it so, not rows that are queried.
+    `of_log`: only the log's events have it so, not rows that are queried. `stops`: the connector fails at it.
     """
 
     condition: str
     comes: str
     of_log: bool = False
+    stops: bool = False
 
 
 _FLAT = OddValue("array_ndims({c}) > 1", f"an array of several dimensions: {ASIDE}")
@@ -51,7 +52,9 @@ _OF_TYPE: Mapping[str, tuple[OddValue, ...]] = {
         ),
         _INFINITE,
     ),
-    "interval": (OddValue("abs(extract(hour FROM {c})) > 2147483647", f"more than 2³¹ hours: {STOPS}", of_log=True),),
+    "interval": (
+        OddValue("abs(extract(hour FROM {c})) > 2147483647", f"more than 2³¹ hours: {STOPS}", of_log=True, stops=True),
+    ),
 }
 _OF_ELEMENTS: Mapping[str, OddValue] = dict.fromkeys(("date", "timestamp", "timestamptz"), _IN_ARRAY)
 _TEXTS = ("text", "varchar", "bpchar", "citext", "json", "xml")

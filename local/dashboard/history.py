@@ -1,5 +1,6 @@
 """What has happened: the lake's commits with their rows, and the errors between them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +12,9 @@ from spark_jobs.keys import PROGRESS
 
 # Lines of the timeline that are kept, and errors.
 KEPT = 500
+# A name may have digits, commas and colons.
+_OF_TABLE = re.compile(r"table .+? is set aside|the job fails at table .+? and tries again")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +124,10 @@ class Failures:
 
 
 def subject(problem: str) -> str:
-    """Return what of a problem's line stays the same while its counts and times change."""
-    return "".join(character for character in problem.split(":", 1)[0].split(",", 1)[0] if not character.isdecimal())
+    """Return what of a problem's line stays the same while its counts and times change: a table's name, as it is."""
+    if found := _OF_TABLE.match(problem):
+        return found[0]
+    return _NUMBER.sub("", re.split("[:,] ", problem, maxsplit=1)[0])
 
 
 def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:

@@ -1,5 +1,6 @@
 """The two connectors of a platform's pipeline: their settings, rights and topics, and how they are started."""
 
+import contextlib
 import json
 import secrets
 import sys
@@ -7,8 +8,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg2
+
+from capture.odd_values import what_stops
 from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
+from db.connecting import connect
+from db.errors import LoadError
 from db.replication import OUTBOX, Published
 from local.errors import PlatformError
 from local.platform.changed_tables import ChangedTables
@@ -153,9 +159,21 @@ class Connectors:
         failure = self._services.connect.api.failed(self.source.name)
         if failure is None or failure.table is None or len(self._captured.tables) <= 1:
             return None
-        self.aside.put(failure.table, failure.reason.replace("PIPELINE=…", f"PIPELINE={self._services.pipeline.name}"))
+        reason = failure.reason.replace("PIPELINE=…", f"PIPELINE={self._services.pipeline.name}")
+        self.aside.put(failure.table, reason + self._found_in(failure.table))
         self.start_source()
         return failure.table
+
+    def _found_in(self, name: str) -> str:
+        """Say where a table has what stops it, as far as a short look finds it."""
+        entry = next((table for table in self._services.pipeline.tables if table.name == name), None)
+        found = ""
+        # What keeps us from looking keeps no table from being set aside.
+        with contextlib.suppress(psycopg2.Error, LoadError):
+            if entry is not None:
+                with contextlib.closing(connect(self._services.database.parameters())) as connection:
+                    found = what_stops(connection, entry)
+        return f"; found in {found}" if found else ""
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
         """Capture and read what was set aside of these tables; name them. Raises PlatformError when one fails again."""

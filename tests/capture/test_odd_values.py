@@ -8,6 +8,7 @@ import pytest
 
 from capture import odd_values
 from local.services.postgres import ConnectionParameters
+from settings.pipeline import CapturedTableSettings
 from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute
 
@@ -66,6 +67,25 @@ def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     assert "being larger than 0 MiB: public.keyed, public.paired: LOOK=1 reads all of them once" in said
     assert HEADING not in said
     assert HEADING in mine.run("pipeline", "--look").stdout
+
+
+def test_what_has_stopped_a_table_is_found_by_column_and_key_but_no_key_that_is_hashed(mine: Folder) -> None:
+    execute(mine.database, "CREATE TABLE stopped (id text PRIMARY KEY, lasts interval, body text, note text)")
+    execute(mine.database, "INSERT INTO stopped VALUES ('a', '1 day', 'x', 'x'), ('b', '2147483648 hours', 'x', 'x')")
+    execute(mine.database, "CREATE TABLE large (id int, body text, note text)")
+    execute(mine.database, "INSERT INTO large VALUES (7, repeat('x', 9000000), repeat('x', 9000000))")
+    entry = CapturedTableSettings.model_validate(
+        {"source": "public.stopped", "how": "log", "key": ["id"], "lake_table": "stopped", "truncate": "stop"}
+    )
+    with contextlib.closing(psycopg2.connect(**mine.database)) as connection:
+        assert odd_values.what_stops(connection, entry) == "lasts: 1 row, such as key 'b'"
+        execute(mine.database, "UPDATE stopped SET body = repeat('x', 17000000) WHERE id = 'a'")
+        hashed = entry.model_copy(update={"hash": ("id",)})
+        assert odd_values.what_stops(connection, hashed) == "body: 1 row; lasts: 1 row"
+        execute(mine.database, "UPDATE stopped SET lasts = NULL, body = NULL")
+        assert odd_values.what_stops(connection, entry) == ""
+        whole = entry.model_copy(update={"table_name": "large"})
+        assert odd_values.what_stops(connection, whole) == "(a whole row): 1 row, such as key '7'"
 
 
 def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

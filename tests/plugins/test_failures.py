@@ -39,6 +39,11 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
             "the worker's JVM writes text in US-ASCII, where ä and € would become ?, so the task doesn't start: give it"
             " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
         ),
+        (
+            "columns-alike",
+            "columns of public.clash differ only by case (N and another), at which Debezium stops for all tables:"
+            " rename or drop one, then run `make resnapshot SKIP=1`",
+        ),
     ],
 )
 def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str) -> None:
@@ -75,6 +80,68 @@ def test_a_value_that_cant_be_converted_is_blamed_on_its_table_and_column() -> N
         "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
         " (`leave_out`), then run `make resnapshot PIPELINE=… TABLE=public.odd`"
     )
+
+
+# What stands in place of the captured trace's last cause.
+REFUSED = "org.postgresql.util.PSQLException: ERROR: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        (REFUSED, "ERROR: division by zero"),
+        (
+            "org.postgresql.util.PSQLException: ERROR: permission denied for table rules\n  Where: a policy",
+            "ERROR: permission denied for table rules",
+        ),
+        ("java.lang.ArithmeticException: long overflow", "java.lang.ArithmeticException: long overflow"),
+    ],
+)
+@pytest.mark.parametrize("of_log", [False, True])
+def test_a_table_that_cant_be_read_is_blamed(cause: str, shown: str, of_log: bool) -> None:
+    trace = refused(cause, of_log=of_log)
+    found = failure(trace, source_connector(capturing("fine", "rules")), table_at=table_at)
+    assert found.table == "public.rules"
+    assert found.reason == (
+        f"public.rules can't be captured ({shown}): see to that, then run"
+        " `make resnapshot PIPELINE=… TABLE=public.rules`"
+    )
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "org.postgresql.util.PSQLException: FATAL: terminating connection due to administrator command",
+        "org.postgresql.util.PSQLException: FATAL: the database system is shutting down",
+        "org.postgresql.util.PSQLException: This connection has been closed.",
+        "org.postgresql.util.PSQLException: ERROR: canceling statement due to conflict with recovery",
+        "org.postgresql.util.PSQLException: ERROR: current transaction is aborted, commands ignored until its end",
+        "org.postgresql.util.PSQLException: ERROR: out of shared memory",
+        "org.postgresql.util.PSQLException: ERROR: could not extend file: No space left on device",
+        "org.postgresql.util.PSQLException: ERROR: permission denied for schema public",
+        f"{REFUSED}\nCaused by: java.net.SocketException: Connection reset",
+        "java.io.EOFException",
+        "java.lang.InterruptedException",
+        "java.lang.OutOfMemoryError: Java heap space",
+        "org.apache.kafka.common.errors.TimeoutException: the broker is away",
+    ],
+)
+@pytest.mark.parametrize("of_log", [False, True])
+def test_an_outage_is_blamed_on_no_table(cause: str, of_log: bool) -> None:
+    found = failure(refused(cause, of_log=of_log), source_connector(capturing("fine", "rules")), table_at=table_at)
+    assert found.table is None
+
+
+def refused(cause: str, *, of_log: bool) -> str:
+    """The trace of a snapshot that failed, or of an event of the log, with that last cause."""
+    trace = (TRACES / "table-not-read.txt").read_text().replace(REFUSED, cause)
+    event = "Error while processing event at offset {lsn_proc=1, lsn=21793480, txId=744}"
+    return trace.replace("Snapshotting of table public.rules failed", event) if of_log else trace
+
+
+def table_at(position: int) -> str | None:
+    """Stands in for the source: whose change is at a position of its log."""
+    return "public.rules" if position == 21793480 else None
 
 
 def capturing(*tables: str) -> SourceSettings:

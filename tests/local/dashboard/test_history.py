@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import pytest
+
 from local.dashboard.history import Commits, Failures, instant_time, read_commit, restarted, rows
 from local.look.lake import Lake
 from local.platform.restarts import Restarts
@@ -80,9 +82,30 @@ def test_an_error_begins_and_ends_and_keeps_its_beginning_while_its_words_change
 
 def test_an_error_goes_on_while_its_counts_grow() -> None:
     failures = Failures()
-    failures.note(["3 lines in quarantine: see the table"], 10)
-    failures.note(["4 lines in quarantine: see the table"], 14)
+    failures.note(["999 lines in quarantine: see the table"], 10)
+    failures.note(["1,004 lines in quarantine: see the table"], 14)
     assert [(failure.at, failure.ended) for failure in failures.all()] == [(10, None)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "table {} is set aside: an event of {} has 17 bytes",
+        "the job fails at table {} and tries again: {} (see job.log)",
+    ],
+)
+@pytest.mark.parametrize("names", [("public.t1", "public.t2"), ("public.a,b", "public.a,c"), ("x.a: 1", "x.a: 2")])
+def test_each_table_has_errors_of_its_own(line: str, names: tuple[str, str]) -> None:
+    failures = Failures()
+    wrong = [line.format(name, name) for name in names]
+    failures.note(wrong, 10)
+    assert [failure.text for failure in failures.all()] == wrong
+
+
+def test_a_table_whose_line_begins_with_its_name_has_an_error_of_its_own() -> None:
+    failures = Failures()
+    failures.note(["public.t1: the publication lacks a", "public.t2: the publication lacks a"], 10)
+    assert len(failures.all()) == 2
 
 
 def test_of_what_lasts_the_newest_comes_first() -> None:

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from db.errors import LoadError
 from local.errors import FailingTablesError
 from local.platform.connectors import Connectors
 from local.platform.pipeline import LocalPipeline
@@ -31,6 +32,10 @@ class FailingWorker:
         return Failure(reason="run `make resnapshot PIPELINE=…`", table=self.left.pop(0))
 
 
+def away(_parameters: Any) -> NoReturn:
+    raise LoadError("the database is away")
+
+
 def captured(found: Connectors) -> list[str]:
     return [shown(pattern) for pattern in found.source_configuration[INCLUDED_TABLES].split(",")]
 
@@ -43,6 +48,8 @@ def test_all_tables_but_the_last_are_left_out_of_the_connector_and_keep_their_to
     worker: Any = FailingWorker()
     found._services.connect.api = worker
     monkeypatch.setattr(Connectors, "start_source", lambda _self: None)
+    # A source that is away keeps no table from being set aside.
+    monkeypatch.setattr("local.platform.connectors.connect", away)
     aside = [found.set_aside() for _ in TABLES]
     assert aside == [f"public.{name}" for name in TABLES[:-1]] + [None]
     assert captured(found) == ["public.rental"]
