@@ -153,7 +153,7 @@ class Connectors:
         failure = self._services.connect.api.failed(self.source.name)
         if failure is None or failure.table is None or len(self._captured.tables) <= 1:
             return None
-        self.aside.put(failure.table, failure.reason.replace("PIPELINE=…", f"PIPELINE={self._services.pipeline.name}"))
+        self.aside.put(failure.table, failure.reason)
         self.start_source()
         return failure.table
 
