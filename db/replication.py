@@ -67,6 +67,7 @@ SELECT
     coalesce(s.active, FALSE) AS active,
     s.wal_status,
     current_setting('max_slot_wal_keep_size') AS keeps,
+    coalesce(s.restart_lsn - '0/0'::pg_lsn, 0) AS holds_from,
     coalesce(r.sent_lsn - '0/0'::pg_lsn, 0) AS read_to,
     coalesce(age(p.xmin) < age(s.catalog_xmin), FALSE) AS published_later
 FROM (SELECT) AS one
@@ -95,6 +96,7 @@ class Replication:
 
     `position`: the WAL's end as a number; `published`: the publication's tables, None without a publication;
     `may_log_in`: None without a role; `wal_status`: the slot's, `keeps` the server's limit of WAL for a slot;
+    `holds_from`: where the log begins that the slot holds, as a number, 0 without one;
     `read_to`: how far the session that has the slot has read, as a number, 0 without one;
     `published_later`: nobody can read the slot, since the publication was made after its position; None is unknown
     while a session has it, which may be about to fail for this reason.
@@ -109,6 +111,7 @@ class Replication:
     active: bool
     wal_status: str | None
     keeps: str
+    holds_from: int
     read_to: int
     published_later: bool | None
     wanted: Published = OUTBOX
@@ -183,6 +186,7 @@ def look(cursor: Cursor, slot: str, wanted: Published = OUTBOX) -> Replication:
         **{
             **values,
             "position": int(values["position"]),
+            "holds_from": int(values["holds_from"]),
             "read_to": int(values["read_to"]),
             "published": None if published is None else frozenset(published),
             "published_later": later,

@@ -34,7 +34,7 @@ class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
     `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
-    Of a `key` of several not all may be empty: Hudi has no word for that.
+    Of a `key` of several not all may be empty: Hudi refuses such a key (docs/decisions/0070).
     `refusal` is the reason given to events with fields that the columns lack; None while columns may be added. Those
     with one of the fields `unusable`, which can't be columns, are given that reason.
     `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.

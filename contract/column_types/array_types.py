@@ -26,7 +26,7 @@ _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
 }
 _ELEMENT_NOTES = {
     "date": "a date BC in it comes wrong",
-    "timestamp": "a timestamp BC in it comes wrong",
+    "timestamp": "a timestamp before 1582-10-15 in it comes wrong, by days",
     "timestamptz": "a timestamp BC in it comes wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")

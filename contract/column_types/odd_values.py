@@ -38,8 +38,16 @@ _INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number of its own
 # Where 64 bits of microseconds end.
 _LATE = OddValue("isfinite({c}) AND {c} >= '294247-01-10 04:00:54+00'", f"after the year 294246: {ASIDE}")
 _NOT_NUMBER = "{c}::text IN ('NaN', 'Infinity', '-Infinity')"
-_BC_INSIDE = "EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE isfinite(v) AND v < '0001-01-01')"
-_IN_ARRAY = OddValue(_BC_INSIDE, "a date or timestamp BC within an array: comes as one AD", of_log=True)
+_BEFORE_INSIDE = "EXISTS (SELECT FROM unnest({{c}}) AS e (v) WHERE isfinite(v) AND v < '{}')"
+_BC_IN_ARRAY = OddValue(
+    _BEFORE_INSIDE.format("0001-01-01"), "a date or timestamp BC within an array: comes as one AD", of_log=True
+)
+# Java counts those days in the Julian calendar.
+_OLD_IN_ARRAY = OddValue(
+    _BEFORE_INSIDE.format("1582-10-15"),
+    "a timestamp before 1582-10-15 within an array: comes days late or early",
+    of_log=True,
+)
 _INSTANT = (_LATE, _INFINITE)
 _OF_TYPE: Mapping[str, tuple[OddValue, ...]] = {
     "timestamp": _INSTANT,
@@ -56,7 +64,7 @@ _OF_TYPE: Mapping[str, tuple[OddValue, ...]] = {
         OddValue("abs(extract(hour FROM {c})) > 2147483647", f"more than 2³¹ hours: {STOPS}", of_log=True, stops=True),
     ),
 }
-_OF_ELEMENTS: Mapping[str, OddValue] = dict.fromkeys(("date", "timestamp", "timestamptz"), _IN_ARRAY)
+_OF_ELEMENTS = {"date": _BC_IN_ARRAY, "timestamp": _OLD_IN_ARRAY, "timestamptz": _BC_IN_ARRAY}
 _TEXTS = ("text", "varchar", "bpchar", "citext", "json", "xml")
 _PLACEHOLDER = OddValue(
     f"{{c}}::text = '{PLACEHOLDER}'",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from contract.special_values import NOT_NUMBERS
 from local.comparison.compare import Difference, TableComparison
 from local.look.lake import Lake
 from local.look.quarantine import entries
@@ -49,4 +50,5 @@ def _event(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _is_of(event: Mapping[str, Any], row: Difference) -> bool:
     """Tell whether an event has a row's key: numbers and texts, as which keys travel."""
-    return all(name in event and str(event[name]) == value for name, value in row.key.items())
+    sent = {name: str(event[name]) for name in row.key if name in event}
+    return all(name in sent and value in (sent[name], NOT_NUMBERS.get(sent[name])) for name, value in row.key.items())

@@ -159,8 +159,7 @@ class Connectors:
         failure = self._services.connect.api.failed(self.source.name)
         if failure is None or failure.table is None or len(self._captured.tables) <= 1:
             return None
-        reason = failure.reason.replace("PIPELINE=…", f"PIPELINE={self._services.pipeline.name}")
-        self.aside.put(failure.table, reason + self._found_in(failure.table))
+        self.aside.put(failure.table, failure.reason + self._found_in(failure.table))
         self.start_source()
         return failure.table
 

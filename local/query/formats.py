@@ -3,6 +3,7 @@
 import json
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import BinaryIO, Literal, get_args
 
 import pyarrow
@@ -31,16 +32,33 @@ def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
 def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
     """Return a column's values as texts, None for null; nested ones as JSON, bytes in hexadecimal."""
     kind = column.type
+    if types.is_floating(kind) or types.is_interval(kind) or types.is_union(kind):
+        return [None if value is None else str(value) for value in column.to_pylist()]
     if types.is_nested(kind):
-        return [None if value is None else json.dumps(value, default=str) for value in column.to_pylist()]
+        return [text for chunk in column.chunks for text in _nested_texts(chunk)]
     if types.is_binary(kind) or types.is_large_binary(kind):
         return [None if value is None else value.hex() for value in column.to_pylist()]
-    if types.is_floating(kind):
-        return [None if value is None else str(value) for value in column.to_pylist()]
     if types.is_date32(kind) or types.is_timestamp(kind):
         return _calendar_texts(column)
     found: list[str | None] = pc.cast(column, pyarrow.string()).to_pylist()
     return found
+
+
+def _nested_texts(array: pyarrow.Array) -> Iterator[str | None]:
+    """Give lists and structs as JSON, their elements as a flat column has them; a map as a list of its entries."""
+    kind = array.type
+    if types.is_map(kind):
+        array = array.cast(pyarrow.list_(pyarrow.struct({"key": kind.key_type, "value": kind.item_type})))
+    if types.is_struct(kind):
+        names = [json.dumps(field.name, ensure_ascii=False) for field in kind]
+        columns = [_tokens(pyarrow.chunked_array([part])) for part in array.flatten()]
+        rows = zip(*columns, strict=True) if columns else ((),) * len(array)
+        found = ("{" + ", ".join(map(": ".join, zip(names, row, strict=True))) + "}" for row in rows)
+    else:
+        tokens = iter(_tokens(pyarrow.chunked_array([array.flatten()])))
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_pylist()
+        found = ("[" + ", ".join(islice(tokens, length)) + "]" for length in lengths)
+    return (text if valid else None for text, valid in zip(found, array.is_valid().to_pylist(), strict=True))
 
 
 def _calendar_texts(column: pyarrow.ChunkedArray) -> list[str | None]:

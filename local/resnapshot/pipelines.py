@@ -114,11 +114,15 @@ def flowing(
     """
     source = pipeline.source
     published = Published(publication=source.publication, tables=frozenset(), role=source.role, pipeline=pipeline.name)
-    stored = max((int(offset.get("lsn") or 0) for offset in reader.offsets()), default=0)
+    stored, processed = (
+        max((int(offset.get(name) or 0) for offset in reader.offsets()), default=0) for name in ("lsn", "lsn_proc")
+    )
     newest = max([connector.newest_position(), stored, *map(run.newest_position, lakes)])
     with (
         _cursor(parameters) as cursor,
-        run.flowing(cursor, newest, connector, wanted, say, published=published, named=bool(names)),
+        run.flowing(
+            cursor, newest, connector, wanted, say, published=published, named=bool(names), processed=processed
+        ),
     ):
         yield
 

@@ -39,6 +39,9 @@ LARGEST_ADVANCE_BYTES = 64 * GIB
 # A restored server's log must pass what its predecessor may have written after its last event, too.
 MARGIN_BYTES = 16 * 1024**2
 SHOWN_KEYS = 5
+_UNKNOWN = (
+    f"see its log; if that says `no longer available on the server`, run this again with SKIP=1 ({replication.RUNBOOK})"
+)
 
 
 class Connector(Protocol):
@@ -136,10 +139,12 @@ def flowing(
     *,
     published: Published = OUTBOX,
     named: bool = False,
+    processed: int = 0,
 ) -> Iterator[None]:
     """See that changes leave the database; a slot that had to be made anew is followed until the block ends.
 
     `newest`: the highest log position that is known to have been read. `named`: only some tables are read again.
+    `processed`: the log position that the connector has stored to go on from, 0 where nobody knows.
     """
     if wanted.skip:
         say("passing over what the connector has not read")
@@ -151,8 +156,10 @@ def flowing(
     for problem in state.problems:
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
-    # A connector that was starting may have put a slot of its own in the place of a lost one, and has failed at that.
-    renew = renew or (not state.active and (connector.failure() or "").startswith(LOST_SLOT))
+    # A connector that was starting may have put a slot of its own in the place of a lost one, and has failed at that:
+    # it goes on from no position before the slot's. MSK Connect doesn't say why it has failed.
+    if not (renew or state.active):
+        renew = 0 < processed < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
     if renew:
         check_whole(wanted, named=named)
     if gap > 0:
@@ -221,7 +228,7 @@ def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, publishe
     deadline = time.monotonic() + wanted.start_s
     while not (state := replication.look(cursor, connector.slot, published)).active:
         if time.monotonic() > deadline:
-            reason = connector.failure() or "; ".join(state.problems) or f"see its log ({replication.RUNBOOK})"
+            reason = connector.failure() or "; ".join(state.problems) or _UNKNOWN
             raise PlatformError(f"no connector reads the slot after {wanted.start_s:.0f} s: {reason}")
         time.sleep(LOOK_S)
     return state

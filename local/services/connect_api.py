@@ -7,6 +7,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -162,7 +163,9 @@ class ConnectApi:
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _meaning(self, name: str, trace: str) -> Failure:
-        return failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
+        found = failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
+        # The platform's connectors are named after their pipeline.
+        return replace(found, reason=found.reason.replace("PIPELINE=…", f"PIPELINE={name.removesuffix('-source')}"))
 
     def _log_before(self, name: str) -> str:
         """Return what the worker's log has before a task of the connector ended last."""

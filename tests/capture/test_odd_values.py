@@ -24,6 +24,12 @@ ODD = [
     ("text[]", "'{{a,b},{c,d}}'", "'{a,NULL}'", "an array of several dimensions: set aside"),
     ("json[]", "'{NULL,NULL}'", "'{}'", "an array of nothing but NULLs: set aside"),
     ("date[]", "'{0044-03-15 BC}'", "'{infinity}'", "a date or timestamp BC within an array: comes as one AD"),
+    (
+        "timestamp[]",
+        "'{1582-10-14}'",
+        "'{1582-10-15}'",
+        "a timestamp before 1582-10-15 within an array: comes days late",
+    ),
     ("kept", "'__debezium_unavailable_value'", "'__debezium'", "what Debezium writes for a value that didn't change"),
 ]
 

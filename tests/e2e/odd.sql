@@ -38,7 +38,7 @@ INSERT INTO odd.nets VALUES
 CREATE TABLE odd.shapes (id int PRIMARY KEY, p point, l line, s lseg, b box, path path, polygon polygon, circle circle);
 INSERT INTO odd.shapes VALUES
     (1, '(1e300,-1e-300)', '{1,2,3}', '[(0,0),(1,1)]', '(1,1),(0,0)', '[(0,0),(1,1)]', '((0,0),(1,1),(1,0))', '<(0,0),1>'),
-    (2, '(0,0)', NULL, NULL, NULL, '((0,0),(1,1))', NULL, NULL);
+    (2, '(0,0)', NULL, NULL, NULL, '((0,0),(1,1))', '((0,0),(1,1),(1,0),(0,0))', NULL);
 CREATE TABLE odd.ranges (id int PRIMARY KEY, i int4range, n numrange, d daterange, ts tsrange, tz tstzrange, m int4multirange);
 INSERT INTO odd.ranges VALUES
     (1, 'empty', '(,)', '[infinity,)', '["2026-01-01 00:00",)', '(-infinity,infinity)', '{}'),
@@ -52,14 +52,32 @@ INSERT INTO odd.arrays VALUES
     (2, '{1,NULL}', '{"",NULL,"NULL","a,b","\"",ä}', '{1e23,5e-324,-0}', '{1e50,0.001}', '{1970-01-01,NULL,0001-01-01}',
         '{1970-01-01 00:00+00,NULL}', '{"",NULL,"so so"}', ARRAY[ROW('a "b", (c)', 1), NULL]::odd.place[], '{t,NULL}', '{"\\x00",NULL}',
         ARRAY['{"a": null}', 'null', NULL]::jsonb[], '{00000000-0000-0000-0000-000000000000,NULL}'),
-    (3, '{{1,2},{3,4}}', '{{a,b},{c,d}}', '{NaN,Infinity,-Infinity}', '{NaN}', '{300000-01-01,infinity}', '{infinity}', NULL, NULL, NULL, NULL, NULL, NULL);
+    (3, '[0:2]={7,8,9}', '{}', '{NaN,Infinity,-Infinity}', '{NaN}', '{300000-01-01,infinity}', '{infinity}', NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE odd.matrices (id int PRIMARY KEY, ints int[], texts text[]);
+INSERT INTO odd.matrices VALUES (1, '{1}', '{a}'), (2, '{2}', '{b}'), (3, '{{1,2},{3,4}}', '{{a,b},{c,d}}');
 CREATE TABLE odd.own_types (id int PRIMARY KEY, mood odd.mood, place odd.place);
 INSERT INTO odd.own_types VALUES (1, '', '("",)'), (2, 'it''s "great"', ROW('a "b", (c)', NULL)), (3, '{a,b}', NULL);
+CREATE TABLE odd.gregorian (id int PRIMARY KEY, d date);
+INSERT INTO odd.gregorian VALUES (1, '1582-10-04'), (2, '1582-10-10'), (3, '1582-10-15');
+CREATE TABLE odd.late (id int PRIMARY KEY, at timestamp, with_zone timestamptz);
+INSERT INTO odd.late VALUES (1, now(), now()), (2, '294276-12-31 23:59:59.999999', '294276-12-31 23:59:59.999999');
+CREATE TABLE odd.unchanged (id int PRIMARY KEY, t text);
+INSERT INTO odd.unchanged VALUES (2, '__debezium_unavailable_value'), (3, 'x');
+CREATE TABLE odd.long (id int PRIMARY KEY, during interval);
+INSERT INTO odd.long VALUES (1, '2147483648 hours');
+CREATE TABLE odd.large (id int PRIMARY KEY, t text);
+INSERT INTO odd.large VALUES (1, repeat('x', 19000000));
 
 CREATE TABLE odd.key_of_two (a text, b int, touched int, PRIMARY KEY (b, a));
 INSERT INTO odd.key_of_two VALUES ('', 1, 0), ('a:b,c', 1, 0), ('ä€😀', 2, 0), (' ', 3, 0);
 CREATE TABLE odd.key_of_text (k text PRIMARY KEY, touched int);
 INSERT INTO odd.key_of_text VALUES ('NULL', 0), ('null', 0), (E'a\nb', 0), ('__null__', 0), ('a/b?c=d', 0), (' ', 0);
+CREATE TABLE odd.empty_text (k text PRIMARY KEY, touched int);
+INSERT INTO odd.empty_text VALUES ('', 0), ('a', 0);
+CREATE TABLE odd.empty_bytes (k bytea PRIMARY KEY, touched int);
+INSERT INTO odd.empty_bytes VALUES ('', 0), ('\x00', 0);
+CREATE TABLE odd.key_of_nan (k numeric(10, 2) PRIMARY KEY, touched int);
+INSERT INTO odd.key_of_nan VALUES ('NaN', 0), (1, 0);
 CREATE TABLE odd.key_of_uuid (k uuid PRIMARY KEY, touched int);
 INSERT INTO odd.key_of_uuid VALUES ('00000000-0000-0000-0000-000000000000', 0);
 CREATE TABLE odd.key_of_time (k timestamptz, d date, touched int, PRIMARY KEY (k, d));
@@ -87,6 +105,7 @@ CREATE TABLE odd.a_name_that_is_as_long_as_a_name_can_be_in_postgresql_63_or_x1 
 CREATE TABLE odd.a_name_that_is_as_long_as_a_name_can_be_in_postgresql_63_or_x2 (id int PRIMARY KEY);
 INSERT INTO odd.a_name_that_is_as_long_as_a_name_can_be_in_postgresql_63_or_x1 VALUES (1);
 CREATE TABLE odd.cased (id int PRIMARY KEY, val int, "Val" int);
+CREATE TABLE odd.cased_in_part (id int PRIMARY KEY, val int, "Val" bit varying);
 CREATE TABLE odd.empty (id int PRIMARY KEY, b bytea);
 
 CREATE TABLE odd.parts (at date NOT NULL, id int NOT NULL, note text, PRIMARY KEY (at, id)) PARTITION BY RANGE (at);

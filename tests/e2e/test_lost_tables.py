@@ -60,6 +60,12 @@ def drop_slot(films: Platform, number: int) -> None:
         change(films, number)
 
 
+def make_slot_by_hand(films: Platform, number: int) -> None:
+    drop_slot(films, number)
+    with alone(films, "postgres"):
+        execute(films.endpoints.source, f"SELECT pg_create_logical_replication_slot('{SLOT}', 'pgoutput')")
+
+
 def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
     films.down()
     with alone(films, "postgres"):
@@ -100,6 +106,7 @@ def assert_equal(films: Platform) -> None:
 
 WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
     "slot dropped": (drop_slot, f"the replication slot {SLOT} of pagila is gone"),
+    "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made anew"),
     "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
     "database restored": (restore, "the log of pagila is behind what was read from it"),
     "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),

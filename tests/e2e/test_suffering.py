@@ -8,6 +8,8 @@ import pytest
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.platform.platform import Platform
+from local.resnapshot.command import resnapshot_platform
+from local.resnapshot.run import Wanted
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended
 
@@ -48,19 +50,20 @@ def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Pla
 
 
 def test_a_deleted_topic_is_loud(supervised: Platform) -> None:
-    """Its events can't come back by themselves; tests of `make resnapshot` have the way out."""
+    """Its events can't come back by themselves."""
     supervised.services.kafka.delete_topic(supervised.topic.name)
     assert eventually_said(supervised, f"the topic {supervised.topic.name} ")
     with pytest.raises(PlatformError, match=f"the topic {supervised.topic.name} "):
         supervised.up()
 
 
-def test_lost_wal_is_loud_and_stays_so(supervised: Platform) -> None:
-    """No restart of the connector by the supervisor may go on behind what is missing."""
+def test_lost_wal_is_loud_and_stays_so_until_one_command_brings_all_back(supervised: Platform) -> None:
+    """No restart of the connector by the supervisor may go on behind what is missing; the topic is still gone, too."""
     source = supervised.endpoints.source
     with suspended(supervised, "connect"):
         execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
         execute(source, "SELECT pg_reload_conf()")
+        execute(source, "UPDATE datalake.orders SET freight = freight + 1 WHERE order_id = 10248")
         for _ in range(3):
             execute(source, "SELECT pg_logical_emit_message(false, 'filler', repeat('x', 1000000)), pg_switch_wal()")
         execute(source, "CHECKPOINT")
@@ -69,6 +72,10 @@ def test_lost_wal_is_loud_and_stays_so(supervised: Platform) -> None:
     with pytest.raises(PlatformError, match=lost):
         supervised.up()
     assert eventually_said(supervised, lost)
+    execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+    execute(source, "SELECT pg_reload_conf()")
+    assert resnapshot_platform(supervised, Wanted(timeout_s=120), print).equal
+    assert read_status(supervised).problems == []
 
 
 def eventually_said(platform: Platform, words: str) -> bool:

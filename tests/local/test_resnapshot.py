@@ -76,6 +76,19 @@ def test_what_is_passed_over_may_concern_any_row() -> None:
         resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
+def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = "DebeziumException: … but this is no longer available on the server"
+    status = {"connector": {"state": "RUNNING"}, "tasks": [{"state": "FAILED", "trace": trace}]}
+
+    def request(_self: ConnectApi, _method: str, path: str) -> dict[str, Any]:
+        return status if path.endswith("/status") else {"table.include.list": "shop\\.items"}
+
+    monkeypatch.setattr(ConnectApi, "_request", request)
+    assert str(ConnectApi("http://127.0.0.1:1").failure("my-shop-source")).endswith(
+        "run `make resnapshot PIPELINE=my-shop`"
+    )
+
+
 @pytest.mark.parametrize("ask", [ConnectApi.stop, ConnectApi.resume, ConnectApi.restart_failed])
 def test_a_worker_that_takes_over_a_configuration_is_asked_again(
     ask: Callable[[ConnectApi, str], None], monkeypatch: pytest.MonkeyPatch

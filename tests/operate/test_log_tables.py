@@ -187,6 +187,53 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
         resnapshot_tables(server.environment, server.pipeline, [], Wanted(), Console(), print)
 
 
+class Silent:
+    """In the place of MSK Connect's connector, which moto hasn't: nobody can stop it or hear why it has failed."""
+
+    slot = "cdc_crm"
+
+    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack) -> None:
+        self._database = database
+        self._reads = reads
+
+    def newest_position(self) -> int:
+        return 0
+
+    def failure(self) -> str | None:
+        return None
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    restart = settle = release
+
+    def follow_slot(self) -> None:
+        self._reads.enter_context(reading(self._database, self.slot))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("compared")
+@pytest.mark.parametrize("made_again", [True, False], ids=["made again", "gone"])
+def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
+    server: Server, deployed: Log, monkeypatch: pytest.MonkeyPatch, made_again: bool
+) -> None:
+    now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
+    deployed.add(0, SHOP, {"lsn": now, "lsn_proc": now})
+    ask(server.database, "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active")
+    ask(server.database, "SELECT pg_drop_replication_slot('cdc_crm')")
+    execute(server.database, "INSERT INTO people VALUES (1, 'missed')")
+    if made_again:
+        ask(server.database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
+    said: list[str] = []
+    with contextlib.ExitStack() as reads:
+        monkeypatch.setattr(log_tables, "source_of", lambda *_, **__: Silent(server.database, reads))
+        with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+            resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
+        wanted = Wanted(timeout_s=5, start_s=5)
+        assert resnapshot_tables(server.environment, server.pipeline, [], wanted, Console(), said.append)
+    assert said[-2:] == ["new replication slot", "asked for a snapshot of public.notes, public.people"]
+
+
 @pytest.mark.integration
 @pytest.mark.usefixtures("deployed", "compared")
 def test_a_condition_that_is_none_is_one_line_and_nothing_is_asked(server: Server) -> None:

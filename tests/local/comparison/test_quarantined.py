@@ -20,13 +20,21 @@ def test_rows_are_known_by_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         entry("type: qty (not int)", "2026-11-20T02:00:00Z", '{"id": 7, "of": "a", "qty": "x"}'),
         entry("value: price", "2026-11-20T01:00:00Z", '{"id": 7, "of": "a", "price": "x"}'),
         entry("type: qty (not int)", "2026-11-20T02:00:00Z", '{"id": 8, "of": "b"}'),
+        entry("missing: id", "2026-11-20T02:00:00Z", '{"id": "NAN", "of": "a"}'),
         entry("not JSON", "2026-11-20T03:00:00Z", "{"),
     ]
     body = "\n".join(map(json.dumps, entries)).encode()
     monkeypatch.setattr(quarantine, "OBJECTS", {"_quarantine/shop_t/1.json": body})
-    rows: list[dict[str, str | None]] = [{"id": "7", "of": "a"}, {"id": "8", "of": "a"}, {"id": "9", "of": None}]
+    rows: list[dict[str, str | None]] = [
+        {"id": "7", "of": "a"},
+        {"id": "8", "of": "a"},
+        {"id": "9", "of": None},
+        {"id": "NaN", "of": "a"},
+    ]
     shown = tuple(Difference(key=key, kind="different") for key in rows)
     lake = Lake(base_uri="s3://lake/shop_t")
     found = with_reasons(quarantine.Client(), lake, TableComparison(table="t", different=3, shown=shown))  # type: ignore[arg-type]
-    assert found.notes == ("events of it in quarantine: 1 by not JSON, 2 by type: qty (not int), 1 by value: price",)
-    assert [one.quarantined for one in found.shown] == ["type: qty (not int)", None, None]
+    assert found.notes == (
+        "events of it in quarantine: 1 by missing: id, 1 by not JSON, 2 by type: qty (not int), 1 by value: price",
+    )
+    assert [one.quarantined for one in found.shown] == ["type: qty (not int)", None, None, "missing: id"]

@@ -440,7 +440,7 @@ class TestOrdinaryTables:
         eventually(lambda: reader.failure() is not None, timeout_s=60)
         assert re.match(
             r"an event of shop\.OrderItems has 100\d+ bytes, more than the 50000 that Kafka takes from here:"
-            r" make that row smaller, then run `make resnapshot PIPELINE=… TABLE=shop\.OrderItems`$",
+            r" make that row smaller, then run `make resnapshot PIPELINE=shop TABLE=shop\.OrderItems`$",
             str(reader.failure()),
         )
         captured.cursor.execute(change.format(3))

@@ -29,7 +29,7 @@ class FailingWorker:
         self.left = [f"public.{name}" for name in TABLES]
 
     def failed(self, _name: str) -> Failure:
-        return Failure(reason="run `make resnapshot PIPELINE=…`", table=self.left.pop(0))
+        return Failure(reason="run `make resnapshot PIPELINE=pagila`", table=self.left.pop(0))
 
 
 def away(_parameters: Any) -> NoReturn:

@@ -95,3 +95,36 @@ def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:
     ]
     days = pyarrow.array([2**31 - 1, 106751991, -719529, -(2**31)], pyarrow.int32()).cast(pyarrow.date32())
     assert texts(pyarrow.chunked_array([days])) == ["5881580-07-11", "294247-01-10", "-0001-12-31", "-5877641-06-23"]
+
+
+YEAR_199986 = pyarrow.array([6248787955200000000, None], pyarrow.int64()).cast(pyarrow.timestamp("us", "UTC"))
+OF_TWO = pyarrow.array([0, 2], pyarrow.int32())
+
+
+@pytest.mark.parametrize(
+    ("nested", "text"),
+    [
+        (pyarrow.ListArray.from_arrays(OF_TWO, YEAR_199986), '["199986-03-17 16:00:00.000000Z", null]'),
+        (pyarrow.array([[2**31 - 1]], pyarrow.list_(pyarrow.date32())), '["5881580-07-11"]'),
+        (pyarrow.StructArray.from_arrays([YEAR_199986[:1]], ["ä"]), '{"ä": "199986-03-17 16:00:00.000000Z"}'),
+        (
+            pyarrow.array([[{"a": [b"\x00\xff", None], "b": Decimal("1.50")}, None]]),
+            '[{"a": ["00ff", null], "b": 1.50}, null]',
+        ),
+        (
+            pyarrow.array(
+                [[("a", [1, float("nan")])]], pyarrow.map_(pyarrow.string(), pyarrow.list_(pyarrow.float64()))
+            ),
+            '[{"key": "a", "value": [1.0, "nan"]}]',
+        ),
+        (pyarrow.array([[]], pyarrow.list_(pyarrow.int64())), "[]"),
+    ],
+)
+def test_what_is_nested_is_written_as_a_flat_column_is(nested: pyarrow.Array, text: str) -> None:
+    rows = pyarrow.concat_arrays([nested, pyarrow.nulls(1, nested.type), nested])
+    assert texts(pyarrow.chunked_array([rows, rows[1:]])) == [text, None, text, None, text]
+
+
+def test_an_interval_is_shown_as_pyarrow_says_it() -> None:
+    spans = pyarrow.array([(1, 2, 3), None], pyarrow.month_day_nano_interval())
+    assert texts(pyarrow.chunked_array([spans])) == ["MonthDayNano(months=1, days=2, nanoseconds=3)", None]

@@ -2,9 +2,12 @@
 
 import json
 import random
+import struct
 
 import pytest
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
+from local.setup.java import java_binary
 from local.sink.errors import MalformedValueError
 from local.sink.values import LONGEST_STRING, check_key, content, line
 
@@ -88,6 +91,24 @@ def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector
     for _ in range(2_000):
         number = chosen.uniform(-1, 1) * 10 ** chosen.randrange(-300, 300)
         assert content(json.dumps([number, int(number) % 2**63]).encode()) == [number, int(number) % 2**63]
+
+
+@pytest.mark.integration
+def test_no_double_as_java_spells_it_is_refused_or_read_as_another() -> None:
+    count = 20_000
+    ranges = [(0.0, 1e-309), (1e16, 1e19), (1e-5, 1e7), (1e22, 1e26), (-1e19, -1e-300)]
+    port = launch_gateway(java_path=str(java_binary()), die_on_exit=True)
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    java = gateway.jvm.java
+    try:
+        for seed, (low, high) in enumerate(ranges):
+            doubles = java.util.Random(seed).doubles(count, low, high).toArray()
+            bits = java.nio.ByteBuffer.allocate(8 * count)
+            bits.asDoubleBuffer().put(doubles)
+            spelled = java.util.Arrays.toString(doubles).encode()
+            assert content(spelled) == list(struct.unpack(f">{count}d", bits.array()))
+    finally:
+        gateway.shutdown()
 
 
 def test_of_equal_names_the_last_one_counts() -> None:
