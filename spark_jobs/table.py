@@ -53,6 +53,7 @@ class HudiTable(Timeline):
         progress of its own data. Raises SettingsError for other settings than the table's, JobError for a table that is
         damaged.
         """
+        table_repair.await_failed_tasks(self._spark)
         for path in table_repair.remove_torn_files(self._hadoop, self._path):
             log(f"removed {path}, which a crash had left half written")
         if not self.exists():

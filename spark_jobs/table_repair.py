@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -17,6 +18,8 @@ from spark_jobs.timeline import Timeline
 Client = Callable[..., AbstractContextManager[Any]]
 # Two jobs that cross leave one commit too many, or a few.
 _MOST_TAKEN_BACK = 5
+# How long tasks that outlive their failed write are waited for, and how often is asked.
+_TASKS_S, _ASK_S = 60.0, 0.1
 # Finds the files of a write by their names, without its markers.
 _LISTED = {"hoodie.rollback.using.markers": "false"}
 _COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
@@ -58,6 +61,24 @@ def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -
         yield client
     finally:
         client.close()
+
+
+def await_failed_tasks(spark: Any) -> None:
+    """Wait until no task of a failed Spark job runs. Raises RuntimeError after a minute.
+
+    Spark doesn't interrupt them. One that writes its file after the rollback adds a second file group to a bucket, with
+    rows that nobody committed: Hudi takes files that are older than the timeline for committed ones.
+    """
+    jvm, none = spark._jvm, spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
+    failed = jvm.java.util.List.of(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
+    store, deadline = spark._jsc.sc().statusStore(), time.monotonic() + _TASKS_S
+    while True:
+        stages = store.stageList(failed, False, False, none, jvm.java.util.List.of())
+        if not any(stages.apply(number).numActiveTasks() for number in range(stages.size())):
+            return
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"tasks of a failed write still run after {_TASKS_S:.0f} s")
+        time.sleep(_ASK_S)
 
 
 def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Client) -> list[str]:

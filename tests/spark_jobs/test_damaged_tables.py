@@ -2,11 +2,15 @@
 
 import json
 import shutil
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from local.look import by_spark
 from local.look.lake import Lake as LakeLook
@@ -41,6 +45,32 @@ def test_what_follows_a_failed_commit_is_seen(spark: SparkSession, tmp_path: Pat
         1: (24, '["16"]'),
         3: (24, '["8"]'),
     }
+
+
+def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.run(event(1, 8, "c"))
+    context, kept, after = lake.spark.sparkContext, table_repair.roll_back_failed, list[float]()
+
+    def roll_back(*given: Any) -> list[str]:
+        after.append(time.monotonic() - began)
+        return kept(*given)
+
+    def sleep() -> None:
+        with pytest.raises(Exception, match="cancelled"):
+            lake.spark.range(1).select(F.expr("reflect('java.lang.Thread', 'sleep', id + 4000)")).collect()
+
+    monkeypatch.setattr(table_repair, "roll_back_failed", roll_back)
+    thread = threading.Thread(target=sleep)
+    thread.start()
+    while thread.is_alive() and not context.statusTracker().getActiveStageIds():
+        time.sleep(0.01)
+    began = time.monotonic()
+    time.sleep(1)
+    context.cancelAllJobs()
+    thread.join()
+    assert time.monotonic() - began < 3
+    lake.job()
+    assert after[0] > 3.5
 
 
 def test_rows_that_spark_alone_does_not_see_are_told(
