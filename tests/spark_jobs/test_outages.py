@@ -111,6 +111,7 @@ def test_the_jvms_clients_without_a_server_are_outages(spark: SparkSession, clos
         assert is_outage(raised.value) == outage, number
 
 
+@pytest.mark.integration
 def test_what_a_value_may_have_caused(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
     lang, failed = jvm.java.lang, jvm.org.apache.spark.SparkException
