@@ -1,6 +1,6 @@
 """Finds the lines of a batch that its decoding fails at, and has them set aside: the rest of the batch goes through.
 
-The decoder knows of most values that don't fit (decode.py). This is for those that nobody has thought of.
+The decoder knows most values that don't fit (decode.py). This is for those that it doesn't foresee.
 """
 
 from collections.abc import Mapping, Sequence

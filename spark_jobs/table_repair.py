@@ -67,7 +67,7 @@ def await_failed_tasks(spark: Any) -> None:
     """Wait until no task of a failed Spark job runs. Raises RuntimeError after a minute.
 
     Spark doesn't interrupt them. One that writes its file after the rollback adds a second file group to a bucket, with
-    rows that nobody committed: Hudi takes files that are older than the timeline for committed ones.
+    rows of no commit: Hudi takes files that are older than the timeline for committed ones.
     """
     jvm, none = spark._jvm, spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
     failed = jvm.java.util.List.of(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)

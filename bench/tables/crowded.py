@@ -2,7 +2,7 @@
 
 First a change in each of some idle tables at once, then one of them gets a change a second while others are loaded for
 the first time, in batches of a few objects. What is measured is the time from landing a change to the commit that has
-it. Exit 1 when the changes beside the loads take longer than they may.
+it. Exit 1 when the changes during the loads take longer than they may.
 """
 
 import statistics
@@ -43,9 +43,9 @@ def main(
     objects: Annotated[int, typer.Option(min=1, help="Objects that these land in.")] = 10,
     batch: Annotated[int, typer.Option(min=1, help="Objects that one commit of a load takes.")] = 3,
     idle: Annotated[int, typer.Option(min=1, help="Tables that get single changes.")] = 20,
-    limit: Annotated[float, typer.Option(min=0, help="Seconds that p95 beside the loads may be.")] = GOAL_S,
+    limit: Annotated[float, typer.Option(min=0, help="The longest p95 (s) of a change during the loads.")] = GOAL_S,
 ) -> None:
-    """Print how long single changes took, and the loads; exit 1 when p95 beside the loads is above the limit."""
+    """Print how long single changes took, and the loads; exit 1 when p95 during the loads is above the limit."""
     size = events // objects
     texts = [_load(number, size, objects) for number in range(loads)]
     options = ["--source-limit", str(batch * max(_bytes(one) for text in texts for one in text))]
