@@ -1,5 +1,6 @@
 """Whether a deployment calls the handlers that prepare a database again: when what they run there changes."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -53,3 +54,10 @@ def test_another_outbox_prepares_the_source_again(original: Path, tmp_path: Path
 def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path, tmp_path: Path, file: str) -> None:
     line = "# Changed." if file == "db/source_plan.py" else "CHANGED = 1"
     assert sql_hash(PIPELINE, changed(original, tmp_path, file, line)) == sql_hash(PIPELINE, original)
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod", "sandbox"])
+def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
+    """Here because a change in `db` shows in no other unit test that the templates change, too."""
+    text = (ROOT / "tests" / "snapshots" / environment / "database.json").read_text(encoding="utf-8")
+    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `make snapshots`"
