@@ -2,7 +2,7 @@
 
 First a change in each of some idle tables at once. Then tables are loaded for the first time, in batches of a few
 objects, and others again, while one of the idle tables gets a change a second. What is measured is the time from
-landing a change to the commit that has it. Exit 1 when changes take longer than they may, or the loads with them do.
+landing a change to the commit that has it. Exit 1 when the changes during the loads take longer than they may.
 """
 
 import statistics
@@ -28,8 +28,6 @@ from spark_jobs import keys
 POLL = {keys.POLL_INTERVAL: "0.2"}
 LOADED_EVENTS = 50_000
 GOAL_S = 5.0
-# How much longer the loads may take with the changes than without.
-LONGER = 1.1
 WARM_UP = 5
 EVERY_S = 1.0
 # Nested documents of the sample: a table that is loaded has plain columns.
@@ -47,7 +45,7 @@ def main(
     idle: Annotated[int, typer.Option(min=1, help="Tables that get single changes.")] = 20,
     limit: Annotated[float, typer.Option(min=0, help="The longest p95 (s) of a change during the loads.")] = GOAL_S,
 ) -> None:
-    """Print how long single changes took, and the loads; exit 1 when either is above its limit."""
+    """Print how long single changes took, and the loads; exit 1 when p95 during the loads is above the limit."""
     size = events // objects
     texts = [[_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
     options = ["--source-limit", str(batch * max(_bytes(one) for text in texts[0] for one in text))]
@@ -61,14 +59,13 @@ def main(
         alone, _, _ = _loaded(job, s3, tables[0], texts[0], first=0, changes=False)
         took, commits, waits = _loaded(job, s3, tables[0], texts[1], first=loads, changes=True)
     p95 = waits[round(0.95 * (len(waits) - 1))]
-    met = p95 <= limit and took <= LONGER * alone
     print(
         f"{loads} first loads of {size * objects:,} events in {commits} commits: {took:.1f} s, without changes"
-        f" {alone:.1f} s (limit {LONGER:g} times as long); {len(waits)} changes of another table meanwhile: median"
+        f" {alone:.1f} s; {len(waits)} changes of another table meanwhile: median"
         f" {statistics.median(waits):.1f} s, longest {waits[-1]:.1f} s, p95 {p95:.1f} s (limit {limit:g}):"
-        f" {'met' if met else 'missed'}"
+        f" {'met' if p95 <= limit else 'missed'}"
     )
-    raise typer.Exit(0 if met else 1)
+    raise typer.Exit(0 if p95 <= limit else 1)
 
 
 @contextmanager

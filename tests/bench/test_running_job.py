@@ -82,15 +82,16 @@ def test_a_job_that_ignores_the_signal_is_killed_with_its_children(
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize(("slow", "took", "status"), [(1, 33.0, 0), (2, 33.0, 1), (1, 33.1, 1)])
-def test_changes_that_wait_too_long_or_hold_up_loads_fail_the_benchmark(
-    monkeypatch: pytest.MonkeyPatch, slow: int, took: float, status: int
+@pytest.mark.parametrize(("slow", "status"), [(1, 0), (2, 1)])
+def test_changes_that_wait_too_long_during_loads_fail_the_benchmark(
+    monkeypatch: pytest.MonkeyPatch, slow: int, status: int
 ) -> None:
     waits = [1.0] * (21 - slow) + [5.1] * slow
     monkeypatch.setattr(crowded, "crowd", lambda *_given: nullcontext((None, None)))
     monkeypatch.setattr(crowded, "_at_once", lambda *_given: [2.0, 3.0, 4.0])
-    monkeypatch.setattr(crowded, "_loaded", lambda *_given, first, **_more: (took if first else 30.0, 16, waits))
+    monkeypatch.setattr(crowded, "_loaded", lambda *_given, first, **_more: (40.0 if first else 30.0, 16, waits))
     result = CliRunner().invoke(crowded.app, ["--events", "1000"])
     assert result.exit_code == status
     assert "first 2.0 s, median 3.0 s, last 4.0 s" in result.output
+    assert "40.0 s, without changes 30.0 s" in result.output
     assert f"longest 5.1 s, p95 {waits[19]} s (limit 5): {('met', 'missed')[status]}" in result.output
