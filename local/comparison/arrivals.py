@@ -34,8 +34,8 @@ class Way:
     """The way of one table's changes, a question for each step; what they raise is one of AWAY.
 
     `sent`: whether all up to a position of the log is in topics. `end`: the offset that the topic's next event gets.
-    `landed`: the offset that the sink goes on from. `is_there`: whether the landing has the object of this name, as it
-    hasn't a former topic's. `behind`: whether it has one after this name.
+    `landed`: the offset that the sink reads next. `is_there`: whether the landing has the object of this name; it has
+    none of a former topic. `behind`: whether it has one after this name.
     """
 
     sent: Callable[[str], bool]

@@ -144,7 +144,7 @@ def flowing(
     """See that changes leave the database; a slot that had to be made anew is followed until the block ends.
 
     `newest`: the highest log position that is known to have been read. `named`: only some tables are read again.
-    `processed`: the log position that the connector has stored to go on from, 0 where that is unknown.
+    `processed`: the log position that the connector has stored and resumes at, 0 where that is unknown.
     """
     if wanted.skip:
         say("passing over what the connector has not read")

@@ -188,7 +188,7 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
 
 
 class Silent:
-    """In the place of MSK Connect's connector, which moto hasn't: nobody can stop it or hear why it has failed."""
+    """Stands in for MSK Connect's connector, which moto lacks: it neither stops nor says why it has failed."""
 
     slot = "cdc_crm"
 

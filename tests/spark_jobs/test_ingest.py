@@ -146,7 +146,7 @@ ODD_DAY = 20_666
 
 @pytest.fixture
 def odd_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A date that nobody has thought of: its conversion fails, whatever else is in the batch."""
+    """A date that no check foresees: its conversion fails, whatever else is in the batch."""
     stored = values.stored
 
     def fails_at_one(value: Column, column: schema.Column) -> Column:
