@@ -23,7 +23,7 @@ KEYS_PER_SIGNAL = 1_000
 _READABLE = re.compile(r"\w+\Z")
 ODD_NAME = (
     "Debezium 3.7 fails on a name that is more than letters, digits and underscores: leave WHERE out, and all of it is"
-    " read while the other tables wait (docs/tables.md)"
+    " read while the other tables wait (docs/your-database/repair.md)"
 )
 Name = tuple[str, str]
 
