@@ -59,7 +59,7 @@ def crowd() -> float:
 
 
 def unlike_the_page(page: str, command: str, printed: str) -> str:
-    """Return the first lines that the page shows of a command and that it doesn't print; positions and times may differ."""
+    """Return the first lines that the page shows and the command didn't print; positions and times may differ."""
     return first_difference(_masked(transcript(ROOT / page, command)), _masked(printed))
 
 

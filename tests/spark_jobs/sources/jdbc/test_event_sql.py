@@ -24,7 +24,7 @@ from tests.conftest import execute, fresh_database
 from tests.spark_jobs.conftest import EVENTS
 
 TABLES = ("every_type", "large")
-# Debezium's snapshots of these rows are wrong where the log's events are right: eras of dates (docs/reference/types.md).
+# Debezium's snapshots of these rows are wrong, its other events right: eras of dates (docs/reference/types.md).
 WRONG_IN_SNAPSHOTS = {"c_date"}
 Row = Mapping[str, Any]
 
