@@ -1,4 +1,4 @@
-"""Writes docs/reference/types.md from the table of types: `python -m capture.type_page`; a test compares them."""
+"""Writes docs/reference/types.md from the table of types: `./lake dev generate types`; a test compares them."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from contract.events import PLACEHOLDER
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "types.md"
 _HEAD = f"""# PostgreSQL's types in the lake
 
-`python -m capture.type_page` writes this page from `contract/column_types/`.
+`./lake dev generate types` writes this page from `contract/column_types/`.
 [Decision 0070](../decisions/0070-types-and-column-changes.md) has the measurements. A domain becomes what its base type
 becomes; a type that isn't listed becomes its text. The notes on wrong dates and on values that stop a table don't apply
 to query-only tables.
