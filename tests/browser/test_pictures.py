@@ -12,7 +12,8 @@ from tests.browser.viewer import LAPTOP, ROOT
 
 SHOTS = {shot.name: shot for shot in (*LIVE, *REVIEWED)}
 IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)]+)\)")
-SHOWING = {document: IMAGE.findall(document.read_text()) for document in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
+DOCUMENTS = (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
+SHOWING = {document: IMAGE.findall(document.read_text()) for document in DOCUMENTS}
 
 
 class Window:
