@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-_ANOTHER = "Create another environment with it and [move over](../aws/deploy.md#update)."
+_ANOTHER = "This is a migration: create another environment with it."
 _CONNECTIONS = "Outbound connections break for minutes; retries bridge that."
 _DATA = "Applies only when the database is created; existing data stays."
 _CLUSTER = "Tables stay; the job resumes on the new cluster from its last commit."
