@@ -166,7 +166,7 @@ snapshots: wheels ## Write the templates that `make diff` and a test compare wit
 pictures: setup browser ## The documents' pictures anew, from a platform of its own and prod's review (docs/pictures/)
 	@$(BIN)/python -m tests.browser.pictures
 
-setting-changes: wheels ## What each setting's change does on AWS, written to docs/setting-changes.md
+setting-changes: wheels ## What each setting's change does on AWS, written to docs/reference/settings.md
 	@$(BIN)/python -m operate.changes
 
 .PHONY: bench-freshness bench-requests bench-tables

@@ -279,7 +279,7 @@ def renew_slot(cursor: Cursor, slot: str) -> bool:
     except errors.QueryCanceled as error:
         raise LoadError(
             f"the replication slot {slot} can't be made within {SLOT_TIMEOUT_S} s: a transaction is open for that long"
-            " (docs/runbooks/replication-slot-lag.md); end it and run this again"
+            " (docs/aws/alarms.md#replication-slot-lag); end it and run this again"
         ) from error
     except psycopg2.Error as error:
         raise LoadError(f"cannot make the replication slot {slot} anew: {explain(error)}") from error

@@ -113,7 +113,7 @@ def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
 def _hours(environment: Environment, lines: list[Item], chosen: float | None) -> Iterator[str]:
     if environment.production and chosen is None:
         return
-    yield "With so many hours a week on, and paused for the rest:"
+    yield "Cost by weekly hours, paused otherwise:"
     shown = sorted({*HOURS, *([] if chosen is None else [chosen])}, reverse=True)
     rows = [("hours a week", "USD a month"), *((f"{each:g}", f"~{_tens(at_hours(lines, each))}") for each in shown)]
     yield from (f"  {row}" for row in columns(rows, left=0))

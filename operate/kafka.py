@@ -47,7 +47,7 @@ class Cluster:
     @property
     def hint(self) -> str:
         """What helps when no broker answers."""
-        return "run `make up`" if self.region is None else "connect the VPN (docs/vpn.md)"
+        return "run `make up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
 
 
 def find_cluster(name: str | None, pipeline: str | None = None, table: str | None = None) -> Cluster:

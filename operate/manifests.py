@@ -21,7 +21,7 @@ def manifests(environment: Environment, synthesize: Callable[[Environment], Mapp
     if environment.eks is None:
         raise OperateError(
             f"environments/{environment.name}.toml: its connectors run on MSK Connect: nothing is put on Kubernetes "
-            "(docs/kafka-connect-on-eks.md)"
+            "(docs/aws/eks.md)"
         )
     items = list(_objects(synthesize(environment)))
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)

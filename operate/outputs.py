@@ -57,7 +57,7 @@ def output(environment: Environment, stack: str, name: str) -> str:
         outputs, status = _describe(session, environment, full_name)
     if name not in outputs and PAUSED in outputs:
         raise OperateError(
-            f"{environment.name} is paused: `make resume ENV={environment.name}` first (docs/pausing.md)"
+            f"{environment.name} is paused: `make resume ENV={environment.name}` first (docs/aws/pause.md)"
         )
     if name not in outputs:
         raise OperateError(

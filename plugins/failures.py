@@ -88,7 +88,7 @@ _KNOWN = (
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
         "the worker's JVM writes text in {charset}, where ä and € would become ?, so the task doesn't start: give it"
-        " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
+        " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/aws/alarms.md#connector-task-failed)",
     ),
 )
 

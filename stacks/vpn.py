@@ -89,8 +89,8 @@ class VpnStack(Stack):
             acknowledge(
                 secret,
                 "AwsSolutions-SMG4",
-                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/vpn.md says "
-                "how a key or password is changed by hand.",
+                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/aws/vpn.md "
+                "says how a key or password is changed by hand.",
             )
 
     def _edge(self) -> ec2.SecurityGroup:

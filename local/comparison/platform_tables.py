@@ -35,7 +35,7 @@ def reconcile_platform(
         platform.require(*(("postgres", "job") if queried else NEEDED))
     for derived in platform.services.derived if table is None else ():
         console.print(
-            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/analytics.md",
+            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md",
             highlight=False,
             markup=False,
             soft_wrap=True,

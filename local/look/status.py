@@ -183,7 +183,7 @@ def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> 
     failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
     return [
         f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log}); its"
-        " changes are kept, and docs/runbooks/table-failing.md says what to do"
+        " changes are kept, and docs/aws/alarms.md#table-failing says what to do"
         for name, state in failing
     ]
 

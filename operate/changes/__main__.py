@@ -1,4 +1,4 @@
-"""`python -m operate.changes`: write docs/setting-changes.md."""
+"""Writes docs/reference/settings.md."""
 
 from contract.errors import one_line_errors
 from operate.changes.page import PAGE, write

@@ -56,7 +56,7 @@ def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[st
         for alarm in page["MetricAlarms"]
     )
     if names:
-        yield f"alarms ring, which a pause would silence: {', '.join(names)} (docs/runbooks/ has a page for each)"
+        yield f"alarms ring, which a pause would silence: {', '.join(names)} (docs/aws/alarms.md)"
 
 
 def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:

@@ -56,7 +56,7 @@ class OnEks:
         if silent := sorted(set(self._sources) - self._figures(RUNNING)):
             yield (
                 f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
-                " with it was broken off isn't known (docs/runbooks/connector-not-running.md)"
+                " with it was broken off isn't known (docs/aws/alarms.md#connector-not-running)"
             )
 
     def check_gone(self, names: Sequence[str]) -> None:

@@ -319,7 +319,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
 
 
 def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
-    """As AWS restores one: no slot, another topic of offsets, an older log; docs/restore-database.md."""
+    """As AWS restores one: no slot, another topic of offsets, an older log; docs/aws/restore.md."""
     restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
     drop_slot(platform)
     assert connector_failure(platform).startswith("the replication slot is gone or was made anew")

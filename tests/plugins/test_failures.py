@@ -37,7 +37,7 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
         (
             "not-utf-8",
             "the worker's JVM writes text in US-ASCII, where ä and € would become ?, so the task doesn't start: give it"
-            " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
+            " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/aws/alarms.md#connector-task-failed)",
         ),
         (
             "columns-alike",

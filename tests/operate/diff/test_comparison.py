@@ -152,9 +152,9 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(templates: Templa
     templates.request("processing", "Custom::EmrStep")["arguments"].append("--verbose")
     templates.request("connectors", "Custom::Plugin", "SourcePlugin")["prefix"] = "other/"
     found = templates.compared()
-    assert lines(found, "Made anew") == [
+    assert lines(found, "Recreated") == [
         "connectors/SinkConnector (Connector): the connector, under its name: progress stays",
-        "processing/Stepcdcevents (EmrStep): the job ends after its commit, and starts again",
+        "processing/Stepcdcevents (EmrStep): the job restarts after its commit",
     ]
     assert "connectors/SourcePlugin (Plugin): its name is its content's" in lines(found, "Replaced")
     assert "connectors/SourceConnector (Connector): updated in place: its tasks start again, its offsets stay" in lines(
