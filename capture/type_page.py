@@ -1,4 +1,4 @@
-"""Writes docs/types.md from the table of types: `python -m capture.type_page`. A test holds the page true."""
+"""Writes docs/types.md from the table of types: `./lake dev generate types`. A test holds the page true."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from contract.events import PLACEHOLDER
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
 HEAD = f"""# PostgreSQL's types in the lake
 
-Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
+Written by `./lake dev generate types` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
 what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
 that are queried have the same types; no value of theirs stops the source, and no date comes wrong. A text that is
 `{PLACEHOLDER}` itself, or an array of that alone, is taken for a large value that didn't change. A key
@@ -85,6 +85,11 @@ def _types() -> dict[str, tuple[CatalogueType, int]]:
     return ordered | arrays
 
 
+def main() -> None:
+    """Write it."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
 def page() -> str:
     """Return the page's text."""
     taken, left_out = [], []
@@ -105,7 +110,3 @@ def _row(written: str, found: Carried) -> str:
 
 def _code(written: str) -> str:
     return written if written in _OF_ITS_OWN else f"`{written}`"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

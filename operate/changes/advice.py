@@ -16,7 +16,7 @@ ADVICE: Mapping[str, str] = {
     "database.sample_data": "Counts only when the database is made: data that is there stays.",
     "database.sample_scale": "Counts only when the database is made: data that is there stays.",
     "database.outbox_mode": "The outbox is migrated while users write: [0015](decisions/0015-migrations.md).",
-    "database.restore": "[The runbook](restore-database.md). Taking it out again is refused by `make deploy`.",
+    "database.restore": "[The runbook](restore-database.md). Taking it out again is refused by `./lake aws deploy`.",
     "streaming.kafka_version": "Never back to an older version, and to KRaft only by AWS's own migration, by hand.",
     "streaming.brokers": (
         "More: new brokers get no partitions until topics are reassigned. Fewer: empty the brokers first (Kafka's "
@@ -40,6 +40,6 @@ ADVICE: Mapping[str, str] = {
     "analytics.lake_formation": (
         "Whoever deploys has to be a data lake administrator before: [analytics.md](analytics.md#lake-formation)."
     ),
-    "budget.monthly_usd": "`make review` refuses less than the environment costs.",
+    "budget.monthly_usd": "`./lake aws review` refuses less than the environment costs.",
     "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
 }

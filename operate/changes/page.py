@@ -1,4 +1,5 @@
-"""The page that says what each setting's change does: docs/setting-changes.md, made by `make setting-changes`."""
+"""The page that says what each setting's change does: docs/setting-changes.md, made by `./lake dev generate
+setting-changes`."""
 
 import json
 import multiprocessing
@@ -27,13 +28,13 @@ REFUSED_BY_US = "not accepted"
 HEAD = """# What a changed setting does
 
 Each setting of dev and prod, changed alone, and what CloudFormation makes of it: in place, replaced or refused.
-Made by `make setting-changes` from the templates before and after, the providers' schemas and the facts below; a test
-holds it to them. [0063](decisions/0063-setting-changes.md) says how.
+Made by `./lake dev generate setting-changes` from the templates before and after, the providers' schemas and the facts
+below; a test holds it to them. [0063](decisions/0063-setting-changes.md) says how.
 
 - **in place**: the resource stays. **made anew**: one of our handlers stops it and starts it again under its name.
 - **replaced**: CloudFormation makes a new one and deletes the old one. **new**, **gone**: one more, or one less.
 - **refused**: the deployment fails and is rolled back; nothing else of it stays.
-- **not accepted**: `make synth` says no, with that line.
+- **not accepted**: `./lake aws synth` says no, with that line.
 
 `account` and `region` are missing: with another one it is another environment, and this one stays. `pipelines[0]`
 stands for every pipeline, and what a pipeline captures is in its own file."""
@@ -109,8 +110,8 @@ def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
     return "\n".join([*lines, "", *_facts()]) + "\n"
 
 
-def write() -> None:
-    """Make the page."""
+def main() -> None:
+    """Write the page."""
     PAGE.write_text(page(in_a_process(ENVIRONMENTS)), encoding="utf-8")
 
 

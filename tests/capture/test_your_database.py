@@ -44,11 +44,13 @@ def test_the_page_shows_what_the_commands_say(
     tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Folder(tmp_path, shop, monkeypatch)
-    said = folder.run("pipeline", NAME="shop").stdout
+    said = folder.run("describe", name="shop").stdout
     before_sql, _, _ = said.partition("\nBEGIN;")
-    command = "$ make pipeline NAME=shop DSN=postgresql://me@localhost/shop\n"
-    assert command + before_sql.replace("seen as postgres", "seen as me") == shown("console", "$ make pipeline")
+    command = "$ ./lake source describe shop --dsn postgresql://me@localhost/shop\n"
+    assert command + before_sql.replace("seen as postgres", "seen as me") == shown(
+        "console", "$ ./lake source describe"
+    )
     assert (tmp_path / "shop.toml").read_text(encoding="utf-8") == shown("toml", "# What is captured")
-    done = folder.run("prepare", NAME="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
-    command = "$ make prepare NAME=shop DSN=postgresql://me@localhost/shop\n"
-    assert command + done == shown("console", "$ make prepare")
+    done = folder.run("prepare", name="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
+    command = "$ ./lake source prepare shop --dsn postgresql://me@localhost/shop\n"
+    assert command + done == shown("console", "$ ./lake source prepare")

@@ -90,14 +90,14 @@ def test_tables_that_stay_in_use_are_given_up_with_nothing_changed(shop: Shop) -
 def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:
     [block] = commands("A column is dropped", "sh")
     argv = block.split()
-    assert argv[:3] == [".venv/bin/python", "-m", "db.migrate"]
+    assert argv[:3] == ["./lake", "source", "migrate"]
     given: dict[str, Any] = {**shop.parameters}
     for option in ("host", "port", "dbname", "user"):
         argv[argv.index(f"--{option}") + 1] = str(given[option])
     shop.run("UPDATE outbox_versions SET sql_hash = 'earlier'")
     for says in ("migrated; mode transaction, 829 orders' rows looked at", "up to date already; mode transaction"):
         done = subprocess.run(
-            [sys.executable, *argv[1:]],
+            [sys.executable, "-m", "cli", *argv[1:]],
             cwd=ROOT,
             env={"PGPASSWORD": given["password"]},
             capture_output=True,

@@ -39,17 +39,18 @@ WIDE = "wide"
 START_S = 60
 STOP_S = 10
 MESSAGES = 40
-# The command as the Makefile runs it, but for where the platform is.
+# The command, but for where the platform is.
 TAIL = """
 import os
-from operate import cli, kafka
+from cli.__main__ import app
+from operate import kafka
 from operate.kafka import Cluster
 login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
 login["sasl.password"] = os.environ["READER_PASSWORD"]
 servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
 found = Cluster(environment="local", bootstrap_servers=servers, topics={topic: topic}, login=login)
-cli.kafka.find_cluster = lambda *asked: found
-cli.app(prog_name="operate")
+kafka.find_cluster = lambda *asked: found
+app(prog_name="./lake")
 """
 
 
@@ -232,4 +233,4 @@ def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> No
         assert process.wait(30) == 1
         [line] = process.stderr.read().splitlines()
         assert line.startswith("tail: local's Kafka ")
-        assert line.endswith("run `make up` and try again")
+        assert line.endswith("run `./lake up` and try again")

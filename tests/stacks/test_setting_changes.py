@@ -30,6 +30,6 @@ def test_the_page_says_what_each_setting_does_and_none_changes_what_is_imported(
     said = {(key, change): text for key, change, text in shown(name)}
     with process() as pool:
         rows = pool.apply(rows_as_said, [name, said])
-    assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `make setting-changes`"
+    assert {(row.key, row.change, row.text) for row in rows} == shown(name), "run `./lake dev generate setting-changes`"
     assert {row.key for row in rows if "another stack imports it" in row.text} == DELETED_FIRST
     assert {row.effect for row in rows if row.key == "streaming.brokers"} <= {"in place", "not accepted"}
