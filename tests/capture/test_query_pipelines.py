@@ -113,7 +113,7 @@ def test_a_connection_that_breaks_while_it_is_checked_is_a_line(mine: Folder, mo
 
     monkeypatch.setattr(query_checks._Look, "problems", broken)
     result = mine.run("describe", how="query")
-    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    assert (result.exit_code, type(result.exception)) == (CANNOT, SystemExit)
     [line] = result.stderr.splitlines()
     assert "cannot look whether it can be queried: the connection broke: server closed the connection" in line
 

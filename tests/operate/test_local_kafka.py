@@ -50,7 +50,7 @@ login["sasl.password"] = os.environ["READER_PASSWORD"]
 servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
 found = Cluster(environment="local", bootstrap_servers=servers, topics={topic: topic}, login=login)
 kafka.find_cluster = lambda *asked: found
-app(prog_name="./lake")
+app(prog_name="lake")
 """
 
 
@@ -177,7 +177,7 @@ def test_a_topic_that_is_not_there_is_one_line_and_is_not_made(broker: Broker) -
 
 
 def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(broker: Broker) -> None:
-    with running(broker, "tail", EVENTS) as process:
+    with running(broker, "kafka", "tail", EVENTS) as process:
         assert process.stdout
         assert process.stderr
         lines = iter(process.stdout.readline, "")
@@ -214,7 +214,7 @@ def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Br
 
 
 def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
-    with running(broker, "tail", EVENTS, "--from", "beginning") as process:
+    with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
         assert process.stdout
         assert process.stderr
         process.stdout.readline()
@@ -225,7 +225,7 @@ def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
 
 
 def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> None:
-    with running(broker, "tail", EVENTS, "--from", "beginning") as process:
+    with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
         assert process.stdout
         assert process.stderr
         process.stdout.readline()
