@@ -1,4 +1,4 @@
-"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `make manifests`."""
+"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `./lake aws manifests`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -156,7 +156,7 @@ class VpnStack(Stack):
         if not release.pinned:
             Annotations.of(self).add_warning_v2(
                 "cdc-lake:softether-checksum",
-                f"{release.file} has no checksum and the bastion would refuse it: run `make lock-plugins`",
+                f"{release.file} has no checksum and the bastion would refuse it: run `./lake dev lock plugins`",
             )
         network = IPv4Network(self._environment.network.cidr)
         script = fill(

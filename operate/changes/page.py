@@ -108,8 +108,8 @@ def page(by_environment: Mapping[str, Sequence[Row]]) -> str:
     return "\n".join([HEAD, "", "| setting: new value | effect |", "|---|---|", *rows]) + "\n"
 
 
-def write() -> None:
-    """Make the page."""
+def main() -> None:
+    """Write the page."""
     PAGE.write_text(page(in_a_process(ENVIRONMENTS)), encoding="utf-8")
 
 

@@ -92,7 +92,7 @@ def check_runs(client: "CloudFormationClient", environment: Environment) -> None
     """Raise OperateError while the environment is paused, or half of it is."""
     if not look(client, environment).runs:
         raise OperateError(
-            f"{environment.name} is paused: first `make resume ENV={environment.name}` (docs/aws/pause.md)"
+            f"{environment.name} is paused: first `./lake aws resume -e {environment.name}` (docs/aws/pause.md)"
         )
 
 

@@ -48,7 +48,8 @@ class OnEks:
         if names := sorted(self._figures(FOLLOWS_SLOT)):
             raise OperateError(
                 f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
-                f"{LATE.seconds // 60} minutes: let `make resnapshot ENV={self._environment.name}` end, then this again"
+                f"{LATE.seconds // 60} minutes: let `./lake resnapshot -e {self._environment.name}` end, then this"
+                " again"
             )
 
     def objections(self) -> Iterator[str]:

@@ -130,7 +130,8 @@ class MonitoringStack(Stack):
         cluster, name = self._environment.database_cluster, self._environment.name
         text = (
             f"AWS has started the database {cluster}, as it does after seven days, though {name} is paused: "
-            f"`make pause ENV={name}` stops it again, `make resume ENV={name}` starts the rest. See docs/aws/pause.md"
+            f"`./lake aws pause -e {name}` stops it again, `./lake aws resume -e {name}` starts the rest. See"
+            " docs/aws/pause.md"
         )
         events.Rule(
             self,

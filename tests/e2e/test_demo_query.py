@@ -21,7 +21,7 @@ ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    return walk("demo-query", tmp_path_factory.mktemp("demo-query"))
+    return walk("demo places", tmp_path_factory.mktemp("demo-query"))
 
 
 def assert_equal(walked: Walked) -> None:
@@ -63,7 +63,7 @@ def test_the_page_shows_what_it_prints(demo: Walked) -> None:
 
 @WITHOUT_PAGILA
 def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
-    walked = walk("demo-query", tmp_path / "real", "--from", str(PAGILA))
+    walked = walk("demo places", tmp_path / "real", "--from", str(PAGILA))
     assert_equal(walked)
     assert "19,955 rows loaded" in walked.printed
 
@@ -71,7 +71,7 @@ def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
 def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
     """The sources that are made of the pipeline run on a real worker against the real database."""
-    walked = walk("demo-query", tmp_path / "beside", "--jdbc", RELEASE)
+    walked = walk("demo places", tmp_path / "beside", "--jdbc", RELEASE)
     assert_equal(walked)
     beside = walked.summary["beside"]
     assert "JdbcSourceConnector" in beside["connector"]

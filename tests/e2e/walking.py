@@ -33,11 +33,11 @@ class Walked:
 
 
 def walk(command: str, folder: Path, *options: str) -> Walked:
-    """Run `python -m local` with that command; it must succeed, and leave nothing behind that runs."""
+    """Run `./lake` with that command; it must succeed, and leave nothing behind that runs."""
     # As wide as the README's lines are, and without a connector that only some have.
     environment = {name: value for name, value in os.environ.items() if name != "JDBC_PLUGIN"} | {"COLUMNS": "120"}
     done = subprocess.run(
-        [sys.executable, "-m", "local", command, "--folder", str(folder), *options],
+        [sys.executable, "-m", "cli", *command.split(), "--folder", str(folder), *options],
         cwd=ROOT,
         env=environment,
         capture_output=True,

@@ -216,7 +216,7 @@ def test_without_the_package_one_line_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr(cloudformation, "PACKAGE", tmp_path / "none")
     of_prod.after["lake"]["Resources"].popitem()
-    with pytest.raises(OperateError, match="`make diff` and `make review` install it"):
+    with pytest.raises(OperateError, match=r"`\./lake aws diff` and `\./lake aws review` install it"):
         of_prod.compared()
 
 

@@ -1,6 +1,6 @@
 """What each way to ask a database loses of a random load, and how long looks at a large table take.
 
-`python -m bench.query_based`: a server and a job of its own for each trial; with --rows also the seconds of looks.
+`./lake dev bench query`: a server and a job of its own for each trial; with --rows also the seconds of looks.
 """
 
 import tempfile
@@ -17,10 +17,7 @@ from bench.running_job import running_on
 from contract.errors import one_line_errors
 from local.services.passing_postgres import passing_postgres
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def main(
     *,
     seconds: Annotated[float, typer.Option(min=5, help="How long each load lasts.")] = 60,
@@ -60,7 +57,3 @@ def _table(seed: int, found: trial.Trial) -> Table:
         unseen = max(1 - outcome.seen / max(found.versions, 1), 0)
         table.add_row(outcome.name, str(outcome.missing), str(outcome.stale), str(outcome.extra), f"{unseen:.0%}")
     return table
-
-
-if __name__ == "__main__":
-    app()

@@ -1,4 +1,4 @@
-"""How old a change is when the lake shows it, and where the seconds go: `python -m bench.freshness`.
+"""How old a change is when the lake shows it, and where the seconds go: `./lake dev bench freshness`.
 
 On a local platform of its own: single changes while nothing else happens, then many per second. Times are those of
 the source's commit, of the broker, and of the files that S3Proxy keeps objects and the table's timeline in, so that
@@ -34,10 +34,8 @@ GOAL_P50_S, GOAL_P95_S = 10, 20
 SINGLE_TIMEOUT_S = 60
 CATCH_UP_S = 120
 PARTS = 5
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
 def main(
     *,
     rate: Annotated[int, typer.Option(min=1, help="Changes per second.")] = 200,
@@ -178,7 +176,3 @@ def _platform(folder: Path) -> Iterator[Platform]:
         yield platform
     finally:
         platform.remove()
-
-
-if __name__ == "__main__":
-    app()

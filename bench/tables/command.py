@@ -1,4 +1,4 @@
-"""What many tables in one Spark application cost, in memory, requests and time: `python -m bench.tables`.
+"""What many tables in one Spark application cost, in memory, requests and time: `./lake dev bench tables`.
 
 The application runs by spark-submit against an S3 endpoint that writes down its requests, once with one table and once
 with `--tables`; the difference is what an idle table costs. No two tables have the same columns, as in a database: what
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.s3_requests.server import VERBS, CountedS3, by_verb, counted_s3
+from bench.tables import crowded
 from bench.tables.application import application, land, line
 from contract.errors import one_line_errors
 from spark_jobs import keys, property_values
@@ -26,7 +27,6 @@ IDLE_S = 30
 POLL_S = property_values.number({}, keys.POLL_INTERVAL)
 # Rounds before the one that counts: the JVM compiles what it meets, the first time and for a while.
 WARM_UP = 2
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Cost:
     round_cpu_seconds: float
 
 
-@app.command()
 def main(
     *,
     tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
-    """Print what one and what many tables cost."""
+    """Print what one and what many tables cost, then how long a change waits while others load."""
     with one_line_errors("error", BotoCoreError, ClientError):
         costs = [measure(count, parallel) for count in (1, tables)]
     console = Console()
     console.print(shown(costs))
     one, many = costs
     console.print(f"An idle table more: {(many.megabytes - one.megabytes) / (tables - 1):.1f} MB")
+    crowded.main()
 
 
 def shown(costs: list[Cost]) -> Table:
@@ -94,7 +94,3 @@ def measure(tables: int, parallel: int | None) -> Cost:
 def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:
     for number in range(tables):
         land(s3, number, [line(number, lsn=1000 + offset)], offset=offset)
-
-
-if __name__ == "__main__":
-    app()

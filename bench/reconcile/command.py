@@ -36,10 +36,7 @@ INSERT INTO big_{rows} SELECT g, 'C' || g % 9973, CASE WHEN g % 11 > 0 THEN 'nam
 ANALYZE big_{rows}
 """
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 def main(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the large table; a tenth is measured, too.")] = 1_000_000,
 ) -> None:
@@ -91,7 +88,3 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
     return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
-
-
-if __name__ == "__main__":
-    app()

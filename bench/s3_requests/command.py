@@ -1,4 +1,4 @@
-"""Counts what one commit of the streaming job asks S3 for, by verb and layout: `python -m bench.s3_requests`.
+"""Counts what one commit of the streaming job asks S3 for, by verb and layout: `./lake dev bench requests`.
 
 The job runs as on EMR, by spark-submit and without an end, against an S3 endpoint that writes down its requests. One
 object with changes of two orders is landed at a time, the next one when the job has looked for more in vain.
@@ -29,10 +29,8 @@ LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_even
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
 # Long enough for the job's looks to be told from a commit's requests.
 POLL_S = 1.0
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
 def main(
     *,
     commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
@@ -141,7 +139,3 @@ def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
     arguments = [argument for argument in submit.job_arguments(table) if argument != "--enable-sync"]
     with running(arguments, folder=folder, s3=s3) as job:
         yield Job(job)
-
-
-if __name__ == "__main__":
-    app()

@@ -1,9 +1,10 @@
-"""How long synthesis takes, against importing aws_cdk and synthesizing an empty app: `python -m bench.synth`.
+"""How long synthesis takes, against importing aws_cdk and synthesizing an empty app.
 
 All run in turns in processes of their own, so that a noisy machine disturbs them alike. CPU seconds hold what Node.js
 takes, too.
 """
 
+import json
 import os
 import resource
 import statistics
@@ -26,10 +27,10 @@ aws_cdk.Stack(app, "empty", env=aws_cdk.Environment(account="111111111111", regi
 app.synth()
 """
 # What is compared: a name, how Python is called, whether as CDK's command line calls it, and what it is compared with:
-# CDK's own check of the templates, which is on by default, is off in `make synth`.
+# CDK's own check of the templates, which is on by default, is off in `./lake aws synth`.
 COMMANDS = {
     "empty, unchecked": (["-c", EMPTY.format(validate=False)], True, "empty, unchecked"),
-    "make synth": (["app.py"], False, "empty, unchecked"),
+    "./lake aws synth": (["-m", "cli", "aws", "synth", "--env"], False, "empty, unchecked"),
     "empty, checked": (["-c", EMPTY.format(validate=True)], True, "empty, checked"),
     "cdk synth": (["app.py"], True, "empty, checked"),
 }
@@ -38,11 +39,12 @@ COMMANDS = {
 def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tuple[float, float]:
     """Run Python once; return its wall and CPU seconds. Raises CalledProcessError when it fails."""
     with tempfile.TemporaryDirectory() as folder:
-        variables = os.environ | {"ENV": environment, "PYTHONPATH": str(ROOT)}
-        variables |= {"CDK_OUTDIR": folder} if by_cdk else {}
+        variables = os.environ | {"PYTHONPATH": str(ROOT)}
+        if by_cdk:
+            variables |= {"CDK_OUTDIR": folder, "CDK_CONTEXT_JSON": json.dumps({"env": environment})}
         before, started = _cpu_of_children(), time.monotonic()
         subprocess.run(
-            [sys.executable, *arguments],
+            [sys.executable, *arguments, *(() if by_cdk else (environment,))],
             cwd=ROOT,
             env=variables,
             check=True,
@@ -58,7 +60,7 @@ def _cpu_of_children() -> float:
 
 
 def main(
-    env: Annotated[str, typer.Option(help="The environment to synthesize.")] = "dev",
+    env: Annotated[str, typer.Option("--env", "-e", help="The environment to synthesize.")] = "dev",
     rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
 ) -> None:
     """Print each one's median wall and CPU seconds, and how many times the empty app's time it takes."""
@@ -72,7 +74,3 @@ def main(
     typer.echo(f"{f'medians of {rounds}':16s}   wall s   CPU s   ratio")
     for name, (wall, cpu) in medians.items():
         typer.echo(f"{name:16s} {wall:8.2f} {cpu:7.2f} {wall / medians[COMMANDS[name][2]][0]:7.2f}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,4 +1,4 @@
-"""Runs pgbench on the three outbox functions, alternating, and prints medians: `python -m bench.outbox`."""
+"""Runs pgbench on the three outbox functions, alternating, and prints medians: `./lake dev bench outbox`."""
 
 import contextlib
 import re
@@ -35,7 +35,6 @@ WORKLOADS = {
     "sell_stock": "the same, taken from the stock",
     "ship_order": "update of shipped_date",
 }
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class BenchError(UserError):
@@ -51,7 +50,6 @@ class Measurement:
     tps: float
 
 
-@app.command()
 def main(
     *,
     clients: Annotated[int, typer.Option(min=1, help="Concurrent connections.")] = 8,
@@ -153,7 +151,3 @@ def _print(measured: list[Measurement], title: str) -> None:
         cells = [f"{tps:,.0f} ({tps / base:.2f}x)" for tps in (median_tps(measured, v, workload) for v in VARIANTS)]
         table.add_row(label, *cells)
     Console().print(table)
-
-
-if __name__ == "__main__":
-    app()

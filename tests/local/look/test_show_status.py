@@ -1,16 +1,9 @@
-import os
-import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg2
-import pytest
 from rich.console import Console
 
 from contract.table_states import FAILING
-from local import cli
-from local.errors import PlatformError
 from local.look.show_status import print_status
 from local.look.status import (
     DataStatus,
@@ -24,46 +17,6 @@ from local.look.status import (
 from local.look.table_states import TableState
 from local.platform.tables import HISTORY
 from local.services.source_database import OutboxQueue, Slot
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        PlatformError("kafka isn't ready"),
-        OSError("kafka isn't ready"),
-        psycopg2.OperationalError("kafka isn't ready\n"),
-    ],
-)
-def test_what_a_user_can_cause_is_one_line_and_exit_1(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended, cli.one_line_errors("up"):
-        raise error
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == "up: kafka isn't ready\n"
-
-
-def test_a_mistake_of_ours_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError), cli.one_line_errors("up"):
-        _ = 1 // 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest.CaptureFixture[str]) -> None:
-    before = signal.getsignal(number)
-    unwound = []
-
-    def run() -> None:
-        with cli.one_line_errors("up"):
-            try:
-                os.kill(os.getpid(), number)
-                time.sleep(5)
-            finally:
-                unwound.append(number)
-
-    with pytest.raises(SystemExit) as ended:
-        run()
-    assert (ended.value.code, unwound) == (130, [number])
-    assert capsys.readouterr().err == "up: interrupted\n"
-    assert signal.getsignal(number) is before
 
 
 def test_the_status_says_how_far_the_outbox_is_behind_and_what_it_cannot_write() -> None:
