@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -86,18 +85,6 @@ def test_what_the_system_comes_from_is_named_in_the_readme_alone() -> None:
         name for name, _ in found(r"\b[Tt]he series\b", [name for name in TEXTS if name not in {HERE, "README.md"}])
     }
     assert {name for name in speaking if not any(link in (ROOT / name).read_text() for link in linked)} == set()
-
-
-@pytest.mark.parametrize(
-    ("command", "module"), [("source load", "db.load"), ("source migrate", "db.migrate"), ("up", "local up")]
-)
-def test_every_option_that_documents_use_exists(command: str, module: str) -> None:
-    calls = [call for page in DOCUMENTS for call in re.findall(rf"\./lake {command}\b([^`\n]*)", page.read_text())]
-    used = {option for call in calls for option in re.findall(r"(--[a-z]+)", call)}
-    arguments = [sys.executable, "-m", *module.split(), "--help"]
-    help_text = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert used
-    assert {option for option in used if option not in help_text} == set()
 
 
 def test_start_shows_every_part_of_the_tests() -> None:
