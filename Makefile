@@ -130,6 +130,10 @@ check: $(VENV)/.ready ## Lint, types and unit tests
 test-faults: setup ## Kills and stops of services, at random, each ending with an equal reconcile (MINUTES=30 SEED=1)
 	@$(BIN)/python -m tests.e2e.faults $(call argument,MINUTES,--minutes) $(call argument,SEED,--seed)
 
+.PHONY: test-long
+test-long: setup ## What proves again, at length, what `make test` proves once: more seeds, cases, kills and losses
+	@$(BIN)/python -m tests long
+
 .PHONY: test-trino
 test-trino: setup ## The named queries in Trino 476, on a table that the job has written (brings 0.9 GB, once)
 	@$(BIN)/python -m local.setup.jars fetch trino

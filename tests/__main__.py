@@ -1,5 +1,7 @@
 """Runs the checks and says what each took: `python -m tests`, or some parts, such as `python -m tests lint unit`.
 
+`python -m tests long` runs what is marked `long`: what proves again, and at length, what the other tests prove once.
+
 Four parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
 each pytest run writes.
 """
@@ -25,7 +27,6 @@ HISTORIES = ["tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redeli
 # In a session of their own: with all others in one, its memory wouldn't do.
 QUERIED = "tests/spark_jobs/sources"
 NOT_IN_SPARK = [*PROGRAMS, *HISTORIES, QUERIED]
-FAULTS = "tests/e2e/test_suffering.py"
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
 FOLDERS = {
     "synth": ["tests/contract", "tests/operate", "tests/stacks"],
@@ -33,28 +34,43 @@ FOLDERS = {
     "trino": ["tests/trino"],
     "yarn": ["tests/yarn"],
 }
+WITHOUT_MARKER = "not synth and not integration and not e2e and not trino and not yarn"
+
+
+def _pytest(marked: str, *arguments: str) -> list[list[str]]:
+    return [["pytest", "-q", "-m", marked, *arguments]]
+
+
+# Where a part's tests are, but for those that are marked `long`, which its twin below runs.
+SHORT: dict[str, tuple[str, list[str]]] = {
+    "synth": ("synth", FOLDERS["synth"]),
+    "integration": ("integration", ["--ignore=tests/spark_jobs"]),
+    # In one Spark session, and as programs of their own.
+    "spark": ("integration", ["tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]),
+    "queried": ("integration", [QUERIED]),
+    "histories": ("integration", HISTORIES),
+    "job": ("integration", PROGRAMS),
+    "e2e": ("e2e", FOLDERS["e2e"]),
+}
+LONG = {
+    f"long-{part}": _pytest(f"{marker} and long", *arguments)
+    for part, (marker, arguments) in SHORT.items()
+    if part != "e2e"
+}
+# A platform's tests are its chapters: a long one starts where those before it have left the platform.
+LONG |= {"long-e2e": _pytest("e2e", *FOLDERS["e2e"])}
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e and not trino and not yarn"]],
-    "synth": [["pytest", "-q", "-m", "synth", *FOLDERS["synth"]]],
-    "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
-    # In one Spark session, and as programs of their own.
-    "spark": [
-        ["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]
-    ],
-    "queried": [["pytest", "-q", "-m", "integration", QUERIED]],
-    "histories": [["pytest", "-q", "-m", "integration", *HISTORIES]],
-    "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
-    "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
-    # On a platform of their own: they wait for stopped services most of their time.
-    "faults": [["pytest", "-q", "-m", "e2e", FAULTS]],
-    "trino": [["pytest", "-q", "-m", "trino", "-rP", *FOLDERS["trino"]]],
-    "yarn": [["pytest", "-q", "-m", "yarn", *FOLDERS["yarn"]]],
+    "unit": _pytest(f"{WITHOUT_MARKER} and not long", "-n", "2"),
+    **{part: _pytest(f"{marker} and not long", *arguments) for part, (marker, arguments) in SHORT.items()},
+    **LONG,
+    "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
+    "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
-ORDER = ["lint", "spark", "integration", "e2e", "synth", "queried", "histories", "faults", "job", "types", "unit"]
+ORDER = ["lint", "e2e", "spark", "integration", "synth", "queried", "histories", "job", "types", "unit"]
 # By their names alone: `make test-trino` and `make test-yarn` bring what they need.
 ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
@@ -74,14 +90,16 @@ class Result:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the parts that were named, or all; return 0 when every one succeeded."""
+    """Run the parts that were named, or all that aren't long; return 0 when every one succeeded."""
+    if "long" in arguments:
+        arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
     if unknown := [part for part in arguments if part not in PARTS]:
-        print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join([*PARTS, 'long'])}", file=sys.stderr)
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        chosen = [part for part in [*ORDER, *ASKED_FOR] if part in arguments] if arguments else ORDER
+        chosen = [part for part in [*ORDER, *LONG, *ASKED_FOR] if part in arguments] if arguments else ORDER
         results = list(pool.map(_run, chosen))
     print("\npart          seconds  CPU s  passed  failed  skipped")
     for result in results:

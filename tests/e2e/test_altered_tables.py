@@ -26,7 +26,7 @@ from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600), pytest.mark.long]
 
 NAME = "altered"
 # Partitions and tables that become ones, or have been.

@@ -138,6 +138,7 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
     assert "set aside" not in make.status()
 
 
+@pytest.mark.long
 def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
     ports = read_record(make.platform / "state.json").ports
     users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
@@ -171,6 +172,7 @@ def test_a_table_that_leaves_doesnt_hide_that_the_slot_is_gone(make: Commands, s
     }
 
 
+@pytest.mark.long
 def test_columns_that_differ_only_by_case_stop_all_tables_until_one_is_gone(
     make: Commands, source: ConnectionParameters
 ) -> None:

@@ -116,16 +116,17 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
-    with Writer(platform.endpoints.source, transactions=300, rate=15, first_order=800_000) as writer:
+    with Writer(platform.endpoints.source, transactions=120, rate=15, first_order=800_000) as writer:
         writer.wait_for(20)
         said = mend(platform)
         writer.hurry()
-        writer.wait_for(300)
+        writer.wait_for(120)
     assert writer.error is None
     assert_equal(platform)
     assert any("deleted that only the lake had" in line for line in said)
 
 
+@pytest.mark.long
 def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     with suspended(platform, "job"):
         before = platform.pipeline.sink_offset()
@@ -146,6 +147,7 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
     assert written == [10_253, 10_252, 10_252, 10_248]
 
 
+@pytest.mark.long
 def test_a_damaged_table_is_named_and_rebuilt_after_its_landing_has_expired(platform: Platform) -> None:
     platform.processes.stop("job", grace_s=30)
     empty(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
@@ -158,6 +160,7 @@ def test_a_damaged_table_is_named_and_rebuilt_after_its_landing_has_expired(plat
     mend(platform)
 
 
+@pytest.mark.long
 def test_a_deleted_topic(platform: Platform) -> None:
     admin = AdminClient(dict(platform.endpoints.kafka))
     with suspended(platform, "sink"):
@@ -188,6 +191,7 @@ def plan_smaller_events(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> 
     platform.up()
 
 
+@pytest.mark.long
 def test_an_event_that_is_too_large_for_the_topic(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     plan_smaller_events(platform, monkeypatch)
     execute(
@@ -213,6 +217,7 @@ def test_an_event_that_is_too_large_for_the_topic(platform: Platform, monkeypatc
     platform.up()
 
 
+@pytest.mark.long
 def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> None:
     execute(
         platform,
@@ -297,6 +302,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
         time.sleep(0.5)
 
 
+@pytest.mark.long
 def test_a_second_life_of_the_source(platform: Platform) -> None:
     """Destroyed and deployed again around a database that stayed: docs/decisions/0061."""
     api, name = platform.services.connect.api, platform.pipeline.source_name
@@ -318,6 +324,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     assert "2 rows deleted that only the lake had" in mend(platform)
 
 
+@pytest.mark.long
 def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
     """As AWS restores one: no slot, another topic of offsets, an older log; docs/restore-database.md."""
     restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)

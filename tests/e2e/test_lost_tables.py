@@ -19,7 +19,7 @@ from local.resnapshot.run import Wanted
 from tests.conftest import execute
 from tests.e2e.faults import restored
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.long]
 
 TIMEOUT_S = 120
 SLOT = "cdc_pagila"

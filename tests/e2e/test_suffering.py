@@ -13,7 +13,7 @@ from local.resnapshot.run import Wanted
 from tests.conftest import execute
 from tests.e2e.faults import SERVICES, SUPERVISED, Writing, killed, stopped, suspended
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.long]
 
 # One after the other, overlapping: at first a group's neighbours go on, then nothing does, and each wakes up to others
 # that have gone on without it or hang themselves.

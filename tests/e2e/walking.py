@@ -18,8 +18,12 @@ COMMAND_S = 380
 
 @dataclass(frozen=True)
 class Walked:
-    """What a run has printed, and its summary; `crowd` is how much longer it may have taken than by itself."""
+    """Where a run was, what it has printed, and its summary.
 
+    `crowd` is how much longer it may have taken than by itself.
+    """
+
+    folder: Path
     printed: str
     summary: dict[str, Any]
     crowd: float = 1.0
@@ -45,7 +49,7 @@ def walk(command: str, folder: Path, *options: str) -> Walked:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert not [process for process in psutil.process_iter(["cmdline"]) if str(folder) in str(process.info["cmdline"])]
-    return Walked(done.stdout, json.loads((folder / "summary.json").read_text()), crowd())
+    return Walked(folder, done.stdout, json.loads((folder / "summary.json").read_text()), crowd())
 
 
 def crowd() -> float:
