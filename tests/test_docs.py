@@ -99,5 +99,5 @@ def test_every_option_that_the_readme_uses_exists(module: str) -> None:
 
 def test_the_readme_shows_every_part_of_the_tests() -> None:
     _, _, shown = (ROOT / "README.md").read_text().partition("$ make test\n")
-    parts = re.findall(r"^(\w+) +[\d.]+ +[\d.]+", shown.partition("```")[0], re.MULTILINE)
+    parts = re.findall(r"^(\w+) +[\d.…]+ +[\d.…]+", shown.partition("```")[0], re.MULTILINE)
     assert parts == [*ORDER, "all"]

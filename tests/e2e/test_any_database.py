@@ -16,7 +16,7 @@ from tests.e2e.clerk import Clerk
 from tests.e2e.commands import ROOT, Commands, equal_tables
 from tests.local.platform.shop import eventually
 
-pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, WITHOUT_PAGILA, pytest.mark.timeout(600), pytest.mark.long]
 
 NAME = "films"
 TABLES = frozenset(
@@ -91,7 +91,6 @@ def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands, pagila:
     assert (equal["public.payment"], equal["public.customer"]) == (16_049, 600)
 
 
-@pytest.mark.long
 def test_a_table_is_read_again_whole_and_another_in_part_under_load(make: Commands, clerk: Clerk) -> None:
     before = clerk.made
     said = make.resnapshot("--table", "public.rental")
@@ -118,7 +117,6 @@ def test_lost_changes_are_found_and_exactly_they_are_repaired_under_load(
     assert equal_tables(said).keys() == TABLES
 
 
-@pytest.mark.long
 def test_a_table_comes_and_another_one_goes_under_load(
     make: Commands, pagila: ConnectionParameters, clerk: Clerk
 ) -> None:
@@ -144,7 +142,6 @@ def test_a_table_comes_and_another_one_goes_under_load(
     assert unsent(pagila) == {"public.review": "stars"}
 
 
-@pytest.mark.long
 def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagila: ConnectionParameters) -> None:
     # A partitioned table by its root, one with all that refers to it, and one whose rows stay.
     execute(pagila, "TRUNCATE payment; TRUNCATE actor CASCADE; TRUNCATE film_category")

@@ -15,6 +15,7 @@ from local.look.reconcile import reconcile
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
+from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
@@ -26,7 +27,7 @@ RECONCILE_TIMEOUT_S = 120
 
 @pytest.mark.parametrize(
     ("transactions", "kills"),
-    [(120, (20, 50, 80)), pytest.param(600, (60, 200, 340), marks=pytest.mark.long)],
+    [(120, (20, 50, 80)), long(600, (60, 200, 340))],
 )
 def test_kills_in_mid_stream_leave_lake_and_source_equal(
     platform: Platform, transactions: int, kills: Sequence[int]

@@ -2,8 +2,11 @@
 
 import pytest
 
-from operate.changes.page import PAGE, process
+from operate.changes import together
+from operate.changes.page import PAGE, Row, process, synthesized
 from operate.changes.together import rows_as_said
+from operate.changes.values import changes
+from settings.load import load
 
 pytestmark = pytest.mark.synth
 # Nothing else may change what another stack imports: it could never be deployed. These are said to want a stack, or all
@@ -25,6 +28,22 @@ def shown(name: str) -> set[tuple[str, str, str]]:
     return found
 
 
+def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
+    """The rows of the most settings that one synthesis shows."""
+    environment = load(name)
+    group = max(together.groups(list(changes(environment)), said), key=len)
+    return together._rows(group, synthesized(environment), said)
+
+
+def test_the_page_says_what_the_settings_of_a_group_do() -> None:
+    said = {(key, change): text for key, change, text in shown("dev")}
+    with process() as pool:
+        rows = pool.apply(one_group, ["dev", said])
+    assert len(rows) >= 5
+    assert {(row.key, row.change, row.text) for row in rows} <= shown("dev"), "run `make setting-changes`"
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_the_page_says_what_each_setting_does_and_none_changes_what_is_imported(name: str) -> None:
     said = {(key, change): text for key, change, text in shown(name)}

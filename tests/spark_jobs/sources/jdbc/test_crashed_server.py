@@ -16,7 +16,7 @@ from local.services.postgres import ConnectionParameters
 from tests.conftest import ask
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 WAIT_S = 60
 # Commits don't wait until they are on disk; the test stops the process that would bring them there.
