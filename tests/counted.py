@@ -7,12 +7,11 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Sequence
 
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: list[str]) -> int:
     """Run `argv` and return its exit code."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -13,7 +13,7 @@ from local.platform.platform import Platform
 from tests.conftest import execute
 from tests.e2e.faults import kill, suspended
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300), pytest.mark.long]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 ORDER = 980_000
 ARRIVES_S = 60

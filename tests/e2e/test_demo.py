@@ -6,7 +6,7 @@ from tests.e2e.walking import Walked, shown_in_readme, steps_of
 
 KEYS = {"source_rows", "lake_rows", "missing", "extra", "different", "quarantined", "events", "seconds_total", "steps"}
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 
 def test_lake_and_source_end_equal(demo: Walked) -> None:

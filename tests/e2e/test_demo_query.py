@@ -10,7 +10,7 @@ from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.e2e.walking import Walked, shown_in_readme, steps_of, walk
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 RELEASE = os.environ.get("JDBC_PLUGIN", "")
 # What the project promises of it on a machine that has nothing else to do.

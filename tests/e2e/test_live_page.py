@@ -16,7 +16,7 @@ from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
 from tests.conftest import execute
 from tests.e2e.faults import kill
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ORDER = 981_000
 INSERT = (

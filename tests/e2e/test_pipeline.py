@@ -19,7 +19,7 @@ from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
 RECONCILE_TIMEOUT_S = 120
