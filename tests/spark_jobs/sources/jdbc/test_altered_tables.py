@@ -19,7 +19,7 @@ from tests.spark_jobs.sources.jdbc.conftest import Queried
 
 pytestmark = pytest.mark.integration
 
-WAIT_S = 30
+WAIT_S = 120
 TEXTS = {"type": "array", "items": ["null", "string"]}
 
 

@@ -21,7 +21,7 @@ from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
-WAIT_S = 60
+WAIT_S = 180
 ROLE = "copier"
 
 
