@@ -111,7 +111,7 @@ def is_other(look: Callable[[], object], before: object) -> bool:
 def seconds(begun: float, question: Callable[[], bool]) -> float:
     """Return the seconds from `begun` until the answer is yes."""
     while not question():
-        assert time.monotonic() < begun + PATIENCE_MS / 1000
+        assert time.monotonic() < begun + 3 * PATIENCE_MS / 1000
         time.sleep(0.02)
     return time.monotonic() - begun
 
