@@ -5,7 +5,6 @@ A failure's output has the number that brings the same ones again as FUZZ_SEED.
 
 import contextlib
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.table import HudiTable
+from tests.cases import chance
 
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
 # How many tests share the minutes.
@@ -67,9 +67,7 @@ def try_histories(
     `make fuzz` shows how many there were.
     """
     histories_run = examples = 0
-    number = int(os.environ.get("FUZZ_SEED") or random.randrange(10**9))
-    print(f"FUZZ_SEED={number}")
-    numbers = random.Random(number)
+    numbers = chance()
     until = time.monotonic() + MINUTES * 60 / CASES
 
     @settings(

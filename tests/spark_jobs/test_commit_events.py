@@ -1,7 +1,6 @@
 """Histories of tables by a log: every version, those too that a commit passes over, once, whatever fails in between."""
 
 import contextlib
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from spark_jobs.history_table import HistoryTable
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_kept
 from spark_jobs.timeline import Carried, Timeline
+from tests import cases
 from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event, has_cached
 
@@ -274,7 +274,7 @@ def test_a_batch_that_was_never_committed_names_nothing() -> None:
 
 
 def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing) -> None:
-    chance = random.Random(2)
+    chance = cases.chance()
     log: list[Version] = [(1, "one"), (2, "two")]
     for _ in range(6):
         again = chance.randrange(4)

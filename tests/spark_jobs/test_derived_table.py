@@ -17,6 +17,7 @@ from spark_jobs.errors import ConcurrentWriterError, JobError
 from spark_jobs.report import CommitReport
 from spark_jobs.table import HudiTable
 from spark_jobs.table_job import build_kept
+from tests import cases
 from tests.cases import long
 
 pytestmark = pytest.mark.integration
@@ -325,9 +326,8 @@ def test_a_failed_write_is_made_up_for(shop: Shop, monkeypatch: pytest.MonkeyPat
     assert shop.rows() == shop.computed()
 
 
-@pytest.mark.parametrize("seed", random.sample(range(10**9), 1))
-def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop, seed: int) -> None:
-    chance = random.Random(seed)
+def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop) -> None:
+    chance = cases.chance()
     job = shop.job()
     for _ in range(6):
         if chance.random() < 0.7:
