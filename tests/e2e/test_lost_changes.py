@@ -7,7 +7,9 @@ import contextlib
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg2
@@ -61,10 +63,28 @@ def ship(platform: Platform, order: int) -> None:
     execute(platform, f"UPDATE datalake.orders SET freight = freight + 1 WHERE order_id = {order}")
 
 
-def mend(platform: Platform, **wanted: object) -> list[str]:
-    """Re-snapshot; return what was said. Lake and source must be equal then, and stay so."""
+def insert_order(platform: Platform, order: int) -> None:
+    execute(
+        platform,
+        f"INSERT INTO datalake.orders SELECT {order}, customer_id, employee_id, order_date, required_date,"
+        " shipped_date, ship_via, freight, ship_name, ship_address, ship_city, ship_region, ship_postal_code,"
+        " ship_country FROM datalake.orders WHERE order_id = 10249",
+    )
+
+
+def mend(platform: Platform, *, once_found: Callable[[], None] | None = None, **wanted: object) -> list[str]:
+    """Re-snapshot; return what was said. Lake and source must be equal then, and stay so.
+
+    `once_found` is called when a loss was found, and nothing has been done about it yet.
+    """
     said: list[str] = []
-    comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), said.append)  # type: ignore[arg-type]
+
+    def say(line: str) -> None:
+        said.append(line)
+        if once_found and line.startswith("found: "):
+            once_found()
+
+    comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), say)  # type: ignore[arg-type]
     assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {}), said
     ship(platform, 10_248)
     assert_equal(platform)
@@ -118,7 +138,8 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     assert line in read_status(platform).problems
     with Writer(platform.endpoints.source, transactions=120, rate=15, first_order=800_000) as writer:
         writer.wait_for(20)
-        said = mend(platform)
+        # An order of the last moment before there is a slot again.
+        said = mend(platform, once_found=partial(insert_order, platform, 899_999))
         writer.hurry()
         writer.wait_for(120)
     assert writer.error is None
