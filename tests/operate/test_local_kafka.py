@@ -16,6 +16,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from contract.errors import CANNOT
 from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, role_acls
@@ -230,7 +231,7 @@ def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> No
         assert process.stderr
         process.stdout.readline()
         broker.processes.stop("kafka", grace_s=STOP_S)
-        assert process.wait(30) == 1
+        assert process.wait(30) == CANNOT
         [line] = process.stderr.read().splitlines()
         assert line.startswith("tail: local's Kafka ")
         assert line.endswith("run `./lake up` and try again")

@@ -82,7 +82,8 @@ def test_a_refusal_is_the_commands_exit_status(
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     monkeypatch.setattr(synth, "synthesize", lambda *_, **__: mutated)
     monkeypatch.setattr(aws, "PAGES", tmp_path / "build" / "review")
-    monkeypatch.setattr(prepare, "node_modules", lambda: None)
+    for name in ("wheels", "node_modules"):
+        monkeypatch.setattr(prepare, name, lambda: None)
     result = CliRunner().invoke(app, ["aws", "review", "--env", "prod"])
     assert result.exit_code == 1
     assert "is a public database" in result.output
