@@ -55,7 +55,7 @@ def show_changes(*, env: OnAws = "dev", deployed: Against = False) -> None:
 def write_snapshots() -> None:
     """Write the templates of every environment to tests/snapshots, for `diff` and for whoever reviews a commit."""
     with one_line_errors("snapshots"):
-        for name in names():
+        for name in sorted(names(), key=lambda name: name != snapshots.BASE):
             environment = load(name)
             snapshots.write(environment, synth.synthesize(environment, synth.CDK_OUT / name).templates)
             typer.echo(f"wrote {snapshots.shown(environment)}")

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from operate.diff import snapshots
+from operate.diff.normal_form import text_of
+from settings.load import load
 from stacks.handler_code import ROOT, sql_hash
 
 OUTBOX, PIPELINE = "source_preparation", "pipeline_preparation"
@@ -59,5 +62,5 @@ def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path
 @pytest.mark.parametrize("environment", ["dev", "prod", "sandbox"])
 def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
-    text = (ROOT / "tests" / "snapshots" / environment / "database.json").read_text(encoding="utf-8")
+    text = text_of(snapshots.read(load(environment))["database"])
     assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `make snapshots`"
