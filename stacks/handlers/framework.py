@@ -138,7 +138,7 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
     A key that isn't known is refused in what is to be made. In what is to be removed it doesn't count: a newer version
     of this code may have made that. Raises ResourceError naming the key that is missing, unknown or of another type.
     """
-    wanted = _as_object(event)
+    wanted = as_object(event)
     if missing := sorted(required.keys() - wanted.keys()):
         raise ResourceError(f"Request: {', '.join(missing)} is missing")
     unknown = sorted(wanted.keys() - required.keys() - optional.keys())
@@ -163,7 +163,8 @@ def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping
         return None
 
 
-def _as_object(event: Event) -> dict[str, Any]:
+def as_object(event: Event) -> dict[str, Any]:
+    """Return the request as it came. Raises ResourceError for one that isn't an object."""
     try:
         wanted = json.loads(event["ResourceProperties"]["Request"])
     except (KeyError, TypeError, ValueError):

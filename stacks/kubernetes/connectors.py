@@ -68,7 +68,6 @@ class KubernetesConnectors(Construct):
             self,
             "Connector",
             module="kubernetes_connector",
-            waits=True,
             statements=[],
             journal=environment.bucket_name("artefacts"),
             vpc=vpc,
@@ -156,13 +155,7 @@ class KubernetesConnectors(Construct):
             "objects": objects(self._group(spec, pipeline)),
             "connectorConfiguration": spec.configuration,
         }
-        connector = CustomResource(
-            self,
-            f"{id_}Connector",
-            service_token=self._provider.service_token,
-            resource_type="Custom::KubernetesConnector",
-            properties={"Request": Stack.of(self).to_json_string(request)},
-        )
+        connector = self._provider.resource(self, f"{id_}Connector", "Custom::KubernetesConnector", request)
         connector.node.add_dependency(association, spec.role, *self._ways)
         return connector
 

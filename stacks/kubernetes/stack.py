@@ -217,7 +217,6 @@ class KubernetesStack(Stack):
             self,
             "Objects",
             module="kubernetes_objects",
-            waits=True,
             statements=[],
             journal=self._environment.bucket_name("artefacts"),
             vpc=self._vpc,
@@ -234,12 +233,6 @@ class KubernetesStack(Stack):
             access_policies=[eks.CfnAccessEntry.AccessPolicyProperty(policy_arn=arn, access_scope=scope)],
         )
         request = {"cluster": self.address, "objects": shared_objects()}
-        made = CustomResource(
-            self,
-            "SharedObjects",
-            service_token=provider.service_token,
-            resource_type="Custom::KubernetesObjects",
-            properties={"Request": self.to_json_string(request)},
-        )
+        made = provider.resource(self, "SharedObjects", "Custom::KubernetesObjects", request)
         made.node.add_dependency(entry, self.handler_access)
         return made

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Stack, Tags
+from aws_cdk import CfnOutput, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
 from aws_cdk import aws_iam as iam
@@ -117,13 +117,7 @@ class ProcessingStack(Stack):
             "stopBucket": self._environment.bucket_name("artefacts"),
             "stopPrefix": STOP_PREFIX,
         }
-        steps = CustomResource(
-            self,
-            "Step-cdc_events",
-            service_token=provider.service_token,
-            resource_type="Custom::EmrStep",
-            properties={"Request": self.to_json_string(request)},
-        )
+        steps = provider.resource(self, "Step-cdc_events", "Custom::EmrStep", request)
         steps.node.add_dependency(self._roles, *self._doors)
 
     def _sources(self) -> dict[str, dict[str, str]]:
@@ -155,7 +149,6 @@ class ProcessingStack(Stack):
             "StepHandler",
             module="emr_step",
             packages=(),
-            waits=True,
             statements=[steps, stop, leave, look],
             journal=self._environment.bucket_name("artefacts"),
         )

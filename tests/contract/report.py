@@ -24,7 +24,7 @@ from plugins.source_connector import source_connector
 from settings.load_pipeline import load_pipeline
 from spark_jobs import append_only, keys, metrics, options
 from spark_jobs import schema as schema_of_the_job
-from stacks.handlers import connector, emr_steps, framework, source_record
+from stacks.handlers import connector, emr_steps, framework, preparation_record
 from stacks.monitoring import words
 
 SOURCE = SourceSettings(
@@ -91,7 +91,7 @@ print(
             "handlers": [
                 *(framework.tags_of(EVENT, {}), vars(emr_steps)["TOKEN"]),
                 *(vars(connector)[name] for name in ("ASKED", "SHOWN", "CREATED_BY", "FORMER_OWNER")),
-                *(vars(source_record)[name] for name in ("PREPARED_BY", "RESNAPSHOT")),
+                *(vars(preparation_record)[name] for name in ("PREPARED_BY", "RESNAPSHOT")),
             ],
             "types": [
                 types.specials_field(),

@@ -137,7 +137,7 @@ def test_the_source_is_prepared_as_the_environment_says(environment: tuple[str, 
 def test_another_outbox_calls_the_preparation_again(environment: tuple[str, Synthesized]) -> None:
     request = request_of(prepared(environment[1]))
     assert request is not None
-    assert request["sqlHash"] == sql_hash("source_preparation")
+    assert request["sqlHash"] == sql_hash("preparation")
 
 
 def test_the_preparation_waits_for_the_instances_and_the_way_to_them(environment: tuple[str, Synthesized]) -> None:
@@ -159,7 +159,7 @@ def test_the_preparation_runs_inside_the_vpc_and_may_read_two_secrets(environmen
     functions = [
         function["Properties"]
         for function in stack.resources(ROLE, "AWS::Lambda::Function").values()
-        if "source_preparation" in function["Properties"]["Handler"]
+        if "handlers.preparation." in function["Properties"]["Handler"]
     ]
     assert {function["Handler"].rpartition(".")[2] for function in functions} == {"on_event", "is_complete"}
     for function in functions:
