@@ -51,7 +51,6 @@ def check(committed: Path = BUNDLE, source: Path = SOURCE) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the file, or compare it. Raises CertificateError."""
     parser = argparse.ArgumentParser(prog="stacks.certificates", description="RDS's root certificates.")
     parser.add_argument("--check", action="store_true", help="compare the committed ones with the package's")
     if parser.parse_args(arguments).check:

@@ -31,7 +31,6 @@ class WayOut:
 
 
 def ways_out(database: OutsideDatabase) -> list[WayOut]:
-    """Return the ways to one database."""
     ways = [WayOut(port=database.port, cidr=cidr) for cidr in database.cidrs]
     if database.security_group:
         ways.append(WayOut(port=database.port, security_group=database.security_group))

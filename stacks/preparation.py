@@ -44,7 +44,6 @@ Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
 
 
 def connector_secret(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.Secret:
-    """Make the secret of the role that a pipeline's connector logs in as."""
     role = pipeline.connector_role
     secret = secretsmanager.Secret(
         stack,
@@ -84,7 +83,6 @@ def _sha256(path: Path) -> str:
 
 
 def table_request(table: CapturedTableSettings) -> dict[str, object]:
-    """What the handler reads of a table."""
     return {
         "schema": table.schema_name,
         "name": table.table_name,
@@ -96,7 +94,6 @@ def table_request(table: CapturedTableSettings) -> dict[str, object]:
 
 
 def captured_objects(pipeline: EnvironmentPipeline) -> dict[str, object]:
-    """What the handler is told to make for a pipeline's connector."""
     source = pipeline.captured.source
     return {
         "database": pipeline.database_name,
@@ -148,7 +145,6 @@ class Preparation:
 
 
 def preparation(stack: Stack, vpc: ec2.IVpc) -> Preparation:
-    """Make what all preparations of a stack share: the database's client."""
     psycopg2 = lambda_.LayerVersion(
         stack,
         "Psycopg2",
@@ -161,5 +157,4 @@ def preparation(stack: Stack, vpc: ec2.IVpc) -> Preparation:
 
 
 def read_secrets(*arns: str) -> iam.PolicyStatement:
-    """Let the function read these secrets."""
     return iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[arn for arn in arns if arn])

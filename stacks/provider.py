@@ -5,6 +5,8 @@ from typing import Any
 
 from aws_cdk import CfnElement, CustomResource, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -17,7 +19,6 @@ from stacks.wheels import KAFKA, PSYCOPG2, Layer
 
 
 def runtime_of(layer: Layer) -> lambda_.Runtime:
-    """Return the runtime that a layer's packages are for."""
     name = f"python{layer.python_version}"
     return lambda_.Runtime(name, lambda_.RuntimeFamily.PYTHON, supports_inline_code=True)
 
@@ -103,7 +104,6 @@ class HandlerProvider(Construct):
 
     @property
     def worker_role(self) -> iam.Role:
-        """The role of the function that does what there is to do: `is_complete`'s."""
         return self._roles[-1]
 
     def acknowledge_wildcards(self, *statements: iam.PolicyStatement, reason: str) -> None:
@@ -177,6 +177,43 @@ class HandlerProvider(Construct):
                 acknowledge_versions(role, names, reason=reason)
 
 
+def handler_function(
+    scope: Construct, id_: str, *, module: str, role: iam.Role, timeout: Duration, names: str = "", **options: Any
+) -> lambda_.Function:
+    """Run `handler` of `stacks/handlers/<module>.py`, outside of CDK's framework; `names` begin its log's id."""
+    log_group = logs.LogGroup(
+        scope, f"{names}Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+    )
+    log_group.grant_write(role)
+    function = lambda_.Function(
+        scope,
+        id_,
+        runtime=RUNTIME,
+        code=lambda_.Code.from_asset(handler_code.staged("plugins")),
+        handler=f"stacks.handlers.{module}.handler",
+        role=role,
+        log_group=log_group,
+        timeout=timeout,
+        **options,
+    )
+    acknowledge(function, "AwsSolutions-L1", reason=VERSIONS[RUNTIME.name])
+    return function
+
+
+def run_every(function: lambda_.Function, period: Duration, *, description: str, enabled: bool = True) -> None:
+    """Run a function by a schedule, which is beside it."""
+    scope = function.node.scope
+    assert isinstance(scope, Construct)  # noqa: S101  jsii says less
+    events.Rule(
+        scope,
+        "Schedule",
+        description=description,
+        schedule=events.Schedule.rate(period),
+        enabled=enabled,
+        targets=[targets.LambdaFunction(function)],
+    )
+
+
 def _logical_id(element: IConstruct | None) -> str:
     assert isinstance(element, CfnElement)  # noqa: S101  a function's own
     resolved: str = Stack.of(element).resolve(element.logical_id)
@@ -194,6 +231,5 @@ def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
 
 
 def network_interfaces() -> iam.PolicyStatement:
-    """What Lambda needs to run a function in a VPC."""
     actions = ("CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets")
     return iam.PolicyStatement(actions=[f"ec2:{action}" for action in actions], resources=["*"])

@@ -44,8 +44,6 @@ def lake_formation(environment: Environment) -> Iterator[Problem]:
     for reader in settings.lake_formation_readers:
         if f"::{environment.account}:" not in reader:
             yield key, f"{reader} is of another account than {environment.account}"
-        if settings.lake_formation_readers.count(reader) > 1:
-            yield key, f"{reader} is given twice"
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:

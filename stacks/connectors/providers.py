@@ -121,7 +121,6 @@ class ConnectorProviders(Construct):
         return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=[arn])
 
     def _archive_rights(self, bucket: str, key_prefix: str) -> list[iam.PolicyStatement]:
-        """Read, write and remove the plugins' archives."""
         objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
         bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
         return [

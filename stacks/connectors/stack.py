@@ -69,7 +69,6 @@ class ConnectorsStack(Stack):
         say_so(self, paused)
 
     def _connect(self, kubernetes: KubernetesStack | None) -> None:
-        """Make the connectors, and what they need of others."""
         names = [name for pipeline in self.pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         if kubernetes is not None:
             self._on_kubernetes(kubernetes)

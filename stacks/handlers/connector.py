@@ -32,17 +32,14 @@ KIND = kafka_connect.Kind(
     arn="connectorArn",
     state="connectorState",
 )
-# The request that made the connector.
 _SETTLED = ("RUNNING", "PAUSED")
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request and name the connector."""
     return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
 
 
 def settle(event: Event) -> Progress:
-    """Take the next step from the connector as it is to the one that is wanted."""
     wanted = _wanted(event)
     name = wanted["connectorName"]
     if journal.busy(event):

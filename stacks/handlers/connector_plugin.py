@@ -41,7 +41,6 @@ _CHANGING = ("CREATING", "UPDATING", "DELETING", "PAUSING", "RESUMING", "RESTART
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request and name the plugin."""
     wanted = _wanted(event)
     for release in wanted["releases"]:
         if not release["sha256"] or not release["size"]:

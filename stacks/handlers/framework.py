@@ -123,12 +123,10 @@ class Handler:
 
 
 def now() -> float:
-    """Seconds since 1970."""
     return time.time()
 
 
 def sleep(seconds: float) -> None:
-    """Pause within a call of Lambda."""
     time.sleep(seconds)
 
 
@@ -204,7 +202,6 @@ def named_by_content(name: str, sha256: str) -> str:
 
 
 def sha256_of(text: str) -> str:
-    """SHA-256 in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -63,7 +63,6 @@ class Store(Protocol):
 
 @functools.cache
 def s3() -> "S3Client":
-    """S3, once per Lambda environment."""
     return boto3.client("s3", config=framework.CLIENT_CONFIG)
 
 
@@ -197,7 +196,6 @@ def make(event: Event, create: Callable[[], str]) -> None:
 
 
 def arns(event: Event) -> list[str]:
-    """What this request and those before it have made, the latest first."""
     return [entry.facts[ARN] for entry in (own(event), *earlier(event)) if ARN in entry.facts]
 
 

@@ -14,19 +14,16 @@ from stacks.handlers.framework import Event, ResourceError, Waiting
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
-# Who owned it before its construct was renamed, until CloudFormation has deleted that one.
 # How long a deletion is asked for again that the service refuses for no reason that would pass.
 REFUSED_SECONDS = 600
 
 
 @functools.cache
 def client() -> "KafkaConnectClient":
-    """MSK Connect, once per Lambda environment."""
     return boto3.client("kafkaconnect", config=framework.CLIENT_CONFIG)
 
 
 def tags(arn: str) -> dict[str, str]:
-    """The tags of a resource."""
     return client().list_tags_for_resource(resourceArn=arn).get("tags", {})
 
 
@@ -96,7 +93,6 @@ class Kind:
         return None
 
     def described(self, arn: str) -> dict[str, Any] | None:
-        """What there is under an ARN; None when it is gone."""
         try:
             return dict(getattr(client(), self.describe)(**{self.arn: arn}))
         except client().exceptions.NotFoundException:

@@ -23,7 +23,6 @@ _GONE = ("deleting", "deleted")
 
 @functools.cache
 def client(service: str) -> Any:
-    """A service of AWS, once per Lambda environment."""
     return boto3.client(service, config=framework.CLIENT_CONFIG)  # type: ignore[call-overload]
 
 
@@ -44,11 +43,9 @@ class Record:
         return self.entry(owner) in self.generations
 
     def others(self, owner: str) -> list[str]:
-        """The generations of those that aren't `owner`."""
         return [generation for name, generation in self.generations.items() if name != self.entry(owner)]
 
     def entry(self, owner: str) -> str:
-        """Name `owner`'s entry."""
         return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
@@ -68,7 +65,7 @@ class Tags(Record):
     identifier: str
     encrypted: bool
 
-    def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: D102  as above
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
         # In one call, so that neither is there alone.
         tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
         if missed:
@@ -77,7 +74,7 @@ class Tags(Record):
             ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
         )
 
-    def release(self, owner: str) -> None:  # noqa: D102  as above
+    def release(self, owner: str) -> None:
         client("rds").remove_tags_from_resource(ResourceName=self.arn, TagKeys=[self.entry(owner)])
 
 
@@ -85,12 +82,12 @@ class Tags(Record):
 class Parameters(Record):
     """Those of a database that the stacks didn't make; nothing is missed there that its connector doesn't tell."""
 
-    def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002, D102  as above
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002  as above
         client("ssm").put_parameter(
             Name=self.entry(owner), Value=f"{generation}/{owner}", Type="String", Overwrite=True
         )
 
-    def release(self, owner: str) -> None:  # noqa: D102  as above
+    def release(self, owner: str) -> None:
         client("ssm").delete_parameters(Names=[self.entry(owner)])
 
 
@@ -116,7 +113,6 @@ def tags(identifier: str, pipeline: str | None) -> Tags | None:
 
 
 def parameters(path: str) -> Parameters:
-    """Read the entries below a path."""
     pages = client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
     found = [parameter for page in pages for parameter in page["Parameters"]]
     generations = {parameter["Name"]: parameter["Value"].partition("/")[0] for parameter in found}

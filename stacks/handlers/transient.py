@@ -38,7 +38,6 @@ _TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 
 
 def error_code(error: ClientError) -> str:
-    """The service's name for what went wrong."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 

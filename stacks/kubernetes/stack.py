@@ -83,7 +83,6 @@ class KubernetesStack(Stack):
 
     @property
     def address(self) -> dict[str, str]:
-        """What a handler is told to find the API, and to know it."""
         return {
             "name": self.name,
             "endpoint": self.cluster.cluster_endpoint,

@@ -40,7 +40,6 @@ def source_properties(
 
 
 def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
-    """Return the complete ARN of the secret that a pipeline's job logs in with."""
     return pipeline.database.secret if pipeline.database else database.connector_secrets[pipeline.name].secret_arn
 
 

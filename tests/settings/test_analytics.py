@@ -44,7 +44,7 @@ def test_a_user_or_group_of_quicksight_of_any_region_is_taken(folder: Path, who:
             f'["{READER.replace(ACCOUNT, "999999999999")}"]',
             f"{READERS}arn:aws:iam::999999999999:role/analyst is of anot",
         ),
-        (f'["{READER}", "{READER}"]', f"{READERS}{READER} is given twice"),
+        (f'["{READER}", "{READER}"]', f"{READERS}'{READER}' is given twice"),
     ],
 )
 def test_readers_are_roles_and_users_of_this_account(folder: Path, readers: str, said: str) -> None:
