@@ -10,9 +10,10 @@ from contract.events import PLACEHOLDER
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
 HEAD = f"""# PostgreSQL's types in the lake
 
-Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
-what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
-that are queried have the same types; no value of theirs stops the source, and no date comes wrong. A text that is
+Written by `python -m capture.type_page` from `contract/column_types/`; [decision
+0070](decisions/0070-types-and-column-changes.md) says what was measured, and why it is so. A domain is what it is made
+of; a type that isn't listed is its text. Tables that are queried have the same types; no value of theirs stops the
+source, and no date comes wrong. A text that is
 `{PLACEHOLDER}` itself, or an array of that alone, is taken for a large value that didn't change. A key
 of nothing but empty texts and bytea, or with `NaN` in a `numeric(10,2)`, goes to quarantine as "missing".
 

@@ -1,4 +1,4 @@
-"""The types of columns that come with events, as the source's catalogue has them now (docs/decisions/0071)."""
+"""The types of columns that come with events, as the source's catalogue has them now (docs/decisions/0070)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 

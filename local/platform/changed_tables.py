@@ -108,7 +108,7 @@ class ChangedTables:
 
 
 def _readable(table: CapturedTable) -> bool:
-    # Where every event is a row, one without a position can't be (docs/decisions/0073).
+    # Where every event is a row, one without a position can't be (docs/decisions/0078).
     return not table.append_only
 
 
