@@ -114,7 +114,7 @@ class Resource:
         answer = provider_framework.is_complete(call, waiting)
         if answer is not None and answer.status != "SUCCESS":
             raise DeploymentError(answer.reason)
-        return answer and answer.data
+        return None if answer is None else answer.data
 
     def finish(self, waiting: dict[str, Any], *, polls: int = 200) -> dict[str, Any]:
         """Poll until it is complete, with time passing in between."""
