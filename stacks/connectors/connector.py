@@ -92,7 +92,7 @@ class Connectors:
                 **self._cluster(),
             },
         )
-        # With the policy below it, without which MSK Connect would have to write one.
+        # The log group brings its policy, so MSK Connect needs no right to write one.
         connector.node.add_dependency(spec.role, self._log_group)
         return connector
 

@@ -17,7 +17,7 @@ from stacks.acceptances import accept, acknowledge
 from stacks.kubernetes.pods import pod_identity
 from stacks.kubernetes.shared import shared_objects
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 
@@ -79,7 +79,7 @@ class KubernetesStack(Stack):
         self._addons(run=not paused.leaves_out_all)
         self.shared = self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     @property
     def address(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from settings.environment import Environment
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
@@ -67,7 +67,7 @@ class ProcessingStack(Stack):
             CfnOutput(self, "ClusterId", value=cluster.ref)
             CfnOutput(self, "PrimaryNode", value=cluster.attr_master_public_dns)
         CfnOutput(self, "KeyParameter", value=emr_cluster.ssh_key.private_key.parameter_name)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
         """The first private subnet: a cluster lies in one zone. EMR's policy acts only on tagged ones."""
