@@ -15,7 +15,7 @@ from settings.environment import Environment
 from settings.load import load
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "tests" / "snapshots"
-RENEW = "make snapshots"
+RENEW = "./lake aws synth --save"
 BASE = "dev"
 
 

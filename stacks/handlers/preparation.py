@@ -197,7 +197,7 @@ def _look_at_preparation(
         found = source_preparing.plan(cursor, objects)
     lines = [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]
     if lines:
-        command = f"make prepare NAME={wanted['pipeline']} DSN=…"
+        command = f"./lake source prepare {wanted['pipeline']} --dsn …"
         raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
     return tuple(found.remarks)
 

@@ -1,4 +1,5 @@
-"""The platform under faults, left to its supervisor: a sample of what `make test-faults` does for as long as wanted."""
+"""The platform under faults, left to its supervisor: a sample of what `./lake dev test faults` does for as long as
+wanted."""
 
 import time
 

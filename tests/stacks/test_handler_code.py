@@ -63,4 +63,4 @@ def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path
 def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
     text = text_of(snapshots.read(load(environment))["database"])
-    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(MODULE)], "run `make snapshots`"
+    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(MODULE)], "run `./lake aws synth --save`"

@@ -17,10 +17,10 @@ def test_the_snapshot_is_what_the_code_makes(name: str, request: pytest.FixtureR
     environment, synthesized = load(name), request.getfixturevalue(name)
     assert isinstance(synthesized, Synthesized)
     made = snapshots.by_stack(environment, synthesized.synthesis.templates)
-    assert snapshots.read(environment) == made, "run `make snapshots`, look at what it changes and commit it"
+    assert snapshots.read(environment) == made, "run `./lake aws synth --save`, look at what it changes and commit it"
     written = snapshots.write(environment, synthesized.synthesis.templates, copied(tmp_path))
     for path in written.iterdir():
-        assert path.read_text() == (snapshots.SNAPSHOTS / name / path.name).read_text(), "run `make snapshots`"
+        assert path.read_text() == (snapshots.SNAPSHOTS / name / path.name).read_text(), "run `./lake aws synth --save`"
 
 
 def copied(tmp_path: Path) -> Path:
