@@ -32,8 +32,8 @@ truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/referenc
 
 _QUERY_HEADER = """\
 # What is queried of the database {database}. Made by `./lake source describe {name} --how query`, and yours to edit:
-# every key is explained in docs/reference/pipeline-file.md. After an edit, `./lake source prepare {name} --dsn …` looks whether
-# it fits.
+# every key is explained in docs/reference/pipeline-file.md. After an edit, `./lake source prepare {name} --dsn …`
+# checks it.
 
 [source]
 database = {quoted}

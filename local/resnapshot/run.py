@@ -113,6 +113,8 @@ def _resnapshot(
             _check_sizes(cursor, keys, wanted)
             newest = max(newest_position(lake), connector.newest_position())
             with flowing(cursor, newest, connector, wanted, say):
+                # Again: rows that came before the slot was made anew are in no log.
+                keys = rewriting.select_keys(cursor, wanted.where)
                 _write_anew(cursor, lake, connector, keys, wanted, say)
                 _bury_extra(cursor, lake, wanted, say)
                 return reconcile(parameters, lake, timeout_s=wanted.timeout_s)

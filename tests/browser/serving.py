@@ -16,7 +16,7 @@ from local.setup.ports import HOST, is_free
 from tests.conftest import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 60
+START_S = 180
 END_S = 60
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from local.folders import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
+from tests.local.platform.shop import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # What git hasn't, and what no command needs; the jars are shared.
 LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 CONNECTOR_PASSWORD = "Films/1"
-COMMAND_S = 300
+COMMAND_S = 500
 
 
 class Commands:
@@ -62,6 +63,10 @@ class Commands:
         """`./lake status -p …`."""
         return self._run("status", "--pipeline", self._name, status=status)
 
+    def wait_until_status_is_well(self) -> None:
+        """Wait until `./lake status` ends with 0: what has just been mended may be told a little longer."""
+        eventually(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
+
     def take_out(self, table: str) -> None:
         """Take a table's entry out of the file."""
         entries = self.file.read_text(encoding="utf-8").split("\n\n")
@@ -79,11 +84,17 @@ class Commands:
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
-        """Run `./lake …`; return what it says. It must end with that exit status, None is any.
+        """Return what `./lake …` says, which must end with that exit status, None is any.
 
         A failure's line is of what it says.
         """
-        done = subprocess.run(
+        done = self._done(*arguments)
+        assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + (done.stderr if status else "")
+
+    def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `./lake …`."""
+        return subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
             cwd=self._folder,
             # Wide enough for a step's note to stay in its line.
@@ -93,8 +104,6 @@ class Commands:
             timeout=COMMAND_S,
             check=False,
         )
-        assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + (done.stderr if status else "")
 
 
 def equal_tables(said: str) -> dict[str, int]:

@@ -11,15 +11,14 @@ from rich.console import Console
 
 from local.comparison.platform_tables import reconcile_platform
 from local.errors import LostChangesError
-from local.look.status import read_status
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from tests.conftest import execute
-from tests.e2e.faults import restored
+from tests.e2e.faults import restored, wait_until_well
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 TIMEOUT_S = 120
 SLOT = "cdc_pagila"
@@ -124,4 +123,4 @@ def test_what_is_lost_is_told_by_up_and_brought_back_by_one_command(films: Platf
     assert resnapshot_tables(films, (), Wanted(timeout_s=TIMEOUT_S))
     change(films, number + 51)
     assert_equal(films)
-    assert read_status(films).problems == []
+    wait_until_well(films)

@@ -12,7 +12,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 ODD = Path(__file__).with_name("odd.sql")
 # Each row again under another key, each row written as it is, and one deleted.

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,26 +15,33 @@ from local.look.reconcile import reconcile
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
+from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
 RECONCILE_TIMEOUT_S = 120
 
 
-def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    ("transactions", "kills"),
+    [(120, (20, 50, 80)), long(600, (60, 200, 340))],
+)
+def test_kills_in_mid_stream_leave_lake_and_source_equal(
+    platform: Platform, transactions: int, kills: Sequence[int]
+) -> None:
     source = platform.endpoints.source
-    with Writer(source, transactions=600, rate=12, first_order=900_000) as writer:
-        for made, victim in ((60, "connect"), (200, "sink"), (340, "job")):
+    with Writer(source, transactions=transactions, rate=12, first_order=900_000 + 100 * transactions) as writer:
+        for made, victim in zip(kills, ("connect", "sink", "job"), strict=True):
             writer.wait_for(made)
             kill(platform, victim)
-            assert writer.made < 600, "the writer must still be at work when things break"
+            assert writer.made < transactions, "the writer must still be at work when things break"
             platform.up()
         writer.hurry()
     assert writer.error is None
-    assert writer.made == 600
+    assert writer.made == transactions
     comparison = reconcile(source, platform.lake, timeout_s=RECONCILE_TIMEOUT_S)
     assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
     assert comparison.source_rows > 829

@@ -31,12 +31,12 @@ from operate.topics import list_topics
 from plugins.kafka_access import READER_GROUP, reader_access
 from plugins.topics import PlannedTopic
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = "demo.datalake.cdc_events"
 WIDE = "wide"
-START_S = 60
+START_S = 180
 STOP_S = 10
 MESSAGES = 40
 # The command, but for where the platform is.

@@ -29,7 +29,7 @@ from spark_jobs.sources.json_kafka import JsonKafka, limited, read_offsets, writ
 from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
 from tests.spark_jobs.conftest import Lake, as_lines, event
 
-START_S = 60
+START_S = 180
 
 
 @dataclass

@@ -4,8 +4,11 @@ import re
 
 import pytest
 
-from operate.changes.page import PAGE, process
+from operate.changes import together
+from operate.changes.page import PAGE, Row, process, synthesized
 from operate.changes.together import rows_as_said
+from operate.changes.values import changes
+from settings.load import load
 
 pytestmark = pytest.mark.synth
 # Only these may change what another stack imports, which can't be deployed: the page says what to delete first.
@@ -24,6 +27,22 @@ def shown(name: str) -> set[tuple[str, str, str]]:
     return found
 
 
+def one_group(name: str, said: dict[tuple[str, str], str]) -> list[Row]:
+    """The rows of the most settings that one synthesis shows."""
+    environment = load(name)
+    group = max(together.groups(list(changes(environment)), said), key=len)
+    return together._rows(group, synthesized(environment), said)
+
+
+def test_the_page_says_what_the_settings_of_a_group_do() -> None:
+    said = {(key, change): text for key, change, text in shown("dev")}
+    with process() as pool:
+        rows = pool.apply(one_group, ["dev", said])
+    assert len(rows) >= 5
+    assert {(row.key, row.change, row.text) for row in rows} <= shown("dev"), "run `make setting-changes`"
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["dev", "prod"])
 def test_the_page_has_each_settings_effect_and_no_other_setting_changes_an_import(name: str) -> None:
     said = {(key, change): text for key, change, text in shown(name)}
