@@ -32,7 +32,9 @@ def synth(
     from operate.diff import snapshots
     from settings.load import load, names
 
-    for name in names() if save else [env]:
+    # The others' snapshots say what differs from the base's.
+    wanted = sorted(names(), key=lambda name: name != snapshots.BASE) if save else [env]
+    for name in wanted:
         environment = load(name)
         folder = synth.CDK_OUT / name
         templates = synth.synthesize(environment, folder).templates

@@ -33,7 +33,6 @@ class AllowedProperties:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the properties that may be added."""
         return frozenset({*self.numbers, *self.words})
 
     def problem(self, name: str, value: str) -> str | None:

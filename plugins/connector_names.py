@@ -28,7 +28,6 @@ def offset_topic(connector: str, generation: str | None = None) -> str:
 
 
 def sink_group(connector: str) -> str:
-    """Name a sink connector's consumer group, as Kafka Connect does."""
     return f"connect-{connector}"
 
 

@@ -26,7 +26,6 @@ from plugins.setting_checks import (
     check_password,
     check_within,
 )
-from plugins.versions import load_versions
 
 HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
@@ -144,7 +143,6 @@ class SinkSettings:
     dead_letter_topic: str | None = None
     largest_event_bytes: int = LARGEST_EVENT_BYTES
     heap_bytes: int = LOCAL_HEAP_BYTES
-    connector_version: str = field(default_factory=lambda: load_versions().lenses_s3.version)
 
     def __post_init__(self) -> None:
         check_match(NAME, "name", self.name)
@@ -161,7 +159,7 @@ class SinkSettings:
         if self.partition_by and len(self.topics) > 1:
             raise ValueError("partition_by goes with one topic alone: objects of several would share folders")
         # Both raise ValueError for what they can't take: Kcql checks bucket, prefix, topic and flush settings.
-        build_all(self.statements, version=self.connector_version)
+        build_all(self.statements)
 
     @property
     def topic(self) -> str:
@@ -170,7 +168,6 @@ class SinkSettings:
 
     @property
     def statements(self) -> tuple[Kcql, ...]:
-        """The statements that these settings make, one per topic."""
         return tuple(
             Kcql(
                 bucket=self.bucket,

@@ -101,7 +101,6 @@ def download(
 
 
 def digest(path: Path) -> Digest:
-    """Return what a file is."""
     with path.open("rb") as file:
         return Digest(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
 

@@ -12,7 +12,6 @@ _NAME = "every"
 
 
 def converted() -> dict[str, str]:
-    """Return what Debezium's configuration says of the converter."""
     return {"converters": _NAME, f"{_NAME}.type": CONVERTER, f"{_NAME}.placeholder": events.PLACEHOLDER}
 
 

@@ -157,7 +157,6 @@ def reason(trace: str, configuration: Mapping[str, str] | None = None) -> str:
 
 
 def _captured(configuration: Mapping[str, str]) -> list[str]:
-    """Name the tables that a source connector captures."""
     return [shown(pattern) for pattern in configuration.get(INCLUDED_TABLES, "").split(",") if pattern]
 
 

@@ -117,13 +117,3 @@ def _worker(config: Mapping[str, str]) -> Iterator[Problem]:
                 f"topic.creation.default.{name}",
                 "is missing: where brokers make no topics for whoever asks, the task waits for ever",
             )
-
-
-def topics_taken(pattern: str, topics: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield what a sink's topics.regex takes beside its own; `topics` are other sources' by topic.
-
-    Kafka matches the whole of a topic's name, by Java's regular expressions: what this has in common with Python's.
-    """
-    for topic, source in topics.items():
-        if re.fullmatch(pattern, topic):
-            yield "topics.regex", f"takes {topic}, which is {source}'s: name topics, or escape dots and list tables"

@@ -62,7 +62,6 @@ class PolledDatabase:
 
     @property
     def url(self) -> str:
-        """The driver's URL, without user and password."""
         host = f"[{self.hostname}]" if ":" in self.hostname else self.hostname
         options = {"sslmode": self.sslmode, "tcpKeepAlive": "true", "ApplicationName": "kafka-connect"}
         if self.root_certificate is not None:
@@ -117,7 +116,6 @@ class PolledTable(Polled):
 
     @property
     def name(self) -> str:
-        """`schema.table`."""
         return f"{self.schema}.{self.table}"
 
 
@@ -175,12 +173,10 @@ class JdbcSourceSettings:
 
     @property
     def tables(self) -> tuple[PolledTable, ...]:
-        """The tables; none when a query is polled."""
         return () if isinstance(self.polled, PolledQuery) else self.polled
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that it writes, in the tables' order."""
         if isinstance(self.polled, PolledQuery):
             return (f"{self.topic_prefix}.{self.polled.name}",)
         return tuple(f"{self.topic_prefix}.{table.name}" for table in self.polled)

@@ -136,7 +136,6 @@ def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[
 
 
 def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> list[Statement]:
-    """Return the grants as IAM statements, in their order."""
     return [grant.statement(arns) for grant in grants]
 
 

@@ -9,10 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from plugins.versions import parse_version
-
-# From 7.0.0 on the flush clauses are gone: REST accepts them with 201, then the task fails.
-PROPERTIES_SINCE = (7, 0, 0)
 # Kcql.parseMultiple splits at each one, wherever it stands: no name of ours can have it.
 SEPARATOR = ";"
 MAXIMUM_INTERVAL_SECONDS = 86_400
@@ -69,14 +65,12 @@ _STATEMENT = _grammar(
 )
 _PROPERTY = _grammar(r"'(?P<name>[^']*)'~*=~*(?P<value>.*)")
 _INTEGER = re.compile(r"(?P<quote>'?)[0-9]{1,18}(?P=quote)")
-_FLUSH_CLAUSE = re.compile(r"WITH_FLUSH_(?P<name>\w+)\s*=\s*(?P<value>\d+)", re.ASCII | re.IGNORECASE)
 
 _PROPERTY_OF = {
     "flush_interval_seconds": "flush.interval",
     "flush_count": "flush.count",
     "flush_bytes": "flush.size",
 }
-_CLAUSE_OF = {"flush_bytes": "SIZE", "flush_interval_seconds": "INTERVAL", "flush_count": "COUNT"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +112,6 @@ class Kcql:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The names of the folders that it makes: `<name>=<value>`."""
         return (*self.partition_by, *self.partition_headers)
 
     @property
@@ -129,22 +122,19 @@ class Kcql:
         return (PARTITION_WARNING.format(fields=",".join(self.folders)),)
 
 
-def build(kcql: Kcql, *, version: str) -> str:
-    """Write the statement as the connector of that version understands it."""
+def build(kcql: Kcql) -> str:
+    """Write the statement as the connector understands it."""
     fields = (*kcql.partition_by, *(f"_header.{name}" for name in kcql.partition_headers))
     partition_by = f" PARTITIONBY {','.join(fields)}" if fields else ""
     values = {name: value for name in _PROPERTY_OF if (value := getattr(kcql, name)) is not None}
-    if parse_version(version) >= PROPERTIES_SINCE:
-        flush = "PROPERTIES(" + ",".join(f"'{_PROPERTY_OF[name]}'={value}" for name, value in values.items()) + ")"
-    else:
-        flush = " ".join(f"WITH_FLUSH_{_CLAUSE_OF[name]} = {values[name]}" for name in _CLAUSE_OF if name in values)
+    flush = "PROPERTIES(" + ",".join(f"'{_PROPERTY_OF[name]}'={value}" for name, value in values.items()) + ")"
     target = _quoted(f"{kcql.bucket}:{kcql.prefix}")
     topic = _quoted(kcql.topic)
     return f"INSERT INTO {target} SELECT * FROM {topic}{partition_by} STOREAS `{kcql.stored_as}` {flush}"  # noqa: S608 not SQL
 
 
-def parse(statement: str, *, version: str) -> Kcql:
-    """Read a statement as the connector of that version would.
+def parse(statement: str) -> Kcql:
+    """Read a statement as the connector would.
 
     Raises ValueError, in one line, for what REST would take and the task fail on at its start, and for property names
     that the connector would ignore without a word.
@@ -156,7 +146,10 @@ def parse(statement: str, *, version: str) -> Kcql:
     if match["format"].strip("`").upper() != "JSON":
         raise ValueError(f"KCQL: STOREAS must be JSON, not {match['format']}")
     bucket, _, prefix = _name(match["target"]).partition(":")
-    flush = _flush_values(match["flush"] or "", match["properties"], parse_version(version))
+    if match["flush"]:
+        # REST accepts it with 201.
+        raise ValueError("KCQL: WITH_FLUSH_* is gone since 7.0.0, the task would fail: use PROPERTIES(…)")
+    flush = _properties(match["properties"] or "")
     return Kcql(
         bucket=bucket,
         prefix=prefix,
@@ -168,37 +161,21 @@ def parse(statement: str, *, version: str) -> Kcql:
     )
 
 
-def build_all(statements: Iterable[Kcql], *, version: str) -> str:
-    """Write the statements of one connector, one topic each."""
-    return f"{SEPARATOR} ".join(build(statement, version=version) for statement in statements)
+def build_all(statements: Iterable[Kcql]) -> str:
+    return f"{SEPARATOR} ".join(build(statement) for statement in statements)
 
 
-def parse_all(text: str, *, version: str) -> tuple[Kcql, ...]:
+def parse_all(text: str) -> tuple[Kcql, ...]:
     """Read a connector's statements. Raises ValueError as `parse` does, and for two of one topic.
 
     The connector would go by one of the two, in silence.
     """
     parts = text.rstrip(_BLANKS).removesuffix(SEPARATOR).split(SEPARATOR)
-    statements = tuple(parse(part.strip(_BLANKS), version=version) for part in parts)
+    statements = tuple(parse(part.strip(_BLANKS)) for part in parts)
     topics = [statement.topic for statement in statements]
     if twice := sorted({topic for topic in topics if topics.count(topic) > 1}):
         raise ValueError(f"KCQL: two statements read {', '.join(twice)}: the connector would go by one of them")
     return statements
-
-
-def _flush_values(clauses: str, properties: str | None, version: tuple[int, ...]) -> dict[str, int]:
-    since = ".".join(map(str, PROPERTIES_SINCE))
-    if version >= PROPERTIES_SINCE:
-        if clauses:
-            raise ValueError(f"KCQL: WITH_FLUSH_* is gone since {since}, the task would fail: use PROPERTIES(…)")
-        return _properties(properties or "")
-    if properties is not None:
-        raise ValueError(f"KCQL: flush PROPERTIES(…) came with {since}: an older connector needs WITH_FLUSH_*")
-    values = {clause["name"].upper(): int(clause["value"]) for clause in _FLUSH_CLAUSE.finditer(clauses)}
-    names = {_CLAUSE_OF[field]: _PROPERTY_OF[field] for field in _CLAUSE_OF}
-    if unknown := values.keys() - names.keys():
-        raise ValueError(f"KCQL: no such clause: WITH_FLUSH_{min(unknown)}")
-    return {names[clause]: value for clause, value in values.items()}
 
 
 def _properties(text: str) -> dict[str, int]:

@@ -83,7 +83,6 @@ class Kubernetes:
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
-        """Return an object as it is, None when there is none."""
         try:
             return dict(self._json("GET", _path(wanted)))
         except KubernetesError as error:
@@ -107,13 +106,11 @@ class Kubernetes:
         self._json("PATCH", _path(wanted), patch, kind="application/merge-patch+json")
 
     def pods(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the pods that carry these labels."""
         selector = quote(",".join(f"{name}={value}" for name, value in labels.items()))
         found = self._json("GET", f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
         return list(found["items"])
 
     def log(self, namespace: str, pod: str, *, lines: int) -> str:
-        """Return what a pod has said last."""
         return self._request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}")[1].decode(
             errors="replace"
         )
@@ -199,7 +196,6 @@ def delete_all(api: Kubernetes, objects: Sequence[Object]) -> list[str]:
 
 
 def identity(each: Object) -> tuple[str, str, str]:
-    """What makes an object the same one."""
     return str(each["kind"]), str(each["metadata"].get("namespace", "")), str(each["metadata"]["name"])
 
 

@@ -32,5 +32,4 @@ class Login:
 
 
 def settings(region: str) -> dict[str, object]:
-    """Return librdkafka's settings for MSK in a region."""
     return {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(region)}

@@ -13,7 +13,7 @@ from plugins.record_steps import Step, properties, to_header
 from plugins.sink_connector import sink_connector
 from plugins.sink_properties import KCQL
 
-CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD")
+CODEC = "GZIP"
 
 
 def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql:
@@ -27,21 +27,17 @@ def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql
     return replace(statement, stored_as="PARQUET", partition_headers=(folder,) if folder else ())
 
 
-def parquet_sink(
-    settings: SinkSettings, *, steps: Sequence[Step] = (), folder: str | None = None, codec: str = "GZIP"
-) -> dict[str, str]:
+def parquet_sink(settings: SinkSettings, *, steps: Sequence[Step] = (), folder: str | None = None) -> dict[str, str]:
     """Configure the sink: records that tell their types (`JdbcSourceSettings.with_schemas`) as Parquet.
 
     `steps` change each record, then `folder`, by its name after them, leaves the value and names the folders.
-    Raises ValueError as `parquet_statement` does, and for an unknown codec.
+    Raises ValueError as `parquet_statement` does.
     """
-    if codec not in CODECS:
-        raise ValueError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
     statement = parquet_statement(settings, folder)
     return {
         **sink_connector(settings),
-        KCQL: build(statement, version=settings.connector_version),
-        "connect.s3.compression.codec": codec,
+        KCQL: build(statement),
+        "connect.s3.compression.codec": CODEC,
         "key.converter.schemas.enable": "true",
         "value.converter.schemas.enable": "true",
         **properties([*steps, *((to_header(folder),) if folder else ())]),

@@ -16,19 +16,16 @@ _REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
 
 
 def check_match(pattern: re.Pattern[str], name: str, value: str) -> None:
-    """Raise ValueError unless the whole value has the pattern's form."""
     if not pattern.match(value):
         raise ValueError(f"{name} isn't valid: {value!r}")
 
 
 def check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError unless the value is one of those allowed."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
 
 def check_within(name: str, value: int, low: int, high: int) -> None:
-    """Raise ValueError unless it is a number from `low` to `high`, both included."""
     if isinstance(value, bool) or not low <= value <= high:
         raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
 

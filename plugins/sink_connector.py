@@ -17,7 +17,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
         "topics": ",".join(settings.topics),
-        "connect.s3.kcql": build_all(settings.statements, version=settings.connector_version),
+        "connect.s3.kcql": build_all(settings.statements),
         "connect.s3.aws.region": settings.region,
         "connect.s3.aws.auth.mode": "Default",
         # A tombstone kills the task when there are partition folders.

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 
 from plugins.allowed_properties import AllowedProperties
 from plugins.kcql import parse_all
-from plugins.versions import load_versions
 
 CONNECTOR_CLASS = "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -107,11 +106,8 @@ ALLOWED = AllowedProperties(
 )
 
 
-def problems(config: Mapping[str, str], *, version: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield `(property, reason)` for what a whole configuration must not say, in one line each.
-
-    `version` is the connector's, the pinned one by default.
-    """
+def problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield `(property, reason)` for what a whole configuration must not say, in one line each."""
     for name, value in config.items():
         known = ALLOWED if name in ALLOWED.names or name not in _OURS.names else _OURS
         if name not in _TEXTS and (reason := known.problem(name, value)):
@@ -122,12 +118,12 @@ def problems(config: Mapping[str, str], *, version: str | None = None) -> Iterat
     if config.get("errors.tolerance") == "all" and not config.get("errors.deadletterqueue.topic.name"):
         yield "errors.tolerance", "all without errors.deadletterqueue.topic.name would lose values in silence"
     if KCQL in config:
-        yield from _statements(config, version or load_versions().lenses_s3.version)
+        yield from _statements(config)
 
 
-def _statements(config: Mapping[str, str], version: str) -> Iterator[tuple[str, str]]:
+def _statements(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     try:
-        statements = parse_all(config[KCQL], version=version)
+        statements = parse_all(config[KCQL])
     except ValueError as error:
         yield KCQL, str(error)
         return

@@ -106,7 +106,6 @@ def following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def not_following_slot(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return a configuration as it was before `following_slot`."""
     return {name: value for name, value in configuration.items() if name != OFFSET_MISMATCH}
 
 

@@ -27,7 +27,6 @@ COMPACT = "compact"
 
 
 def replicas_on(brokers: int) -> int:
-    """How many of `brokers` brokers keep each topic partition."""
     return min(brokers, MOST_REPLICAS)
 
 
@@ -54,7 +53,6 @@ class PlannedTopic:
 
     @property
     def compacted(self) -> bool:
-        """Whether the newest record of each key is kept for ever."""
         return self.config.get("cleanup.policy") == COMPACT
 
     def config_with(self, replicas: int) -> dict[str, str]:
@@ -62,7 +60,6 @@ class PlannedTopic:
         return {**self.config, IN_SYNC: str(in_sync_of(replicas))}
 
     def as_request(self) -> dict[str, Any]:
-        """Return it as JSON can say it."""
         return {
             "name": self.name,
             "partitions": self.partitions,
@@ -72,7 +69,6 @@ class PlannedTopic:
 
     @classmethod
     def of_request(cls, request: Mapping[str, Any]) -> Self:
-        """Return what `as_request` said. Raises ValueError for anything else."""
         try:
             return cls(
                 name=str(request["name"]),

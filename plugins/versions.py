@@ -45,12 +45,10 @@ class Release:
 
     @property
     def file(self) -> str:
-        """The file's name: the last part of its URL."""
         return urlsplit(self.url).path.rpartition("/")[2]
 
     @property
     def pinned(self) -> bool:
-        """Whether the file can be verified."""
         return self.sha256 is not None
 
     def request(self) -> dict[str, str | int]:
@@ -66,7 +64,6 @@ class MavenRelease(Release):
 
     @classmethod
     def of(cls, coordinate: str, *, size: int | None, sha256: str | None) -> "MavenRelease":
-        """Make one from its coordinate, which says its version and where it is."""
         parts = coordinate.split(":")
         if len(parts) != COORDINATE_PARTS or not all(parts):
             raise ValueError(f"coordinate must be group:artifact:version:packaging:classifier, not {coordinate!r}")
@@ -85,7 +82,6 @@ class Versions:
 
     @property
     def releases(self) -> dict[str, Release]:
-        """All of them by the names of their tables in versions.toml."""
         return {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -114,8 +110,6 @@ def load_versions(path: Path = VERSIONS_TOML) -> Versions:
             softether=_release(_table(tables, "softether")),
             jdbc=_release(_table(tables, "jdbc")),
         )
-        # KCQL is written for the sink's version, so that one has to compare.
-        parse_version(versions.lenses_s3.version)
     except KeyError as missing:
         raise VersionsError(f"{shown}: {missing} is missing") from None
     except ValueError as error:
@@ -124,16 +118,8 @@ def load_versions(path: Path = VERSIONS_TOML) -> Versions:
 
 
 def maven_url(group: str, artifact: str, version: str, packaging: str, classifier: str) -> str:
-    """Where Maven Central has an artifact."""
     file = f"{artifact}-{version}-{classifier}.{packaging}"
     return f"https://{MAVEN_CENTRAL}/maven2/{group.replace('.', '/')}/{artifact}/{version}/{file}"
-
-
-def parse_version(version: str) -> tuple[int, ...]:
-    """`11.7.2` → (11, 7, 2). Raises ValueError for anything but numbers and dots."""
-    if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", version):
-        raise ValueError(f"version must be numbers and dots, not {version!r}")
-    return tuple(int(part) for part in version.split("."))
 
 
 def _release(table: dict[str, Any]) -> Release:

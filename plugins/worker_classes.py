@@ -14,7 +14,6 @@ _FOLDER = Path(__file__).parent
 
 
 def source(name: str) -> Path:
-    """Return the file with the source of a class."""
     return _FOLDER / f"{name}.java"
 
 
@@ -24,7 +23,6 @@ def compiled(java: Path) -> Path:
 
 
 def resource(java: Path) -> dict[str, str]:
-    """Return a class as a plugin's file, by its name there (plugins/archive.py)."""
     return {f"{PACKAGE}/{java.stem}.class": compiled(java).read_text(encoding="ascii").strip()}
 
 

@@ -22,7 +22,6 @@ FOLLOWS_SLOT = "FollowsSlot"
 
 
 def resources() -> dict[str, str]:
-    """Return the files of the plugin, by name (plugins/archive.py)."""
     return {**resource(SOURCE), _SERVICE: f"{EXTENSION}\n"}
 
 

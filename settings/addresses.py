@@ -15,12 +15,10 @@ ALL = {4: 2**32, 6: 2**128}
 
 
 def is_private(network: Network) -> bool:
-    """Whether all of a range is private."""
     return any(is_within(network, private) for private in PRIVATE)
 
 
 def is_within(network: Network, other: Network) -> bool:
-    """Whether all of a range is in another, which may be of the other version."""
     if isinstance(network, IPv4Network):
         return isinstance(other, IPv4Network) and network.subnet_of(other)
     return isinstance(other, IPv6Network) and network.subnet_of(other)

@@ -40,7 +40,8 @@ MSK_CONNECT_VERSIONS = ("3.7.x",)
 # EKS user guide, "Kubernetes versions on standard support", those that the manifests are tested against.
 EKS_VERSIONS = ("1.33", "1.34")
 
-# Those of 16, which the outbox's SQL is tested on, that new clusters may have (cfn-lint 1.58: 16.6 and older may not).
+# PostgreSQL 16 versions available to new clusters (cfn-lint 1.58: 16.6 and older aren't): the outbox's SQL is tested
+# on 16.
 AURORA_POSTGRESQL_VERSIONS = ("16.8", "16.9", "16.10", "16.11", "16.13")
 
 # Aurora user guide, "DB instance classes", those that make sense for a change-data-capture source.

@@ -10,7 +10,6 @@ from plugins import kcql
 from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import PlannedTopic, planned_topics
-from plugins.versions import load_versions
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import Pipeline
@@ -57,7 +56,6 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
     sink = pipeline.sink
     # When a worker is lost, the others have its tasks until there is another.
     tasks_of_a_worker = math.ceil(sink.tasks / max(1, sink.workers - 1))
-    version = load_versions().lenses_s3.version
     bucket = environment.bucket_name("landing")
     topics = source_settings(environment, pipeline).topics
     if sink.kcql is None:
@@ -70,7 +68,7 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
             partition_by=sink.partition_by,
         )
     else:
-        statement = kcql.parse(sink.kcql.replace("{landing}", bucket), version=version)
+        statement = kcql.parse(sink.kcql.replace("{landing}", bucket))
         topics = (statement.topic,)
     return SinkSettings(
         name=f"{environment.prefix}-{pipeline.name}-sink",
@@ -84,7 +82,6 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
         partition_by=statement.partition_by,
         tasks_max=sink.tasks,
         dead_letter_topic=sink.dead_letter_topic,
-        connector_version=version,
         largest_event_bytes=environment.streaming.largest_event_bytes,
         heap_bytes=sink.mcu_per_worker * MCU_HEAP_BYTES // tasks_of_a_worker,
     )

@@ -59,7 +59,6 @@ class Environment(Section):
 
     @property
     def outbox(self) -> EnvironmentPipeline | None:
-        """The pipeline of this project's outbox, if there is one."""
         return next((pipeline for pipeline in self.pipelines if pipeline.captured.outbox), None)
 
     @property
@@ -69,17 +68,14 @@ class Environment(Section):
 
     @property
     def queried(self) -> tuple[EnvironmentPipeline, ...]:
-        """The pipelines whose databases the job asks."""
         return tuple(pipeline for pipeline in self.pipelines if pipeline.is_queried)
 
     @property
     def connector_workers(self) -> int:
-        """The workers of all connectors."""
         return sum(pipeline.source.workers + pipeline.sink.workers for pipeline in self.streamed)
 
     @property
     def eks(self) -> Eks | None:
-        """The cluster of the connectors' workers, where they run on EKS."""
         return self.connectors.eks if self.connectors.platform == "eks" else None
 
     @property
@@ -94,11 +90,9 @@ class Environment(Section):
 
     @property
     def vpn_users_parameter(self) -> str:
-        """The name in Parameter Store of the list of those who may connect."""
         return f"/{self.prefix}/vpn/users"
 
     def vpn_secret(self, user: str) -> str:
-        """Name the secret with a person's VPN password."""
         return f"{self.prefix}/vpn/{user}"
 
     @property

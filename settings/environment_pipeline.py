@@ -116,12 +116,10 @@ class EnvironmentPipeline(Section):
 
     @property
     def hashes(self) -> bool:
-        """Whether columns travel as SHA-256, which takes a salt."""
         return any(table.hash for table in self.captured.tables)
 
     @property
     def database_name(self) -> str:
-        """The database that is captured."""
         return (self.database and self.database.name) or self.captured.source.database
 
     @property

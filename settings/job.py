@@ -59,7 +59,6 @@ class JobPace:
 
 
 def layout(table: CapturedTableSettings) -> dict[str, str]:
-    """Return Hudi's and the job's properties that follow from a table's entry."""
     return {
         **({keys.APPEND_ONLY: "true"} if table.append_only else {keys.RECORD_KEY: _lake_names(table.key)}),
         keys.PARTITION_PATH: _lake_names(table.partition_by),
@@ -103,7 +102,6 @@ def _retention(hours: int | None) -> dict[str, str]:
 
 
 def queried(table: CapturedTableSettings) -> dict[str, str]:
-    """Return the properties by which JdbcSource looks at a table."""
     rows = {keys.JDBC_TABLE: table.name} if table.query is None else {keys.JDBC_QUERY: table.query}
     return {
         **rows,
@@ -150,7 +148,6 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    """Return what the job of one table reads and writes."""
     source = {**queried(table), **places.source} if table.is_queried else _of_log(table, places.source)
     return TableJob(
         landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
@@ -177,7 +174,6 @@ def _of_log(table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    """Return what the job of a derived table reads and writes."""
     query, name = table.query, pipeline.lake_table(table)
     seconds = table.every_seconds if pace.derived_seconds is None else min(table.every_seconds, pace.derived_seconds)
     return TableJob(
@@ -202,7 +198,6 @@ def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlac
 
 
 def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    """Return what the job of a table's history reads and writes."""
     name = pipeline.history_table(table)
     return TableJob(
         landing=None,

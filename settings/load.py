@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from contract.lake import DATABASE
-from contract.source import OUTBOX_TABLE
 from plugins.versions import VersionsError
 from settings import files, rules
 from settings.environment import Environment
@@ -14,21 +13,9 @@ from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / "environments"
 # The name under which those who load an environment know it.
 EnvironmentFileError = files.SettingsFileError
-# What files had before an environment could have several pipelines.
-_MOVED = {
-    "connectors.topic_prefix": 'is topic_prefix of [[pipelines]] with name = "orders" now',
-    "connectors.source": 'is [pipelines.source] now, below [[pipelines]] with name = "orders"',
-    "connectors.sink": 'is [pipelines.sink] now, below [[pipelines]] with name = "orders"',
-    "tables": (
-        f'became [[pipelines]]: with name = "orders" for {OUTBOX_TABLE}, whose key, layout and table_type are in '
-        "pipelines/orders.toml now, sync_interval_seconds and configuration in [pipelines.job], memory and executors "
-        "in [processing]; topic, schema, properties, path and operation follow from the pipeline"
-    ),
-}
 
 
 def names(folder: Path = ENVIRONMENTS) -> list[str]:
-    """Name the environments that there are files of."""
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
 
@@ -43,21 +30,10 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
 
     values = files.read(folder, name, "environment")
     shown = f"{folder.name}/{name}.toml"
-    if moved := list(_moved(values)):
-        raise EnvironmentFileError("\n".join(f"{shown}: {key}: {reason}" for key, reason in moved))
     try:
         return files.check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:
         raise EnvironmentFileError(str(error)) from None
-
-
-def _moved(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name the keys of an older file, and what they became."""
-    for key, became in _MOVED.items():
-        section, _, inner = key.partition(".")
-        found = values.get(section)
-        if section in values and (not inner or (isinstance(found, dict) and inner in found)):
-            yield key, became
 
 
 def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str, Any]:

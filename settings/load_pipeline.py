@@ -20,7 +20,6 @@ def load_pipeline(name: str, folder: Path = PIPELINES) -> Pipeline:
 
 
 def pipeline_names(folder: Path = PIPELINES) -> list[str]:
-    """Return the names of all pipelines, by their alphabet."""
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
 

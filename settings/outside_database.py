@@ -45,7 +45,6 @@ class OutsideDatabase(Section):
 
     @property
     def is_verified(self) -> bool:
-        """Whether the server has to prove that it is the right one."""
         return self.sslmode != "require"
 
     @property

@@ -118,12 +118,10 @@ class CapturedTableSettings(Section):
 
     @property
     def name(self) -> str:
-        """`schema.table`."""
         return f"{self.schema_name}.{self.table_name}"
 
     @property
     def is_queried(self) -> bool:
-        """Whether the job asks the database for it, and no connector tells of it."""
         return self.how == "query"
 
     @property
@@ -133,7 +131,6 @@ class CapturedTableSettings(Section):
 
     @property
     def captured(self) -> CapturedTable:
-        """What the source connector is told of it."""
         return CapturedTable(
             schema=self.schema_name,
             table=self.table_name,
@@ -220,12 +217,10 @@ class Pipeline(Section):
 
     @property
     def is_queried(self) -> bool:
-        """Whether its tables are queried: then it has no publication, slot, topics and connectors. All are, or none."""
         return all(table.is_queried for table in self.tables)
 
     @property
     def outbox(self) -> CapturedTableSettings | None:
-        """The table that is this project's outbox, if it is captured."""
         return next((table for table in self.tables if table.how == "outbox"), None)
 
     def table(self, name: str) -> CapturedTableSettings:
@@ -252,11 +247,9 @@ class Pipeline(Section):
 
     @property
     def with_history(self) -> tuple[CapturedTableSettings, ...]:
-        """The captured tables beside which each version of a row is kept."""
         return tuple(table for table in self.tables if table.history)
 
     def history_table(self, table: CapturedTableSettings) -> str:
-        """Name the table in the lake that has the versions of another one's rows."""
         return f"{self.lake_table(table)}{SUFFIX}"
 
     def schema_file(self, table: CapturedTableSettings) -> str:

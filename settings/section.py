@@ -1,5 +1,6 @@
 """What every section of a settings file is made of: no unknown keys, no silent conversions, values of known shapes."""
 
+from collections.abc import Sequence
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
@@ -12,6 +13,26 @@ class Section(BaseModel):
     """A table of the file: no unknown keys, no silent conversions, no changes later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def one_of(known: Sequence[str], what: str = "one of") -> AfterValidator:
+    """Refuse a value that isn't one of those that AWS has; `what` they are."""
+
+    def checked(value: str) -> str:
+        if value not in known:
+            raise ValueError(f"{value!r} isn't {what}{'' if what.endswith('one of') else ':'} {', '.join(known)}")
+        return value
+
+    return AfterValidator(checked)
+
+
+def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in sorted({value for value in values if values.count(value) > 1}):
+        raise ValueError(f"{value!r} is given twice")
+    return values
+
+
+EACH_ONCE = AfterValidator(_each_once)
 
 
 def _network(value: str) -> str:

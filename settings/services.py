@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
-from settings.section import AwsArns, Cidr, Cidrs, Identifier, LogRetention, Memory, Names, Section, VpnUser
+from settings import aws_offers, emr_offers
+from settings.section import EACH_ONCE, AwsArns, Cidr, Cidrs, Identifier, LogRetention, Memory, Section, VpnUser, one_of
 
 LONGEST_RETENTION_HOURS = 10 * 365 * 24
 
@@ -18,8 +19,10 @@ class Network(Section):
 
     cidr: Cidr
     nat: Literal["instances", "gateways", "instance"]
-    nat_instance_type: str = "t4g.nano"
-    interface_endpoints: Names = ()
+    nat_instance_type: Annotated[str, one_of(aws_offers.NAT_INSTANCE_TYPES)] = "t4g.nano"
+    interface_endpoints: Annotated[
+        tuple[Annotated[str, one_of(aws_offers.ENDPOINTS)], ...], Field(strict=False), EACH_ONCE
+    ] = ()
     flow_log_retention_days: LogRetention
 
 
@@ -30,10 +33,11 @@ class Vpn(Section):
     `emr_access`: whether they reach what EMR's applications serve, which asks nobody for a password.
     """
 
-    instance_type: str
+    # SoftEther's release and its image are for x86-64.
+    instance_type: Annotated[str, one_of(aws_offers.VPN_INSTANCE_TYPES)]
     client_cidrs: Cidrs
     management_cidrs: Cidrs
-    users: Annotated[tuple[VpnUser, ...], Field(strict=False)] = ()
+    users: Annotated[tuple[VpnUser, ...], Field(strict=False), EACH_ONCE] = ()
     password_rotation_days: Annotated[int, Field(ge=0, le=365)]
     emr_access: bool = False
 
@@ -54,8 +58,8 @@ class Restore(Section):
 class Database(Section):
     """Aurora PostgreSQL and what is put into it. `secret_rotation_days` 0: no rotation."""
 
-    engine_version: str
-    instance_class: str
+    engine_version: Annotated[str, one_of(aws_offers.AURORA_POSTGRESQL_VERSIONS, "an Aurora PostgreSQL 16 of ours")]
+    instance_class: Annotated[str, one_of(aws_offers.AURORA_INSTANCE_CLASSES)]
     instances: Annotated[int, Field(ge=1, le=15)]
     name: Identifier
     backup_retention_days: Annotated[int, Field(ge=1, le=35)]
@@ -76,8 +80,8 @@ class Streaming(Section):
     Never less than the default: the source database's own limit is made to stay below that.
     """
 
-    kafka_version: str
-    broker_type: str
+    kafka_version: Annotated[str, one_of(aws_offers.MSK_KAFKA_VERSIONS, "an MSK version that we know")]
+    broker_type: Annotated[str, one_of(aws_offers.MSK_BROKER_TYPES, "a broker type that we know")]
     brokers: Annotated[int, Field(ge=1, le=30)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
     topic_retention_hours: Annotated[int, Field(ge=1, le=LONGEST_RETENTION_HOURS)]
@@ -88,7 +92,6 @@ class Streaming(Section):
 
     @property
     def largest_event_bytes(self) -> int:
-        """The size of an event's JSON that must get through."""
         return self.largest_event_mib * MIB
 
 
@@ -99,7 +102,7 @@ class Eks(Section):
     everything in the cluster. `maximum_workers`: how many workers a sink may grow to; 0: no more than it begins with.
     """
 
-    kubernetes_version: str
+    kubernetes_version: Annotated[str, one_of(aws_offers.EKS_VERSIONS, "a version that we know")]
     image: str
     endpoint_cidrs: Cidrs = ()
     administrators: AwsArns = ()
@@ -113,7 +116,7 @@ class Connectors(Section):
     """
 
     platform: Literal["msk-connect", "eks"] = "msk-connect"
-    kafka_connect_version: str
+    kafka_connect_version: Annotated[str, one_of(aws_offers.MSK_CONNECT_VERSIONS, "a version that MSK Connect has")]
     log_retention_days: LogRetention
     eks: Eks | None = None
 
@@ -135,13 +138,13 @@ class Processing(Section):
     application that doesn't say its own.
     """
 
-    release: str
+    release: Annotated[str, one_of(sorted(emr_offers.RELEASES), "a release that the job was written for")]
     primary_instance_type: str
     core_instance_type: str
     core_instances: Annotated[int, Field(ge=0)]
     maximum_core_instances: Annotated[int, Field(ge=0)]
     market: Literal["on_demand", "spot"] = "on_demand"
-    applications: Names
+    applications: Annotated[tuple[Annotated[str, one_of(sorted(emr_offers.APPLICATIONS))], ...], Field(strict=False)]
     driver_memory: Memory = "2g"
     executor_memory: Memory = "4g"
     executors: Annotated[int, Field(ge=1, le=100)] = 2
@@ -168,7 +171,7 @@ class Analytics(Section):
     import_mode: Literal["DIRECT_QUERY", "SPICE"] = "DIRECT_QUERY"
     refresh: Literal["HOURLY", "DAILY"] = "HOURLY"
     lake_formation: bool = False
-    lake_formation_readers: AwsArns = ()
+    lake_formation_readers: Annotated[AwsArns, EACH_ONCE] = ()
 
 
 class Monitoring(Section):

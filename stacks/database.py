@@ -17,13 +17,14 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.acceptances import acknowledge
 from stacks.hash_salt import hash_salt
-from stacks.outside_source import OutsideSource, imported_secret
+from stacks.outside_source import imported_secret, outside_source
 from stacks.pipeline_names import construct_id, source_parameter
+from stacks.preparation import PORT, Cluster, connector_secret, preparation
 from stacks.provider import HandlerProvider
-from stacks.queried_source import OwnCluster, QueriedSource
+from stacks.queried_source import OwnCluster, queried_source
 from stacks.restored_cluster import restored_cluster
 from stacks.retention import keeps, removal, retention
-from stacks.source_preparation import PORT, Cluster, SourcePreparation, connector_secret
+from stacks.source_preparation import SourcePreparation
 
 MASTER_USER = "postgres"
 # Passwords of letters and digits alone: they pass through URLs, configurations and connection strings.
@@ -57,16 +58,16 @@ class DatabaseStack(Stack):
         self.connector_secrets = {pipeline.name: self._connector_secret(pipeline) for pipeline in environment.pipelines}
         salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in environment.pipelines}
         self.salts = {name: salt for name, salt in salts.items() if salt is not None}
-        self._preparation = SourcePreparation(
-            self,
+        self._preparation = preparation(self, vpc)
+        self._own = SourcePreparation(
+            self._preparation,
             environment=environment,
             cluster=self.cluster,
             master_secret=self._master_secret(),
             connector_secrets=self.connector_secrets,
             security_group=self.security_group,
-            vpc=vpc,
         )
-        self._prepared = {**self._preparation.prepared, **self._outside()}
+        self._prepared = {**self._own.prepared, **self._outside()}
         self.prepared = list(self._prepared.values())
         self._readable = self._let_read()
         if self._settings.deletion_protection:
@@ -82,33 +83,24 @@ class DatabaseStack(Stack):
     def _outside(self) -> dict[str, CustomResource]:
         """Prepare what pipelines capture elsewhere, or look whether somebody has; by pipeline."""
         return {
-            pipeline.name: OutsideSource(
-                self,
-                environment=self._environment,
-                pipeline=pipeline,
-                database=pipeline.database,
-                psycopg2=self._preparation.psycopg2,
-                vpc=self._vpc,
-            ).prepared
+            pipeline.name: outside_source(self._preparation, self._environment, pipeline, pipeline.database)
             for pipeline in self._environment.streamed
             if pipeline.database is not None
         }
 
     def _let_read(self) -> list[CustomResource]:
         """Let the roles of queried pipelines read, here and elsewhere."""
-        own = OwnCluster(cluster=self.cluster, master_secret=self._master_secret(), access=self._preparation.access)
+        own = OwnCluster(cluster=self.cluster, master_secret=self._master_secret(), access=self._own.access)
         return [
-            QueriedSource(
-                self,
-                environment=self._environment,
-                pipeline=pipeline,
+            queried_source(
+                self._preparation,
+                self._environment,
+                pipeline,
                 secret=self.connector_secrets[pipeline.name],
                 own=own,
-                psycopg2=self._preparation.psycopg2,
-                vpc=self._vpc,
                 # The loader may make what is queried.
-                after=self._preparation.prepared.values(),
-            ).readable
+                after=self._own.prepared.values(),
+            )
             for pipeline in self._environment.queried
         ]
 
@@ -240,16 +232,11 @@ class DatabaseStack(Stack):
         statement = iam.PolicyStatement(
             actions=["rds:DescribeDBClusters", "rds:ModifyDBCluster"], resources=[self.cluster.cluster_arn]
         )
-        provider = HandlerProvider(self, "Protection", module="database_protection", waits=True, statements=[statement])
+        provider = HandlerProvider(self, "Protection", module="database_protection", statements=[statement])
         provider.accept(statement, reason="It sets deletion protection on this cluster, and asks for nothing else.")
-        protected = CustomResource(
-            self,
-            "ProtectedDatabase",
-            service_token=provider.service_token,
-            resource_type="Custom::ProtectedDatabase",
-            properties={"Request": self.to_json_string({"clusterIdentifier": self.cluster.cluster_identifier})},
-        )
-        protected.node.add_dependency(*self._preparation.prepared.values(), *self._readable, self.cluster)
+        request = {"clusterIdentifier": self.cluster.cluster_identifier}
+        protected = provider.resource(self, "ProtectedDatabase", "Custom::ProtectedDatabase", request)
+        protected.node.add_dependency(*self._own.prepared.values(), *self._readable, self.cluster)
 
     def _master_secret(self) -> secretsmanager.ISecret:
         secret = self.cluster.secret

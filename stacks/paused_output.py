@@ -5,7 +5,7 @@ from aws_cdk import CfnOutput, Stack
 from stacks.paused import OUTPUT, Paused
 
 
-def say_so(stack: Stack, paused: Paused) -> None:
+def add_paused_output(stack: Stack, paused: Paused) -> None:
     """Write into a stack's outputs that, and how much of it, is left out."""
     if paused is not Paused.NOTHING:
         CfnOutput(stack, OUTPUT, value=paused.value)

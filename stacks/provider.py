@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import CfnElement, Duration, RemovalPolicy, Size, Stack
+from aws_cdk import CfnElement, CustomResource, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -17,7 +19,6 @@ from stacks.wheels import KAFKA, PSYCOPG2, Layer
 
 
 def runtime_of(layer: Layer) -> lambda_.Runtime:
-    """Return the runtime that a layer's packages are for."""
     name = f"python{layer.python_version}"
     return lambda_.Runtime(name, lambda_.RuntimeFamily.PYTHON, supports_inline_code=True)
 
@@ -41,11 +42,11 @@ TOTAL_TIMEOUT = Duration.minutes(58)
 
 
 class HandlerProvider(Construct):
-    """Runs `stacks/handlers/<module>.py`: its `on_event` and, where it waits for something, its `is_complete`.
+    """Runs `stacks/handlers/<module>.py`: its `on_event` and its `is_complete`.
 
     `statements` are all that the handler may do besides writing its own log. `packages` are the project's packages
     that it imports. `journal` is the bucket in which its requests write down what they have begun, for a handler that
-    has one (stacks/handlers/journal.py). `service_token` is what a CustomResource needs.
+    has one (stacks/handlers/journal.py).
     """
 
     def __init__(
@@ -54,7 +55,6 @@ class HandlerProvider(Construct):
         id_: str,
         *,
         module: str,
-        waits: bool,
         statements: Sequence[iam.PolicyStatement],
         packages: Sequence[str] = ("plugins",),
         timeout: Duration | None = None,
@@ -65,7 +65,6 @@ class HandlerProvider(Construct):
         layers: Sequence[lambda_.ILayerVersion] = (),
         vpc: ec2.IVpc | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
-        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         runtime: lambda_.Runtime = RUNTIME,
     ) -> None:
         super().__init__(scope, id_)
@@ -73,7 +72,6 @@ class HandlerProvider(Construct):
         place = {JOURNAL_VARIABLE: f"{journal}/{JOURNAL_KEYS}"} if journal else {}
         self._statements = [*statements, *records]
         self._roles: list[iam.Role] = []
-        self._log_retention = log_retention
         self._options: dict[str, Any] = {
             "runtime": runtime,
             "code": lambda_.Code.from_asset(handler_code.staged(*packages)),
@@ -86,15 +84,26 @@ class HandlerProvider(Construct):
             "security_groups": list(security_groups) or None,
         }
         self.on_event = self._function("OnEvent", f"stacks.handlers.{module}.on_event")
-        self.is_complete = self._function("IsComplete", f"stacks.handlers.{module}.is_complete") if waits else None
+        self.is_complete = self._function("IsComplete", f"stacks.handlers.{module}.is_complete")
         self.provider = self._provider()
         self.service_token = self.provider.service_token
         self._acknowledge_framework()
         self.acknowledge_wildcards(*records, reason=JOURNAL_REASON)
 
+    def resource(
+        self, scope: Construct, id_: str, type_: str, request: Mapping[str, Any], **more: str
+    ) -> CustomResource:
+        """Make a resource of this handler's; what `more` says makes another request of it and is nobody's to read."""
+        return CustomResource(
+            scope,
+            id_,
+            service_token=self.provider.service_token,
+            resource_type=type_,
+            properties={"Request": Stack.of(scope).to_json_string(request), **more},
+        )
+
     @property
     def worker_role(self) -> iam.Role:
-        """The role of the function that does what there is to do: `is_complete`'s, where there is one."""
         return self._roles[-1]
 
     def acknowledge_wildcards(self, *statements: iam.PolicyStatement, reason: str) -> None:
@@ -130,22 +139,18 @@ class HandlerProvider(Construct):
         return function
 
     def _log_group(self, id_: str) -> logs.LogGroup:
-        return logs.LogGroup(self, id_, retention=self._log_retention, removal_policy=RemovalPolicy.DESTROY)
+        return logs.LogGroup(self, id_, retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY)
 
     def _provider(self) -> cr.Provider:
-        # CDK refuses these where there is nothing to wait for.
-        waiting: dict[str, Any] = {
-            "is_complete_handler": self.is_complete,
-            "query_interval": QUERY_INTERVAL,
-            "total_timeout": TOTAL_TIMEOUT,
-            "disable_waiter_state_machine_logging": True,
-        }
         return cr.Provider(
             self,
             "Framework",
             on_event_handler=self.on_event,
+            is_complete_handler=self.is_complete,
+            query_interval=QUERY_INTERVAL,
+            total_timeout=TOTAL_TIMEOUT,
+            disable_waiter_state_machine_logging=True,
             log_group=self._log_group("FrameworkLog"),
-            **(waiting if self.is_complete else {}),
         )
 
     def _acknowledge_framework(self) -> None:
@@ -158,8 +163,7 @@ class HandlerProvider(Construct):
             reason="CDK's provider framework: a small state machine that asks whether a resource is there yet.",
         )
         # The framework's functions call the handler's, its state machine those of the framework that wait.
-        handlers = [self.on_event, *([self.is_complete] if self.is_complete else [])]
-        called = [_logical_id(function.node.default_child) for function in handlers]
+        called = [_logical_id(function.node.default_child) for function in (self.on_event, self.is_complete)]
         framework = {
             child.node.path.rpartition("framework-")[2]: _logical_id(child)
             for child in self.provider.node.find_all()
@@ -171,6 +175,43 @@ class HandlerProvider(Construct):
                 names = waiting if "waiter-state-machine" in role.node.path else called
                 reason = "CDK's provider framework calls these functions, and no others, in any version."
                 acknowledge_versions(role, names, reason=reason)
+
+
+def handler_function(
+    scope: Construct, id_: str, *, module: str, role: iam.Role, timeout: Duration, names: str = "", **options: Any
+) -> lambda_.Function:
+    """Run `handler` of `stacks/handlers/<module>.py`, outside of CDK's framework; `names` begin its log's id."""
+    log_group = logs.LogGroup(
+        scope, f"{names}Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+    )
+    log_group.grant_write(role)
+    function = lambda_.Function(
+        scope,
+        id_,
+        runtime=RUNTIME,
+        code=lambda_.Code.from_asset(handler_code.staged("plugins")),
+        handler=f"stacks.handlers.{module}.handler",
+        role=role,
+        log_group=log_group,
+        timeout=timeout,
+        **options,
+    )
+    acknowledge(function, "AwsSolutions-L1", reason=VERSIONS[RUNTIME.name])
+    return function
+
+
+def run_every(function: lambda_.Function, period: Duration, *, description: str, enabled: bool = True) -> None:
+    """Run a function by a schedule, which is beside it."""
+    scope = function.node.scope
+    assert isinstance(scope, Construct)  # noqa: S101  jsii says less
+    events.Rule(
+        scope,
+        "Schedule",
+        description=description,
+        schedule=events.Schedule.rate(period),
+        enabled=enabled,
+        targets=[targets.LambdaFunction(function)],
+    )
 
 
 def _logical_id(element: IConstruct | None) -> str:
@@ -190,6 +231,5 @@ def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
 
 
 def network_interfaces() -> iam.PolicyStatement:
-    """What Lambda needs to run a function in a VPC."""
     actions = ("CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets")
     return iam.PolicyStatement(actions=[f"ec2:{action}" for action in actions], resources=["*"])

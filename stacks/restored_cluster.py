@@ -3,7 +3,7 @@
 AWS::RDS::DBCluster takes user, password and encryption from what it is restored from: "If you specify the
 SourceDBClusterIdentifier, SnapshotIdentifier, or GlobalClusterIdentifier property, don't specify this property"
 (MasterUsername and MasterUserPassword in its reference). So the source preparation gives the master the password of the
-new secret, which rotates from then on (stacks/handlers/source_preparation.py).
+new secret, which rotates from then on (stacks/handlers/preparation.py).
 """
 
 from typing import Any

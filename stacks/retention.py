@@ -27,7 +27,6 @@ _RETENTION = {
 
 
 def keeps(environment: Environment) -> bool:
-    """Whether data outlives its stack."""
     return environment.removal_policy == "retain"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Stack
+from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -130,7 +130,6 @@ class StreamingStack(Stack):
             self,
             "BrokerAddressLookup",
             module="bootstrap_brokers",
-            waits=True,
             statements=[
                 iam.PolicyStatement(
                     actions=["kafka:GetBootstrapBrokers", "kafka:DescribeClusterV2"], resources=[self.cluster_arn]
@@ -138,13 +137,7 @@ class StreamingStack(Stack):
             ],
         )
         request = {"clusterArn": self.cluster_arn}
-        found = CustomResource(
-            self,
-            "BrokerAddresses",
-            service_token=provider.service_token,
-            resource_type="Custom::BootstrapBrokers",
-            properties={"Request": self.to_json_string(request)},
-        )
+        found = provider.resource(self, "BrokerAddresses", "Custom::BootstrapBrokers", request)
         return found.get_att_string("BootstrapBrokers")
 
 

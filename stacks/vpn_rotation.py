@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from stacks import handler_code
-from stacks.acceptances import accept, acknowledge
-from stacks.provider import RUNTIME
+from stacks.acceptances import accept
+from stacks.provider import handler_function
 
 _ACTIONS = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
 
@@ -22,7 +20,9 @@ class VpnRotation(Construct):
     def __init__(self, scope: Construct, id_: str, *, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
         super().__init__(scope, id_)
         self._role = self._made_role([secret.secret_arn for secret in secrets])
-        self.function = self._function()
+        self.function = handler_function(
+            self, "Function", module="vpn_rotation", role=self._role, timeout=Duration.minutes(1)
+        )
         permission = lambda_.CfnPermission(
             self,
             "CalledBySecretsManager",
@@ -51,25 +51,3 @@ class VpnRotation(Construct):
         role.add_to_policy(rotating)
         accept(role, rotating, reason="The VPN's own secrets by name: what a rotation reads, writes and makes current.")
         return role
-
-    def _function(self) -> lambda_.Function:
-        log_group = logs.LogGroup(
-            self, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
-        )
-        log_group.grant_write(self._role)
-        function = lambda_.Function(
-            self,
-            "Function",
-            runtime=RUNTIME,
-            code=lambda_.Code.from_asset(str(handler_code.stage("plugins"))),
-            handler="stacks.handlers.vpn_rotation.handler",
-            role=self._role,
-            log_group=log_group,
-            timeout=Duration.minutes(1),
-        )
-        acknowledge(
-            function,
-            "AwsSolutions-L1",
-            reason="Runs the Python version that the project's tests run on; Lambda supports it until June 2027.",
-        )
-        return function

@@ -32,7 +32,6 @@ class Layer:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
         return " and ".join(self.packages)
 
 

@@ -21,7 +21,6 @@ from plugins.sink_properties import (
     PRODUCER_PROPERTIES,
     problems,
 )
-from plugins.versions import load_versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +73,7 @@ class TaskSettings:
         """Take the connector `name` with its configuration. Raises SinkError naming the property that is wrong."""
         for key, reason in problems(config):
             raise SinkError(f"the configuration of {name}: {key}: {reason}")
-        statements = parse_all(config[KCQL], version=load_versions().lenses_s3.version)
+        statements = parse_all(config[KCQL])
         if len({statement.bucket for statement in statements}) > 1:
             raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in lands in one bucket alone")
         return cls(

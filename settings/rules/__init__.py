@@ -33,5 +33,4 @@ RULES: tuple[Rule, ...] = (
 
 
 def broken(environment: Environment) -> list[Problem]:
-    """Return what the rules refuse in this environment, as (key, reason)."""
     return [problem for rule in RULES for problem in rule(environment)]

@@ -40,12 +40,10 @@ def lake_formation(environment: Environment) -> Iterator[Problem]:
     settings = environment.analytics
     key = "analytics.lake_formation_readers"
     if settings.lake_formation_readers and not settings.lake_formation:
-        yield key, "get nothing without lake_formation = true: set it, or attach the policy for analysts to them"
+        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
     for reader in settings.lake_formation_readers:
         if f"::{environment.account}:" not in reader:
             yield key, f"{reader} is of another account than {environment.account}"
-        if settings.lake_formation_readers.count(reader) > 1:
-            yield key, f"{reader} is given twice"
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Both connectors: their versions, and what an environment adds to their configurations."""
+"""Both connectors: what an environment adds to their configurations."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,19 +8,10 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
 from plugins.versions import load_versions
-from settings import aws_offers
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline
 from settings.rules.problem import Problem, Rule, streamed
-
-
-def versions(environment: Environment) -> Iterator[Problem]:
-    """MSK Connect has the version of Kafka Connect."""
-    version = environment.connectors.kafka_connect_version
-    if version not in aws_offers.MSK_CONNECT_VERSIONS:
-        known = ", ".join(aws_offers.MSK_CONNECT_VERSIONS)
-        yield "connectors.kafka_connect_version", f"{version} isn't a version that MSK Connect has: {known}"
 
 
 def connectors(environment: Environment) -> Iterator[Problem]:
@@ -87,4 +78,4 @@ def dead_letters(environment: Environment) -> Iterator[Problem]:
                 yield f"pipelines[{number}].sink.dead_letter_topic", f"{error}: choose another name"
 
 
-RULES: tuple[Rule, ...] = (versions, connectors, dead_letters)
+RULES: tuple[Rule, ...] = (connectors, dead_letters)

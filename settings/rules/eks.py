@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
-from settings import aws_offers
 from settings.addresses import is_private, too_many
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule, streamed
@@ -31,12 +30,9 @@ def platform(environment: Environment) -> Iterator[Problem]:
 
 
 def cluster(environment: Environment) -> Iterator[Problem]:
-    """Version, image, zones, and who gets in."""
+    """Image, zones, and who gets in."""
     if (eks := environment.eks) is None:
         return
-    if eks.kubernetes_version not in aws_offers.EKS_VERSIONS:
-        known = ", ".join(aws_offers.EKS_VERSIONS)
-        yield "connectors.eks.kubernetes_version", f"{eks.kubernetes_version} isn't a version that we know: {known}"
     if not _IMAGE.fullmatch(eks.image):
         yield (
             "connectors.eks.image",

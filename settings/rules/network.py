@@ -1,4 +1,4 @@
-"""Where an environment lies: its zones, its addresses, its endpoints, and who reaches the VPN."""
+"""Where an environment lies: its zones, its addresses, and who reaches the VPN."""
 
 import re
 from collections.abc import Iterator
@@ -42,23 +42,10 @@ def network(environment: Environment) -> Iterator[Problem]:
         yield "network.cidr", f"{cidr} must be from /16 (AWS's largest VPC) to /{SMALLEST_VPC} (our subnets)"
     if cidr.overlaps(VPN_CLIENTS):
         yield "network.cidr", f"{cidr} overlaps {VPN_CLIENTS}, the addresses of VPN clients: choose another network"
-    nat = environment.network.nat_instance_type
-    if nat not in aws_offers.NAT_INSTANCE_TYPES:
-        yield "network.nat_instance_type", _not_one_of(nat, aws_offers.NAT_INSTANCE_TYPES)
-
-
-def endpoints(environment: Environment) -> Iterator[Problem]:
-    """Endpoints are of services that something in the VPC calls, each once."""
-    named = environment.network.interface_endpoints
-    for name in named:
-        if name not in aws_offers.ENDPOINTS:
-            yield "network.interface_endpoints", _not_one_of(name, aws_offers.ENDPOINTS)
-    for name in sorted({name for name in named if named.count(name) > 1}):
-        yield "network.interface_endpoints", f"{name!r} is given twice"
 
 
 def vpn(environment: Environment) -> Iterator[Problem]:
-    """Somebody reaches the VPN, its image fits its instance, and the world doesn't manage it."""
+    """Somebody reaches the VPN, and the world doesn't manage it."""
     if not environment.vpn.client_cidrs:
         yield "vpn.client_cidrs", "is empty, so that nobody could connect: name the networks that clients come from"
     if reason := too_many(environment.vpn.management_cidrs):
@@ -66,16 +53,6 @@ def vpn(environment: Environment) -> Iterator[Problem]:
             "vpn.management_cidrs",
             f"opens VPN management to {reason}: name your own network, or none and use Session Manager",
         )
-    users = environment.vpn.users
-    for user in sorted({user for user in users if users.count(user) > 1}):
-        yield "vpn.users", f"{user!r} is named twice"
-    if environment.vpn.instance_type not in aws_offers.VPN_INSTANCE_TYPES:
-        reason = _not_one_of(environment.vpn.instance_type, aws_offers.VPN_INSTANCE_TYPES)
-        yield "vpn.instance_type", f"{reason}: SoftEther's release and its image are for x86-64"
 
 
-def _not_one_of(value: str, known: tuple[str, ...]) -> str:
-    return f"{value!r} isn't one of {', '.join(known)}"
-
-
-RULES: tuple[Rule, ...] = (zones, network, endpoints, vpn)
+RULES: tuple[Rule, ...] = (zones, network, vpn)

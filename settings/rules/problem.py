@@ -11,5 +11,4 @@ Rule = Callable[[Environment], Iterator[Problem]]
 
 
 def streamed(environment: Environment) -> Iterator[tuple[int, EnvironmentPipeline]]:
-    """Yield the pipelines that have connectors, each with its place in the file."""
     return ((number, one) for number, one in enumerate(environment.pipelines) if not one.is_queried)

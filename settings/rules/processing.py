@@ -25,11 +25,7 @@ def lake(environment: Environment) -> Iterator[Problem]:
 
 
 def processing(environment: Environment) -> Iterator[Problem]:
-    """Releases, types and applications are EMR's, and go together."""
     settings = environment.processing
-    if settings.release not in emr_offers.RELEASES:
-        known = ", ".join(sorted(emr_offers.RELEASES))
-        yield "processing.release", f"{settings.release} isn't a release that the job was written for: {known}"
     types = emr_offers.INSTANCE_TYPES.get(environment.region)
     if types is None:
         known = ", ".join(sorted(emr_offers.INSTANCE_TYPES))
@@ -38,10 +34,6 @@ def processing(environment: Environment) -> Iterator[Problem]:
     for key in ("primary_instance_type", "core_instance_type"):
         if (chosen := getattr(settings, key)) not in types:
             yield f"processing.{key}", f"EMR has no {chosen} in {environment.region}: {', '.join(sorted(types))}"
-    for application in settings.applications:
-        if application not in emr_offers.APPLICATIONS:
-            known = ", ".join(sorted(emr_offers.APPLICATIONS))
-            yield "processing.applications", f"{application!r} isn't one of {known}"
     if not {"Hadoop", "Hive", "Spark"} <= set(settings.applications):
         yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
     if {"Presto", "Trino"} <= set(settings.applications):

@@ -19,7 +19,6 @@ def _in_production(rule: Rule) -> Rule:
 
 
 def named_so(environment: Environment) -> Iterator[Problem]:
-    """What is called prod is production."""
     if environment.name == "prod" and not environment.production:
         yield "production", "must be true in an environment that is named prod"
 

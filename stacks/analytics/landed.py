@@ -1,13 +1,13 @@
 """The table of what has landed, and who may ask it: it shows what was deleted, too, so that is a right of its own."""
 
 from aws_cdk import Stack
-from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from analytics import landed_table
 from settings.environment import Environment
 from stacks.acceptances import acknowledge_wildcards
+from stacks.analytics.glue_tables import declared_table
 
 
 class Landed(Construct):
@@ -21,31 +21,19 @@ class Landed(Construct):
         self._policy()
 
     def _table(self, topics: list[str]) -> None:
-        table, landing = glue.CfnTable, f"s3://{self._bucket}"
+        landing = f"s3://{self._bucket}"
         prefixes = [pipeline.landing_prefix for pipeline in self._environment.streamed]
-
-        def columns(of: tuple[tuple[str, str], ...]) -> list[glue.CfnTable.ColumnProperty]:
-            return [table.ColumnProperty(name=name, type=type_) for name, type_ in of]
-
-        glue.CfnTable(
+        declared_table(
             self,
             "Events",
-            catalog_id=Stack.of(self).account,
-            database_name=self._environment.lake.database,
-            table_input=table.TableInputProperty(
-                name=landed_table.NAME,
-                description="Events as they have landed, a line each, as long as the landing keeps them",
-                table_type="EXTERNAL_TABLE",
-                parameters=landed_table.parameters(landing, prefixes, topics),
-                partition_keys=columns(landed_table.PARTITIONS),
-                storage_descriptor=table.StorageDescriptorProperty(
-                    columns=columns(landed_table.COLUMNS),
-                    location=f"{landing}/",
-                    input_format=landed_table.INPUT_FORMAT,
-                    output_format=landed_table.OUTPUT_FORMAT,
-                    serde_info=table.SerdeInfoProperty(serialization_library=landed_table.SERDE),
-                ),
-            ),
+            environment=self._environment,
+            name=landed_table.NAME,
+            description="Events as they have landed, a line each, as long as the landing keeps them",
+            location=f"{landing}/",
+            columns=landed_table.COLUMNS,
+            partitions=landed_table.PARTITIONS,
+            files=landed_table,
+            parameters=landed_table.parameters(landing, prefixes, topics),
         )
 
     def _policy(self) -> None:

@@ -1,7 +1,6 @@
 """Tables that named statements add rows to, and who may: declared here, since nothing crawls."""
 
 from aws_cdk import Stack
-from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -9,6 +8,7 @@ from analytics import silver_table
 from analytics.silver_table import SilverTable
 from settings.environment import Environment
 from stacks.acceptances import acknowledge_wildcards
+from stacks.analytics.glue_tables import declared_table
 
 
 class Silver(Construct):
@@ -25,25 +25,16 @@ class Silver(Construct):
         self._policy(tables)
 
     def _table(self, declared: SilverTable) -> None:
-        table = glue.CfnTable
-        glue.CfnTable(
+        declared_table(
             self,
             declared.name,
-            catalog_id=Stack.of(self).account,
-            database_name=self._environment.lake.database,
-            table_input=table.TableInputProperty(
-                name=declared.name,
-                description=declared.description,
-                table_type="EXTERNAL_TABLE",
-                parameters=dict(silver_table.PARAMETERS),
-                storage_descriptor=table.StorageDescriptorProperty(
-                    columns=[table.ColumnProperty(name=name, type=type_) for name, type_ in declared.columns],
-                    location=declared.location(f"s3://{self._bucket}"),
-                    input_format=silver_table.INPUT_FORMAT,
-                    output_format=silver_table.OUTPUT_FORMAT,
-                    serde_info=table.SerdeInfoProperty(serialization_library=silver_table.SERDE),
-                ),
-            ),
+            environment=self._environment,
+            name=declared.name,
+            description=declared.description,
+            location=declared.location(f"s3://{self._bucket}"),
+            columns=declared.columns,
+            files=silver_table,
+            parameters=silver_table.PARAMETERS,
         )
 
     def _policy(self, tables: tuple[SilverTable, ...]) -> None:

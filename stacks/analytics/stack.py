@@ -4,7 +4,6 @@ from typing import Any
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_athena as athena
-from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -12,6 +11,7 @@ from analytics import quarantine_table
 from analytics.queries import NamedQuery, Queried, named_queries
 from settings.environment import Environment
 from stacks.analytics.access import LakeReaders
+from stacks.analytics.glue_tables import declared_table
 from stacks.analytics.landed import Landed
 from stacks.analytics.quicksight import QuickSight
 from stacks.analytics.silver import Silver
@@ -97,28 +97,18 @@ class AnalyticsStack(Stack):
 
     def _quarantine(self) -> None:
         """The table of what the jobs have set aside; no job registers it."""
-        table, bucket = glue.CfnTable, f"s3://{self._environment.bucket_name('lake')}"
-        columns = [table.ColumnProperty(name=name, type=type_) for name, type_ in quarantine_table.COLUMNS]
-        name, type_ = quarantine_table.PARTITION
-        glue.CfnTable(
+        bucket = f"s3://{self._environment.bucket_name('lake')}"
+        declared_table(
             self,
             "Quarantine",
-            catalog_id=self.account,
-            database_name=self._environment.lake.database,
-            table_input=table.TableInputProperty(
-                name=quarantine_table.NAME,
-                description="Events that didn't fit their table, each with its reason",
-                table_type="EXTERNAL_TABLE",
-                parameters=quarantine_table.parameters(bucket, [each.table for each in _queried(self._environment)]),
-                partition_keys=[table.ColumnProperty(name=name, type=type_)],
-                storage_descriptor=table.StorageDescriptorProperty(
-                    columns=columns,
-                    location=quarantine_table.location(bucket),
-                    input_format=quarantine_table.INPUT_FORMAT,
-                    output_format=quarantine_table.OUTPUT_FORMAT,
-                    serde_info=table.SerdeInfoProperty(serialization_library=quarantine_table.SERDE),
-                ),
-            ),
+            environment=self._environment,
+            name=quarantine_table.NAME,
+            description="Events that didn't fit their table, each with its reason",
+            location=quarantine_table.location(bucket),
+            columns=quarantine_table.COLUMNS,
+            partitions=[quarantine_table.PARTITION],
+            files=quarantine_table,
+            parameters=quarantine_table.parameters(bucket, [each.table for each in _queried(self._environment)]),
         )
 
     def _policy(self) -> iam.ManagedPolicy:
@@ -157,7 +147,6 @@ class AnalyticsStack(Stack):
 
 
 def _queried(environment: Environment) -> list[Queried]:
-    """The captured tables of all pipelines."""
     return [
         Queried(
             table=pipeline.captured.lake_table(table),

@@ -92,7 +92,7 @@ class Connectors:
                 **self._cluster(),
             },
         )
-        # With the policy below it, without which MSK Connect would have to write one.
+        # The log group brings its policy, so MSK Connect needs no right to write one.
         connector.node.add_dependency(spec.role, self._log_group)
         return connector
 
@@ -138,13 +138,7 @@ class Connectors:
         The app's tags are in it, because CloudFormation gives them only to types of its own, such as the log group.
         """
         request = {**request, "tags": tags_of(self._log_group.node.default_child)}
-        return CustomResource(
-            self._stack,
-            id_,
-            service_token=provider.service_token,
-            resource_type=f"Custom::{type_}",
-            properties={"Request": self._stack.to_json_string(request)},
-        )
+        return provider.resource(self._stack, id_, f"Custom::{type_}", request)
 
     def _warn_of_unpinned(self, releases: list[Release]) -> None:
         """A release without checksum may be looked at in a template; nothing of it is deployed."""

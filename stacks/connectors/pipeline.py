@@ -54,16 +54,13 @@ class PipelineConnectors:
 
     @property
     def name(self) -> str:
-        """The pipeline's name."""
         return self._pipeline.name
 
     @property
     def settings(self) -> EnvironmentPipeline:
-        """What the environment decides about it."""
         return self._pipeline
 
     def id(self, id_: str) -> str:
-        """Return the id of a construct of this pipeline."""
         return construct_id(self._pipeline, id_)
 
     def topics(self) -> WantedTopics:
@@ -72,7 +69,6 @@ class PipelineConnectors:
         return WantedTopics(topics=planned, sink=self.sink, generation=self._source_parameter("generation"))
 
     def source_spec(self) -> ConnectorSpec:
-        """What makes the source connector."""
         versions = load_versions()
         return ConnectorSpec(
             name=self.source.name,
@@ -96,7 +92,6 @@ class PipelineConnectors:
         return together(*(part.resources() for part in (*ours, utf8_only)))
 
     def sink_spec(self) -> ConnectorSpec:
-        """What makes the sink connector."""
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],

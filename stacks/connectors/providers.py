@@ -43,7 +43,6 @@ class ConnectorProviders(Construct):
             self,
             "Plugin",
             module="connector_plugin",
-            waits=True,
             timeout=Duration.minutes(10),
             memory_mb=1_024,
             ephemeral_storage=Size.gibibytes(2),
@@ -61,9 +60,7 @@ class ConnectorProviders(Construct):
         )
         own, passing = [*self._connector_rights(names), reading_logs], self._passing_rights(role_arns)
         rights = [*own, *passing]
-        provider = HandlerProvider(
-            self, "Connector", module="connector", waits=True, statements=rights, journal=self._bucket
-        )
+        provider = HandlerProvider(self, "Connector", module="connector", statements=rights, journal=self._bucket)
         provider.acknowledge_wildcards(*own, reason=OWN_NAMES)
         provider.acknowledge_wildcards(*passing, reason=IN_THE_CALLERS_NAME)
         return provider
@@ -124,7 +121,6 @@ class ConnectorProviders(Construct):
         return iam.PolicyStatement(actions=[f"kafkaconnect:{action}" for action in actions], resources=[arn])
 
     def _archive_rights(self, bucket: str, key_prefix: str) -> list[iam.PolicyStatement]:
-        """Read, write and remove the plugins' archives."""
         objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
         bucket_arn = f"arn:{Stack.of(self).partition}:s3:::{bucket}"
         return [

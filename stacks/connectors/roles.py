@@ -45,11 +45,9 @@ class ConnectorRole(Construct):
 
     @property
     def arn(self) -> str:
-        """The role's ARN."""
         return self.role.role_arn
 
     def may_read_secret(self, secret: sm.ISecret) -> None:
-        """Read one secret's value."""
         reading = iam.PolicyStatement(
             actions=["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"], resources=[secret.secret_arn]
         )

@@ -20,7 +20,7 @@ from stacks.kubernetes.stack import KubernetesStack
 from stacks.lake import LakeStack
 from stacks.outside_source import destinations
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 from stacks.streaming import StreamingStack
@@ -66,10 +66,9 @@ class ConnectorsStack(Stack):
         ]
         if self.pipelines:
             self._connect(kubernetes)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     def _connect(self, kubernetes: KubernetesStack | None) -> None:
-        """Make the connectors, and what they need of others."""
         names = [name for pipeline in self.pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         if kubernetes is not None:
             self._on_kubernetes(kubernetes)
@@ -196,7 +195,7 @@ class ConnectorsStack(Stack):
         )
 
     def _open_outside(self) -> None:
-        """Let the connectors out to the databases that others have made, who let in whoever wears this group."""
+        """Allow egress to external databases; their owners admit this security group."""
         brokers = self._streaming.security_group.security_group_id
         ways = destinations(self._environment)
         for way in ways:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import CustomResource, Duration, Stack
+from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -67,27 +67,15 @@ class PipelineTopics(Construct):
             ready.node.add_dependency(access)
 
     def _made(self, name: str, wanted: WantedTopics, provider: HandlerProvider) -> CustomResource:
-        return CustomResource(
-            self,
-            name,
-            service_token=provider.service_token,
-            resource_type="Custom::Topics",
-            properties={
-                "Request": self._request(of_generation(wanted.topics, wanted.generation), wanted.sink),
-                **self._of_a_pause,
-            },
-        )
-
-    def _request(self, topics: Sequence[PlannedTopic], sink: SinkSettings) -> str:
-        return Stack.of(self).to_json_string(
-            {
-                "bootstrapServers": self._streaming.bootstrap_brokers,
-                "topics": [topic.as_request() for topic in topics],
-                "group": sink_group(sink.name),
-                "groupTopic": sink.topic,
-                **({"groupTopics": list(sink.topics[1:])} if sink.topics[1:] else {}),
-            }
-        )
+        sink = wanted.sink
+        request = {
+            "bootstrapServers": self._streaming.bootstrap_brokers,
+            "topics": [topic.as_request() for topic in of_generation(wanted.topics, wanted.generation)],
+            "group": sink_group(sink.name),
+            "groupTopic": sink.topic,
+            **({"groupTopics": list(sink.topics[1:])} if sink.topics[1:] else {}),
+        }
+        return provider.resource(self, name, "Custom::Topics", request, **self._of_a_pause)
 
     def _provider(
         self, access: ec2.ISecurityGroup, rights: Sequence[iam.PolicyStatement], journal: str
@@ -96,7 +84,6 @@ class PipelineTopics(Construct):
             self,
             "Provider",
             module="topics",
-            waits=True,
             runtime=NEWER_RUNTIME,
             layers=[self._client()],
             vpc=self._vpc,

@@ -21,12 +21,10 @@ _LOST = ("DELETING", "FAILED")
 
 @functools.cache
 def client() -> "KafkaClient":
-    """MSK, once per Lambda environment."""
     return boto3.client("kafka", config=framework.CLIENT_CONFIG)
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Name it after its cluster."""
     return {"PhysicalResourceId": f"{_cluster_arn(event)}/bootstrap-brokers"}
 
 
@@ -45,7 +43,6 @@ def settle(event: Event) -> Progress:
 
 
 def remove(_event: Event) -> Progress:
-    """Nothing was made."""
     return Done()
 
 

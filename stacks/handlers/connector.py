@@ -21,7 +21,7 @@ from stacks.handlers.connector_offsets import check_offsets
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.redaction import hidden
 
-KIND = kafka_connect.Kind(
+KIND = kafka_connect.MskResource(
     what="connector",
     items="connectors",
     listing="list_connectors",
@@ -32,24 +32,21 @@ KIND = kafka_connect.Kind(
     arn="connectorArn",
     state="connectorState",
 )
-# The request that made the connector.
 _SETTLED = ("RUNNING", "PAUSED")
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request and name the connector."""
     return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
 
 
 def settle(event: Event) -> Progress:
-    """Take the next step from the connector as it is to the one that is wanted."""
     wanted = _wanted(event)
     name = wanted["connectorName"]
     if journal.busy(event):
         return Waiting(f"what the request before has begun with {name}")
     found = KIND.find(event, name)
     if found is None:
-        return KIND.vanished(event, name) or _create(event, wanted)
+        return KIND.check_still_there(event, name) or _create(event, wanted)
     if found["connectorState"] == "DELETING":
         return Waiting(f"the connector {name} is being deleted")
     present = kafka_connect.tags(found["connectorArn"])
@@ -69,7 +66,7 @@ def remove(event: Event) -> Progress:
         return Waiting(f"what the request before has begun with {name}")
     found = KIND.find(event, name)
     if found is None:
-        return KIND.gone(event, name) or Done()
+        return KIND.wait_listed(event, name) or Done()
     if found["connectorState"] == "DELETING":
         return Waiting(f"the connector {name} is being deleted")
     return KIND.stop(event, found) if kafka_connect.is_to_be_deleted(event, found["connectorArn"]) else Done()
@@ -106,7 +103,7 @@ def _create(event: Event, wanted: dict[str, Any]) -> Progress:
     try:
         journal.make(event, lambda: kafka_connect.client().create_connector(**request)["connectorArn"])
     except kafka_connect.client().exceptions.ConflictException as error:
-        return KIND.taken(wanted["connectorName"], error)
+        return KIND.wait_name_free(wanted["connectorName"], error)
     return Waiting(f"the connector {wanted['connectorName']} is created")
 
 

@@ -33,12 +33,10 @@ _DIGITS = 12
 
 
 def asked(wanted: Mapping[str, Any]) -> str:
-    """The value of ASKED."""
     return _hashes(_FIELDS, wanted)
 
 
 def shown(found: Mapping[str, Any]) -> str:
-    """The value of SHOWN."""
     return _hashes(_IN_PLACE, found)
 
 

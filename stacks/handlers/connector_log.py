@@ -23,7 +23,6 @@ _TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
 
 @functools.cache
 def client() -> "CloudWatchLogsClient":
-    """CloudWatch Logs, once per Lambda environment."""
     return boto3.client("logs", config=framework.CLIENT_CONFIG)
 
 

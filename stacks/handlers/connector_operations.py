@@ -32,7 +32,6 @@ class Operations:
 
 
 def of(event: Event, found: dict[str, Any]) -> Operations:
-    """Read a connector's operations."""
     pages = (
         kafka_connect.client().get_paginator("list_connector_operations").paginate(connectorArn=found["connectorArn"])
     )

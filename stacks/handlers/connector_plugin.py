@@ -18,9 +18,9 @@ from plugins.archive import FORMAT
 from stacks.handlers import framework, journal, kafka_connect, plugin_archive
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.plugin_archive import Archive
-from stacks.handlers.transient import passing
+from stacks.handlers.transient import retry_reason
 
-KIND = kafka_connect.Kind(
+KIND = kafka_connect.MskResource(
     what="plugin",
     items="customPlugins",
     listing="list_custom_plugins",
@@ -41,7 +41,6 @@ _CHANGING = ("CREATING", "UPDATING", "DELETING", "PAUSING", "RESUMING", "RESTART
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request and name the plugin."""
     wanted = _wanted(event)
     for release in wanted["releases"]:
         if not release["sha256"] or not release["size"]:
@@ -57,7 +56,7 @@ def settle(event: Event) -> Progress:
         return Waiting(f"what the request before has begun with {name}")
     found = KIND.find(event, name)
     if found is None:
-        return KIND.vanished(event, name) or _make(event, wanted, name)
+        return KIND.check_still_there(event, name) or _make(event, wanted, name)
     if found["customPluginState"] == "DELETING":
         return Waiting(f"the plugin {name} is being deleted")
     present = kafka_connect.tags(found["customPluginArn"])
@@ -95,7 +94,7 @@ def _removed(event: Event, wanted: dict[str, Any], name: str) -> Progress | None
     """Remove a plugin and its zip, step by step; None when there is nothing left of it that is this stack's."""
     found = KIND.find(event, name)
     if found is None:
-        if waiting := KIND.gone(event, name):
+        if waiting := KIND.wait_listed(event, name):
             return waiting
         _archive(event, wanted, name).delete(event)
         return None
@@ -151,9 +150,9 @@ def _make(event: Event, wanted: dict[str, Any], name: str) -> Progress:
     try:
         journal.make(event, lambda: kafka_connect.client().create_custom_plugin(**request)["customPluginArn"])
     except kafka_connect.client().exceptions.ConflictException as error:
-        return KIND.taken(name, error)
+        return KIND.wait_name_free(name, error)
     except ClientError as error:
-        if not passing(error):
+        if not retry_reason(error):
             archive.delete(event)
         raise
     return Waiting(f"the plugin {name} is created")

@@ -35,7 +35,6 @@ _log.setLevel(logging.INFO)
 
 @functools.cache
 def metrics() -> "CloudWatchClient":
-    """CloudWatch, once per Lambda environment."""
     return boto3.client("cloudwatch", config=framework.CLIENT_CONFIG)
 
 

@@ -25,12 +25,10 @@ _BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
 
 @functools.cache
 def client() -> "RDSClient":
-    """RDS, once per Lambda environment."""
     return boto3.client("rds", config=framework.CLIENT_CONFIG)
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Name it after its cluster."""
     return {"PhysicalResourceId": f"{_identifier(event)}/deletion-protection"}
 
 

@@ -28,7 +28,7 @@ class Owners:
         """Whether `owner` wants this job, and hasn't been deleted since."""
         return self._key(owner) in self._keys()
 
-    def heir(self, owner: str) -> dict[str, Any] | None:
+    def other_owner_request(self, owner: str) -> dict[str, Any] | None:
         """The request of another owner: of a construct that was renamed, the one that stays."""
         key = next((key for key in self._keys() if key != self._key(owner)), None)
         if key is None:

@@ -108,7 +108,7 @@ def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
     owners, steps = Owners(emr_steps.client("s3"), job), Steps(job)
     if not owners.has(owner(event)):
         return None
-    heir = owners.heir(owner(event))
+    heir = owners.other_owner_request(owner(event))
     if waiting := _inherited(event, heir) if heir else _stopped(steps, steps.active()):
         return waiting
     owners.leave(owner(event))

@@ -49,7 +49,6 @@ class Steps:
         return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
 
     def cluster_is_there(self) -> bool:
-        """Tell whether the cluster is known and hasn't ended."""
         try:
             state = self._emr.describe_cluster(ClusterId=self._cluster)["Cluster"]["Status"]["State"]
         except ClientError as error:
@@ -59,7 +58,6 @@ class Steps:
         return not str(state).startswith("TERMINATED")
 
     def active(self) -> list[dict[str, Any]]:
-        """Return those that run or will run."""
         return [step for step in self.all() if step["Status"]["State"] in ACTIVE]
 
     def runs_this(self, step: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from contract.tags import OWNER
-from stacks.handlers.transient import CALL_ERRORS, error_code, passing
+from stacks.handlers.transient import CALL_ERRORS, error_code, retry_reason
 
 Event = Mapping[str, Any]
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ HASH_DIGITS = 16
 # How long the first call, which nobody repeats, waits for AWS. The functions may run for five minutes.
 PATIENCE_SECONDS = 200
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 20.0
-# Short: who has to wait for longer does it between two calls. botocore's standard mode pauses with jitter.
+# Short timeouts: longer waits happen between polls. botocore's standard mode pauses with jitter.
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
 # No call takes longer than this, its repetitions included: three times 25 s, and two pauses of at most 20 s.
 CALL_SECONDS = 120
@@ -95,7 +95,7 @@ class Handler:
         result: dict[str, Any] = {"PhysicalResourceId": known, "KnownAs": known, "Started": int(now())}
         with _reasons():
             if event["RequestType"] != "Delete":
-                result |= _here_and_now(lambda: self.start(event))
+                result |= _retry_now(lambda: self.start(event))
             if self.claim is not None:
                 result["Order"] = _claimed(self.claim, event)
         return result
@@ -104,7 +104,7 @@ class Handler:
         """Take the next step, and say whether it was the last. Raises ResourceError when there is no way on."""
         step = self.remove if event["RequestType"] == "Delete" else self.settle
         with _reasons():
-            progress = _patiently(self._checked(step), event)
+            progress = _defer_transient_errors(self._checked(step), event)
         if isinstance(progress, Done):
             _say(event, "done")
             return {"IsComplete": True, "Data": dict(progress.data)}
@@ -123,12 +123,10 @@ class Handler:
 
 
 def now() -> float:
-    """Seconds since 1970."""
     return time.time()
 
 
 def sleep(seconds: float) -> None:
-    """Pause within a call of Lambda."""
     time.sleep(seconds)
 
 
@@ -138,7 +136,7 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
     A key that isn't known is refused in what is to be made. In what is to be removed it doesn't count: a newer version
     of this code may have made that. Raises ResourceError naming the key that is missing, unknown or of another type.
     """
-    wanted = _as_object(event)
+    wanted = as_object(event)
     if missing := sorted(required.keys() - wanted.keys()):
         raise ResourceError(f"Request: {', '.join(missing)} is missing")
     unknown = sorted(wanted.keys() - required.keys() - optional.keys())
@@ -163,7 +161,8 @@ def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping
         return None
 
 
-def _as_object(event: Event) -> dict[str, Any]:
+def as_object(event: Event) -> dict[str, Any]:
+    """Return the request as it came. Raises ResourceError for one that isn't an object."""
     try:
         wanted = json.loads(event["ResourceProperties"]["Request"])
     except (KeyError, TypeError, ValueError):
@@ -203,7 +202,6 @@ def named_by_content(name: str, sha256: str) -> str:
 
 
 def sha256_of(text: str) -> str:
-    """SHA-256 in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -216,12 +214,12 @@ def shortened(text: str) -> str:
     return short
 
 
-def _patiently(step: Callable[[Event], Progress], event: Event) -> Progress:
+def _defer_transient_errors(step: Callable[[Event], Progress], event: Event) -> Progress:
     """Take a step; one that failed for a moment's reasons is taken again at the next call."""
     try:
         return step(event)
     except CALL_ERRORS as error:
-        if reason := passing(error):
+        if reason := retry_reason(error):
             return Waiting(reason)
         raise
 
@@ -230,21 +228,21 @@ def _claimed(claim: Callable[[Event], str], event: Event) -> str:
     """The request's place in the order of requests. When it can't be recorded now, `check` does it."""
     order = f"{int(now() * 1_000):013d}-{event['RequestId']}"
     try:
-        return _here_and_now(lambda: claim({**event, "Order": order}))
+        return _retry_now(lambda: claim({**event, "Order": order}))
     except CALL_ERRORS as error:
-        if not passing(error):
+        if not retry_reason(error):
             raise
         return order
 
 
-def _here_and_now(step: Callable[[], Result]) -> Result:
+def _retry_now(step: Callable[[], Result]) -> Result:
     """Take a step that nobody would call again: while AWS is busy, again after pauses that grow and differ."""
     ends_at, pause = now() + PATIENCE_SECONDS, FIRST_PAUSE_SECONDS
     while True:
         try:
             return step()
         except CALL_ERRORS as error:
-            if not passing(error) or now() >= ends_at:
+            if not retry_reason(error) or now() >= ends_at:
                 raise
         sleep(random.uniform(pause / 2, pause))  # noqa: S311  a pause is no secret
         pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

@@ -63,7 +63,6 @@ class Store(Protocol):
 
 @functools.cache
 def s3() -> "S3Client":
-    """S3, once per Lambda environment."""
     return boto3.client("s3", config=framework.CLIENT_CONFIG)
 
 
@@ -183,7 +182,7 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
 def make(event: Event, create: Callable[[], str]) -> None:
     """Make something by a call that returns its ARN, and write that down: no list has to show it.
 
-    While the call's answer is unknown, `doubtful` is true of this request and for those that follow it.
+    While the call's answer is unknown, `outcome_unknown` is true of this request and for those that follow it.
     """
     before = own(event).facts.get(_MAKING)
     with acting(event, **{_MAKING: framework.now()}) as facts:
@@ -197,11 +196,10 @@ def make(event: Event, create: Callable[[], str]) -> None:
 
 
 def arns(event: Event) -> list[str]:
-    """What this request and those before it have made, the latest first."""
     return [entry.facts[ARN] for entry in (own(event), *earlier(event)) if ARN in entry.facts]
 
 
-def doubtful(event: Event) -> bool:
+def outcome_unknown(event: Event) -> bool:
     """Whether something may have been made that neither an answer nor a list has shown yet."""
     since = framework.now() - LAG_SECONDS
     return any((entry.facts.get(_MAKING) or 0) > since for entry in (own(event), *earlier(event)))

@@ -14,19 +14,16 @@ from stacks.handlers.framework import Event, ResourceError, Waiting
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
 
-# Who owned it before its construct was renamed, until CloudFormation has deleted that one.
 # How long a deletion is asked for again that the service refuses for no reason that would pass.
 REFUSED_SECONDS = 600
 
 
 @functools.cache
 def client() -> "KafkaConnectClient":
-    """MSK Connect, once per Lambda environment."""
     return boto3.client("kafkaconnect", config=framework.CLIENT_CONFIG)
 
 
 def tags(arn: str) -> dict[str, str]:
-    """The tags of a resource."""
     return client().list_tags_for_resource(resourceArn=arn).get("tags", {})
 
 
@@ -72,7 +69,7 @@ def is_to_be_deleted(event: Event, arn: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class MskResource:
     """A kind of MSK Connect's resources; all but `what`, which is for reasons, are the API's names."""
 
     what: str
@@ -96,7 +93,6 @@ class Kind:
         return None
 
     def described(self, arn: str) -> dict[str, Any] | None:
-        """What there is under an ARN; None when it is gone."""
         try:
             return dict(getattr(client(), self.describe)(**{self.arn: arn}))
         except client().exceptions.NotFoundException:
@@ -124,13 +120,13 @@ class Kind:
                 return Waiting(reason)
         return Waiting(f"{what} is being deleted")
 
-    def gone(self, event: Event, name: str) -> Waiting | None:
-        """Whether nothing that was found is nothing that is there."""
-        if journal.doubtful(event):
+    def wait_listed(self, event: Event, name: str) -> Waiting | None:
+        """Wait while a creation may have succeeded unseen."""
+        if journal.outcome_unknown(event):
             return Waiting(f"a creation of the {self.what} {name} may have succeeded; until lists would show it")
         return None
 
-    def vanished(self, event: Event, name: str) -> Waiting | None:
+    def check_still_there(self, event: Event, name: str) -> Waiting | None:
         """What to say when this request has made it and it isn't there. Raises ResourceError when it is gone."""
         if not journal.own(event).facts.get(journal.ARN):
             return None
@@ -138,7 +134,7 @@ class Kind:
             return Waiting(f"the {self.what} {name} to be shown")
         raise ResourceError(f"the {self.what} {name} was deleted while it was created")
 
-    def taken(self, name: str, error: Exception) -> Waiting:
+    def wait_name_free(self, name: str, error: Exception) -> Waiting:
         """What to wait for when a creation finds the name in use, and nothing has it."""
         return Waiting(f"the {self.what} {name} isn't listed, but its name is in use ({error}): it is new, or going")
 

@@ -39,7 +39,6 @@ SERVER = "cdc-lake-server"
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Check the request and name the connector."""
     return {"PhysicalResourceId": connector_name.kept(event, _wanted(event)["connectorName"])}
 
 

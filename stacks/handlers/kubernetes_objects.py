@@ -17,7 +17,6 @@ _UNKNOWN, _FORBIDDEN = 401, 403
 
 
 def start(event: Event) -> dict[str, Any]:
-    """Name it once and for all."""
     wanted = _request(event)
     return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects")}
 

@@ -29,7 +29,6 @@ _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")
 
 @functools.cache
 def s3() -> "S3Client":
-    """S3, once per Lambda environment."""
     return boto3.client("s3", config=framework.CLIENT_CONFIG)
 
 

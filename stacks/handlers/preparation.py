@@ -1,102 +1,343 @@
-"""What the custom resources that prepare a database share: their ids, and what becomes of the slot at the end.
+"""Custom resource: what a pipeline needs of its database, made from inside its VPC by the loader's own code.
 
-Who has prepared a database is in a record outside of it (source_record.py, outside_record.py): it can be read when the
-database can't, so a creation that never got in has nothing to delete.
+There are four requests, each with `database` and `sqlHash`, which only has to differ when what is run in the database
+does. Those of the environment's own cluster say `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs):
+- the outbox's: `slot`, `outboxMode`, `sampleData`, `sampleScale` and, for a cluster that was restored and has another
+  password, `setMasterPassword`. The sample is loaded, or what is there migrated in place; `Loaded` are the orders.
+- a pipeline's: its name `pipeline`, `schema` (ours there), `publication`, `slot`, `role`, and `tables`: objects with
+  `schema`, `name`, `key`, `leaveOut`, `hash` and, like `sqlHash`, `schemaHash`. The role gets its password and its
+  rights, and exactly these tables are published. Nothing of their owner's is changed but a replica identity that says
+  too little.
+
+Those of any server say `host`, `port` (a number), `sslmode`, `certificate` (PEM, "" for none), and `ownerSecretArn`:
+the secret of whoever may prepare the database, or "". Without it nothing is changed there: the role looks whether
+everything has been done, and each thing that hasn't is said in the failure.
+- a pipeline's that the stacks didn't make: as above, with `connectorSecretArn` and `record`, a path of Systems Manager.
+- a queried one's: `pipeline`, `readerSecretArn`, `role`, `tables`, `queries` (SQL by name), and `seesWriters`: whether
+  the role is to know who is writing. The role gets SELECT on these tables and on what the queries read.
+
+Attribute of all but the last: `Generation`, another one whenever the database is prepared for a new life: offsets of
+the one before are worth nothing, since their slot is gone (preparation_record.py). Deleting drops the pipeline's slot,
+which would fill the disk, and leaves the rest.
 """
 
-import functools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+import contextlib
+import json
+import logging
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-import boto3
+import psycopg2
 
-from db.errors import LoadError, LoginError, UnreachableError
+from db import preparing, source_preparing
+from db.connecting import connect
+from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError, explain
+from db.loading import LoadOptions
+from db.reading import ReadObjects, let_read, unreadable
 from db.secret import connection_parameters
 from db.slots import drop_slot
-from stacks.handlers import framework
-from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
+from db.source_objects import SourceObjects, WantedTable
+from stacks.handlers import framework, preparation_record
+from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.preparation_record import Record, Tags
 
-if TYPE_CHECKING:
-    from mypy_boto3_rds import RDSClient
-
+_CLUSTER = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": str, "database": str}
+_SERVER = {"host": str, "port": int, "sslmode": str, "certificate": str, "ownerSecretArn": str, "database": str}
+_TABLES = {"pipeline": str, "role": str, "tables": list}
+_CAPTURED = {**_TABLES, "schema": str, "publication": str, "slot": str}
+# By a key that no other request has.
+_REQUESTS: dict[str, dict[str, type]] = {
+    "outboxMode": {**_CLUSTER, "slot": str, "outboxMode": str, "sampleData": bool, "sampleScale": int},
+    "readerSecretArn": {**_SERVER, **_TABLES, "readerSecretArn": str, "queries": dict, "seesWriters": bool},
+    "host": {**_SERVER, **_CAPTURED, "connectorSecretArn": str, "record": str},
+    "clusterIdentifier": {**_CLUSTER, **_CAPTURED},
+}
 GENERATION_DIGITS = 8
+# Of the 15 minutes that a function may run: the rest of the rows is for the next call.
+REFRESH_S = 600.0
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.INFO)
 
 
-class Record(Protocol):
-    """Who has prepared a database, each with the generation of its slot and offsets."""
-
-    @property
-    def generation(self) -> str | None:
-        """The generation that all of them share; None when nobody has prepared it."""
-
-    def has(self, owner: str) -> bool:
-        """Whether `owner` has prepared it and hasn't been deleted since."""
-
-    def others(self, owner: str) -> list[str]:
-        """The generations of those that aren't `owner`."""
-
-    def release(self, owner: str) -> None:
-        """Take `owner`'s entry away; one that isn't there is no error."""
-
-
-@functools.cache
-def client() -> "RDSClient":
-    """RDS, once per Lambda environment."""
-    return boto3.client("rds", config=framework.CLIENT_CONFIG)
-
-
-def start(event: Event, place: str, found: Callable[[], Record | None]) -> dict[str, Any]:
-    """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all.
-
-    `place` says which database, and whose part of it.
-    """
+def start(event: Event) -> dict[str, Any]:
+    """Name it once and for all: another name on update would make CloudFormation delete the old one, slot and all."""
+    wanted = _request(event)
+    wanted_tables(wanted.get("tables", ()))
     if event["RequestType"] == "Update":
         return {"PhysicalResourceId": event["PhysicalResourceId"]}
-    record = found()
     # A renamed resource goes on where the one before it is: slot and offsets are still that one's.
-    generation = record.generation if record else None
-    generation = generation or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
-    return {"PhysicalResourceId": f"{place}/prepared/{generation}"}
+    found = _record(wanted)
+    generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
+    if _only_reads(wanted):
+        return {"PhysicalResourceId": f"{wanted['pipeline']}/reader/{generation}"}
+    server = wanted.get("clusterIdentifier") or wanted["host"]
+    return {"PhysicalResourceId": f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"}
 
 
-def generation_of(event: Event) -> str:
-    """Return the generation that the resource was named with."""
-    return str(event["PhysicalResourceId"].rpartition("/")[2])
+def settle(event: Event) -> Progress:
+    """Do what isn't done yet, or see that nothing is left. Wait for a table in use and for a database that is away."""
+    wanted = _request(event)
+    try:
+        if _only_reads(wanted):
+            _let_read(wanted)
+            return Done()
+        loaded = _load(wanted) if "outboxMode" in wanted else None
+        if loaded is None:
+            _prepare(wanted)
+    except LoginError as error:
+        if wanted.get("setMasterPassword"):
+            _set_password(wanted)
+        return _wait_for_password(error, wanted)
+    except LaterError as error:
+        return Waiting(str(error))
+    except LoadError as error:
+        raise ResourceError(f"{_where(wanted)}{error}") from error
+    generation = str(event["PhysicalResourceId"].rpartition("/")[2])
+    # A database that was prepared before, with nobody in charge since, may have had changes that nobody captured.
+    _enter(event, wanted, generation, found_prepared=loaded == {})
+    return Done(data={"Generation": generation, **({"Loaded": 0} | loaded if loaded is not None else {})})
 
 
-def remove(event: Event, found: Record | None, login: Callable[[], Mapping[str, Any]], slot: str) -> Progress:
+def remove(event: Event) -> Progress:
     """Drop the slot: nobody will read it, and it would go on filling the disk with write-ahead log.
 
-    A database that is gone (`found` None) has none; one that is only out of reach still has. Of two resources that
-    share a database, because one was renamed, the last one drops it.
+    A database that is gone has none; one that is only out of reach still has. Of two resources that share a database,
+    because one was renamed, the last one drops it.
     """
-    owner = framework.owner(event)
+    try:
+        wanted = _request(event)
+    except ResourceError:
+        # A request that was refused has made nothing.
+        return Done()
+    found, owner = _record(wanted), framework.owner(event)
     if found is None or not found.has(owner):
         return Done()
-    if not found.others(owner):
-        try:
-            gone = drop_slot(login(), slot)
-        except LoginError as error:
-            return refused(error)
-        except UnreachableError as error:
-            return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
-        except LoadError as error:
-            raise ResourceError(str(error)) from error
-        if not gone:
-            return Waiting(f"the replication slot {slot} is in use: delete its connector first")
+    if not found.others(owner) and (left := _drop_slot(wanted)) is not None:
+        return left
     found.release(owner)
     return Done()
 
 
-def refused(error: LoginError, *, whose: str = "the master's secret") -> Waiting:
+def wanted_tables(entries: Iterable[Mapping[str, Any]]) -> tuple[WantedTable, ...]:
+    """Return a request's tables. Raises ResourceError. A request of an earlier release says nothing of hashes."""
+    try:
+        return tuple(
+            WantedTable(
+                schema=str(table["schema"]),
+                name=str(table["name"]),
+                key=tuple(map(str, table["key"])),
+                leave_out=frozenset(map(str, table["leaveOut"])),
+                hashed=frozenset(map(str, table.get("hash", ()))),
+                by_xmin=bool(table.get("byXmin", False)),
+            )
+            for table in entries
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ResourceError(f"Request: tables: not a table: {error!r}") from None
+
+
+def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
+    """Load the outbox, or find it loaded: migrate it and renew the password of the connector's role. {}: found it.
+
+    A newer outbox stays as it is: to fail for it would fail a rollback, which runs the older code.
+    """
+    found = _record(wanted)
+    if wanted.get("setMasterPassword") and isinstance(found, Tags) and not found.encrypted:
+        # A template can't say that what it restores is encrypted.
+        raise ResourceError(
+            f"the restored cluster {wanted['clusterIdentifier']} isn't encrypted, as what it was restored from isn't:"
+            " copy the snapshot with a key, and restore the copy"
+        )
+    options = LoadOptions(
+        connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
+        mode=wanted["outboxMode"],
+        scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
+        empty=not wanted["sampleData"],
+    )
+    try:
+        with _login(wanted, wanted["masterSecret"]) as master:
+            report = preparing.prepare(master, options, refresh_s=REFRESH_S)
+    except NewerError as error:
+        _log.warning("%s: %s", wanted["database"], error)
+        return {}
+    if report is None:
+        _log.info("%s is prepared already: sample data and scale no longer count", wanted["database"])
+        return {}
+    return {"Loaded": report.events}
+
+
+def _prepare(wanted: Mapping[str, Any]) -> None:
+    """Do what the plan for a connector still has, or see that somebody has."""
+    objects = SourceObjects(
+        publication=wanted["publication"],
+        slot=wanted["slot"],
+        schema=wanted["schema"],
+        role=wanted["role"],
+        tables=wanted_tables(wanted["tables"]),
+    )
+    with _login(wanted, _secret_of_role(wanted)) as connector:
+        _check_user(wanted, connector, "connector logs in")
+        if secret := _secret_of_owner(wanted):
+            with _login(wanted, secret) as owner:
+                done, left = source_preparing.prepare(owner, objects, password=str(connector["password"]))
+            remarks = (*done.remarks, *left.remarks, *left.problems)
+        else:
+            remarks = _look_at_preparation(wanted, objects, connector)
+    for remark in remarks:
+        _log.warning("%s: %s", wanted["pipeline"], remark)
+
+
+def _look_at_preparation(
+    wanted: Mapping[str, Any], objects: SourceObjects, connector: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """See as the connector's role that nothing is left to do. Raises LoadError that says what."""
+    with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
+        found = source_preparing.plan(cursor, objects)
+    lines = [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]
+    if lines:
+        command = f"./lake source prepare {wanted['pipeline']} --dsn …"
+        raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
+    return tuple(found.remarks)
+
+
+def _let_read(wanted: Mapping[str, Any]) -> None:
+    """Let the role read where an owner's secret is given, and see that it may, on a standby, too. Raises LoadError."""
+    objects = ReadObjects(
+        role=wanted["role"],
+        tables=wanted_tables(wanted["tables"]),
+        queries={str(name): str(query) for name, query in wanted["queries"].items()},
+        sees_writers=wanted["seesWriters"],
+    )
+    with _login(wanted, wanted["readerSecretArn"]) as reader:
+        _check_user(wanted, reader, "job reads")
+        if secret := _secret_of_owner(wanted):
+            with _login(wanted, secret) as owner:
+                let_read(owner, objects, password=str(reader["password"]))
+        with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
+            try:
+                cursor.execute("SET search_path = pg_catalog")
+                lines = unreadable(cursor, objects)
+            except psycopg2.Error as error:
+                raise LoadError(f"cannot read what the database has: {explain(error)}") from error
+    if lines:
+        raise LoadError(f"it can't be queried: {'; '.join(lines)}; then deploy again")
+
+
+def _drop_slot(wanted: Mapping[str, Any]) -> Waiting | None:
+    try:
+        with _login(wanted, _secret_of_owner(wanted) or _secret_of_role(wanted)) as parameters:
+            gone = drop_slot(parameters, wanted["slot"])
+    except LoginError as error:
+        return _wait_for_password(error, wanted)
+    except UnreachableError as error:
+        return Waiting(f"{error}: start the database, or delete the stack and retain this resource")
+    except LoadError as error:
+        raise ResourceError(str(error)) from error
+    return None if gone else Waiting(f"the replication slot {wanted['slot']} is in use: delete its connector first")
+
+
+@contextlib.contextmanager
+def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
+    """Give how the user of a secret logs in; libpq takes certificates from files alone. Raises LoadError."""
+    found: dict[str, Any] = dict(connection_parameters(secret))
+    if "clusterIdentifier" in wanted:
+        yield found | {"dbname": wanted["database"]}
+        return
+    parameters = {key: value for key, value in found.items() if key in ("user", "password")}
+    parameters |= {key: wanted[key] for key in ("host", "port", "sslmode")} | {"dbname": wanted["database"]}
+    with tempfile.TemporaryDirectory() as folder:
+        if wanted["certificate"]:
+            root = Path(folder, "root.pem")
+            root.write_text(wanted["certificate"], encoding="ascii")
+            parameters["sslrootcert"] = str(root)
+        yield parameters
+
+
+def _secret_of_owner(wanted: Mapping[str, Any]) -> str:
+    """The secret of whoever may prepare the database; empty where a DBA does."""
+    return str(wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""))
+
+
+def _secret_of_role(wanted: Mapping[str, Any]) -> str:
+    return str(wanted.get("connectorSecret") or wanted.get("connectorSecretArn", ""))
+
+
+def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_does: str) -> None:
+    """Raise ResourceError for a secret, which somebody else has made, of another user than the pipeline's role."""
+    if "host" in wanted and login["user"] != wanted["role"]:
+        raise ResourceError(
+            f"the secret of pipeline {wanted['pipeline']} is of the user {login['user']}, and its {what_it_does} as"
+            f" {wanted['role']}: set `role` of the pipeline in the environment's file, or name another secret"
+        )
+
+
+def _set_password(wanted: Mapping[str, Any]) -> None:
+    """Give the master the secret's password: a restored cluster has that of what it was restored from."""
+    rds = preparation_record.client("rds")
+    try:
+        rds.modify_db_cluster(
+            DBClusterIdentifier=wanted["clusterIdentifier"],
+            MasterUserPassword=str(connection_parameters(wanted["masterSecret"])["password"]),
+            ApplyImmediately=True,
+        )
+    except rds.exceptions.InvalidDBClusterStateFault:
+        # It is being changed; the next call tries again.
+        _log.info("%s is being changed", wanted["clusterIdentifier"])
+
+
+def _wait_for_password(error: LoginError, wanted: Mapping[str, Any]) -> Waiting:
     """Secrets Manager changes the password in the database first and in the secret some seconds later.
 
     The next call reads the secret anew. "Rotation by Lambda function" of its user guide: set_secret, test_secret, and
     only finish_secret makes the new one AWSCURRENT.
     """
+    whose = "the master's secret" if "clusterIdentifier" in wanted else "its secret"
     return Waiting(f"{error}: {whose} says another password than the database has, or is being rotated")
 
 
-def master(wanted: Mapping[str, Any]) -> dict[str, str | int]:
-    """Return how the cluster's master logs in to the database that is asked for. Raises LoadError."""
-    return connection_parameters(wanted["masterSecret"]) | {"dbname": wanted["database"]}
+def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_prepared: bool) -> None:
+    """Enter us as a preparation of the database."""
+    found, owner = _record(wanted), framework.owner(event)
+    if found is None:
+        raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
+    begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
+    found.claim(owner, generation, missed=found_prepared and begins)
+
+
+def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
+    """Whether an update is for another cluster than before: a restored one."""
+    old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
+    return bool(old.get("clusterIdentifier") != wanted.get("clusterIdentifier"))
+
+
+def _where(wanted: Mapping[str, Any]) -> str:
+    if "outboxMode" in wanted:
+        return ""
+    place = wanted["host"] if "record" in wanted else f"database {wanted['database']}"
+    return f"pipeline {wanted['pipeline']}, {place}: "
+
+
+def _record(wanted: Mapping[str, Any]) -> Record | None:
+    """Read who has prepared the database; None where it is gone, and of a role that only reads, which holds nothing."""
+    if _only_reads(wanted):
+        return None
+    if "clusterIdentifier" in wanted:
+        return preparation_record.tags(wanted["clusterIdentifier"], wanted.get("pipeline"))
+    return preparation_record.parameters(wanted["record"])
+
+
+def _only_reads(wanted: Mapping[str, Any]) -> bool:
+    return "readerSecretArn" in wanted
+
+
+def _request(event: Event) -> dict[str, Any]:
+    given = framework.as_object(event)
+    required = next((keys for key, keys in _REQUESTS.items() if key in given), _REQUESTS["clusterIdentifier"])
+    return framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
+
+
+_handler = Handler(start=start, settle=settle, remove=remove)
+on_event = _handler.on_event
+is_complete = _handler.is_complete

@@ -3,7 +3,7 @@
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AWSConnectionError
 
-# What a call of AWS may raise that `passing` judges.
+# What a call of AWS may raise that `retry_reason` judges.
 CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
 # Throttling and passing errors as botocore's standard retry mode knows them (botocore/retries/standard.py), and the
 # names that MSK Connect, EMR, S3 and Secrets Manager give an error of their own. Any answer of 429 or 5xx counts, too.
@@ -38,11 +38,10 @@ _TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 
 
 def error_code(error: ClientError) -> str:
-    """The service's name for what went wrong."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def passing(error: Exception) -> str | None:
+def retry_reason(error: Exception) -> str | None:
     """What failed, when it failed for a moment's reasons (AWS is busy or can't be reached); else None."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")

@@ -29,7 +29,6 @@ _log.setLevel(logging.INFO)
 
 @functools.cache
 def client() -> "SecretsManagerClient":
-    """Secrets Manager, once per Lambda environment."""
     return boto3.client("secretsmanager", config=framework.CLIENT_CONFIG)
 
 

@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator
 
-from aws_cdk import CfnOutput, CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
-from aws_cdk import aws_events as events
-from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from plugins import worker_health
@@ -18,8 +14,7 @@ from plugins.own_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.connectors import root_certificate
 from settings.environment import Environment
 from settings.services import Eks
-from stacks import handler_code
-from stacks.acceptances import acknowledge, acknowledge_wildcards
+from stacks.acceptances import acknowledge_wildcards
 from stacks.connectors.connector import ConnectorSpec
 from stacks.connectors.pipeline import PipelineConnectors
 from stacks.database import DatabaseStack
@@ -34,7 +29,7 @@ from stacks.kubernetes.shared import DEPLOYERS, WATCHERS
 from stacks.kubernetes.stack import KubernetesStack
 from stacks.outside_source import destinations
 from stacks.paused import Paused
-from stacks.provider import RUNTIME, VERSIONS, HandlerProvider, network_interfaces
+from stacks.provider import HandlerProvider, handler_function, network_interfaces, run_every
 from stacks.streaming import IAM_PORT, StreamingStack
 
 EVERY = Duration.minutes(1)
@@ -68,7 +63,6 @@ class KubernetesConnectors(Construct):
             self,
             "Connector",
             module="kubernetes_connector",
-            waits=True,
             statements=[],
             journal=environment.bucket_name("artefacts"),
             vpc=vpc,
@@ -93,23 +87,12 @@ class KubernetesConnectors(Construct):
         Where a pause has left none it only rests: a function in the VPC takes long to delete, and its log stays.
         """
         role = iam.Role(self, "WatchRole", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        log = logs.LogGroup(
-            self, "WatchLog", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
-        )
-        log.grant_write(role)
-        interfaces, figures = network_interfaces(), list(self._figures())
-        for statement in (interfaces, *figures):
-            role.add_to_policy(statement)
-        acknowledge_wildcards(role, interfaces, reason=IN_A_VPC)
-        acknowledge_wildcards(role, *figures, reason=FIGURES)
-        function = lambda_.Function(
+        function = handler_function(
             self,
             "Watch",
-            runtime=RUNTIME,
-            code=lambda_.Code.from_asset(handler_code.staged("plugins")),
-            handler="stacks.handlers.kubernetes_watch.handler",
+            names="Watch",
+            module="kubernetes_watch",
             role=role,
-            log_group=log,
             timeout=Duration.minutes(1),
             vpc=self._vpc,
             security_groups=[self._kubernetes.handler_access],
@@ -120,15 +103,13 @@ class KubernetesConnectors(Construct):
                 "CONNECTORS": ",".join(self._names),
             },
         )
-        acknowledge(function, "AwsSolutions-L1", reason=VERSIONS[RUNTIME.name])
-        events.Rule(
-            self,
-            "Schedule",
-            description="Figures of the connectors, and restarts of their failed tasks",
-            schedule=events.Schedule.rate(EVERY),
-            enabled=bool(self._names),
-            targets=[targets.LambdaFunction(function)],
-        )
+        interfaces, figures = network_interfaces(), list(self._figures())
+        for statement in (interfaces, *figures):
+            role.add_to_policy(statement)
+        acknowledge_wildcards(role, interfaces, reason=IN_A_VPC)
+        acknowledge_wildcards(role, *figures, reason=FIGURES)
+        description = "Figures of the connectors, and restarts of their failed tasks"
+        run_every(function, EVERY, description=description, enabled=bool(self._names))
         self._kubernetes.access_entry(self, "WatchAccess", role, WATCHERS)
 
     def _figures(self) -> Iterator[iam.PolicyStatement]:
@@ -156,13 +137,7 @@ class KubernetesConnectors(Construct):
             "objects": objects(self._group(spec, pipeline)),
             "connectorConfiguration": spec.configuration,
         }
-        connector = CustomResource(
-            self,
-            f"{id_}Connector",
-            service_token=self._provider.service_token,
-            resource_type="Custom::KubernetesConnector",
-            properties={"Request": Stack.of(self).to_json_string(request)},
-        )
+        connector = self._provider.resource(self, f"{id_}Connector", "Custom::KubernetesConnector", request)
         connector.node.add_dependency(association, spec.role, *self._ways)
         return connector
 

@@ -75,7 +75,6 @@ class WorkerGroup:
 
 
 def objects(group: WorkerGroup) -> list[Object]:
-    """Return the group's objects, in the order in which they are made."""
     return [
         _object(group, "v1", "ServiceAccount", automountServiceAccountToken=False),
         _configuration(group),

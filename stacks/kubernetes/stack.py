@@ -17,7 +17,7 @@ from stacks.acceptances import accept, acknowledge
 from stacks.kubernetes.pods import pod_identity
 from stacks.kubernetes.shared import shared_objects
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.provider import HandlerProvider
 from stacks.retention import removal, retention
 
@@ -79,11 +79,10 @@ class KubernetesStack(Stack):
         self._addons(run=not paused.leaves_out_all)
         self.shared = self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     @property
     def address(self) -> dict[str, str]:
-        """What a handler is told to find the API, and to know it."""
         return {
             "name": self.name,
             "endpoint": self.cluster.cluster_endpoint,
@@ -217,7 +216,6 @@ class KubernetesStack(Stack):
             self,
             "Objects",
             module="kubernetes_objects",
-            waits=True,
             statements=[],
             journal=self._environment.bucket_name("artefacts"),
             vpc=self._vpc,
@@ -234,12 +232,6 @@ class KubernetesStack(Stack):
             access_policies=[eks.CfnAccessEntry.AccessPolicyProperty(policy_arn=arn, access_scope=scope)],
         )
         request = {"cluster": self.address, "objects": shared_objects()}
-        made = CustomResource(
-            self,
-            "SharedObjects",
-            service_token=provider.service_token,
-            resource_type="Custom::KubernetesObjects",
-            properties={"Request": self.to_json_string(request)},
-        )
+        made = provider.resource(self, "SharedObjects", "Custom::KubernetesObjects", request)
         made.node.add_dependency(entry, self.handler_access)
         return made

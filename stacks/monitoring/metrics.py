@@ -35,7 +35,6 @@ class Metrics:
     connectors_namespace: str = MSK_CONNECT
 
     def commits(self) -> cloudwatch.Metric:
-        """Transactions that the database's writer commits a second."""
         return self._writer("CommitThroughput", "Average")
 
     def slot_lag(self) -> cloudwatch.IMetric:
@@ -61,7 +60,6 @@ class Metrics:
         )
 
     def connector(self, name: str, metric: str, statistic: str) -> cloudwatch.Metric:
-        """A figure of a connector, by MSK Connect's name for it."""
         return self._metric(self.connectors_namespace, metric, statistic, **{worker_health.DIMENSION: name})
 
     def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
@@ -70,15 +68,12 @@ class Metrics:
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
 
     def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> cloudwatch.IMetric:
-        """Events in all of these topics that their sink hasn't landed."""
         return self._sum(label, [self.events_waiting(sink_connector, topic) for topic in topics])
 
     def taken_in(self, label: str, tables: Sequence[str]) -> cloudwatch.IMetric:
-        """Events that the jobs of these tables have committed in a period."""
         return self._sum(label, [self.job(table, EVENTS, "Sum") for table in tables])
 
     def landed(self, filter_: str) -> cloudwatch.Metric:
-        """Objects that were written where a pipeline's sink lands them."""
         return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=filter_)
 
     def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> cloudwatch.IMetric:
@@ -96,21 +91,17 @@ class Metrics:
         )
 
     def broker_disk(self) -> cloudwatch.IMetric:
-        """The fullest broker's data disk, in percent."""
         by_broker = {f"broker{number}": self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()}
         return self._expression("Fullest broker's disk", f"MAX([{', '.join(by_broker)}])", **by_broker)
 
     def broker_disks(self) -> list[cloudwatch.IMetric]:
-        """Each broker's data disk, in percent."""
         return [self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()]
 
     def broker(self, metric: str, number: int) -> cloudwatch.Metric:
-        """A figure of one broker; brokers count from 1."""
         dimensions = {"Cluster Name": self.kafka_cluster, "Broker ID": str(number)}
         return self._metric("AWS/Kafka", metric, "Maximum", **dimensions)
 
     def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
-        """A figure of a table's streaming job."""
         return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
 
     def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> cloudwatch.IMetric:

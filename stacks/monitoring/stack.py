@@ -25,7 +25,7 @@ from stacks.monitoring.metrics import MSK_CONNECT, Metrics
 from stacks.monitoring.pipelines import WatchedPipeline, WatchedWay
 from stacks.monitoring.words import said
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.processing.stack import ProcessingStack
 from stacks.retention import removal
 from stacks.streaming import StreamingStack
@@ -85,7 +85,7 @@ class MonitoringStack(Stack):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
         CfnOutput(self, "DashboardName", value=environment.prefix)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     def _topic(self) -> sns.Topic:
         """Encrypted with a key of our own: CloudWatch and EventBridge may not use AWS's."""

@@ -39,7 +39,6 @@ def state_widgets(
 
 
 def heading_line(text: str) -> cloudwatch.IWidget:
-    """Return a line of text over the whole width."""
     return cloudwatch.TextWidget(
         markdown=f"## {text}", width=WIDTH, height=1, background=cloudwatch.TextWidgetBackground.TRANSPARENT
     )

@@ -49,7 +49,6 @@ def said(runbook: str, what: str) -> str:
 
 
 def heading(word: Word) -> str:
-    """Write a word with what it means."""
     return f"{word}: {MEANING[word]}"
 
 

@@ -12,7 +12,6 @@ from stacks.acceptances import acknowledge
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.roles import EmrRoles
 
-# Which cluster the step handler may touch: the tag stays the same when the cluster is replaced.
 # EMR's maximum. A running step that is cancelled may keep its place, and every step is one of ours.
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64

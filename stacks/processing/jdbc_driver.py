@@ -20,7 +20,6 @@ class DriverError(UserError):
 
 
 def jar(lock: Path = LOCK) -> Path:
-    """Return the driver's jar. Raises DriverError."""
     locked: dict[str, dict[str, dict[str, str]]] = json.loads(lock.read_text(encoding="utf-8"))
     [(name, entry)] = locked[SET].items()
     path = CACHE / SET / name

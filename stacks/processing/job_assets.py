@@ -31,11 +31,9 @@ class JobAssets(Construct):
         self.archive = self._asset("Archive", _archive())
 
     def application(self, name: str) -> str:
-        """Return the URL of a program of spark_jobs/."""
         return self._asset(f"Application-{name}", JOBS / name)
 
     def driver(self) -> str:
-        """Return the URL of PostgreSQL's JDBC driver."""
         return self._asset("Driver", jdbc_driver.jar())
 
     def schema(self, name: str) -> str:
@@ -43,11 +41,9 @@ class JobAssets(Construct):
         return self._asset(f"Schema-{name}", PIPELINES / name)
 
     def properties(self, name: str) -> str:
-        """Return the URL of a file of spark_jobs/conf, complete."""
         return self.text(name, included(JOBS / "conf" / name))
 
     def text(self, name: str, text: str) -> str:
-        """Return the URL of a file with this text."""
         path = BUILD / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:

@@ -13,9 +13,9 @@ from settings.job import server
 from spark_jobs import keys
 from stacks.database import DatabaseStack
 from stacks.pipeline_names import source_parameter
+from stacks.preparation import PORT
 from stacks.processing.access import EmrAccess
 from stacks.processing.job_assets import JobAssets
-from stacks.source_preparation import PORT
 
 
 def source_properties(
@@ -40,7 +40,6 @@ def source_properties(
 
 
 def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
-    """Return the complete ARN of the secret that a pipeline's job logs in with."""
     return pipeline.database.secret if pipeline.database else database.connector_secrets[pipeline.name].secret_arn
 
 

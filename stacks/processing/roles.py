@@ -65,7 +65,6 @@ class EmrRoles(Construct):
         accept(self.service, granting, reason="EC2 attaches the encrypted volumes by grants that EMR makes for it.")
 
     def may_read(self, bucket: str, prefix: str) -> None:
-        """Let the nodes list and read the objects below a prefix of a bucket."""
         self._allow_below(bucket, prefix, "s3:GetObject")
         self._may_list(bucket, prefix)
 
@@ -112,13 +111,11 @@ class EmrRoles(Construct):
         )
 
     def may_read_secrets(self, arns: Sequence[str]) -> None:
-        """Let the nodes read these secrets, and no other."""
         reading = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=list(arns))
         self.nodes.add_to_policy(reading)
         accept(self.nodes, reading, reason="What the jobs log in with where they query, to read and nothing else.")
 
     def may_publish_metrics(self, namespace: str) -> None:
-        """Let the nodes publish metrics to one namespace."""
         self._allow(
             ["*"],
             "cloudwatch:PutMetricData",

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Stack, Tags
+from aws_cdk import CfnOutput, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
 from aws_cdk import aws_iam as iam
@@ -15,7 +15,7 @@ from settings.environment import Environment
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
 from stacks.paused import Paused
-from stacks.paused_output import say_so
+from stacks.paused_output import add_paused_output
 from stacks.processing.access import EMR_TAG, EmrAccess
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.job_assets import JobAssets
@@ -67,7 +67,7 @@ class ProcessingStack(Stack):
             CfnOutput(self, "ClusterId", value=cluster.ref)
             CfnOutput(self, "PrimaryNode", value=cluster.attr_master_public_dns)
         CfnOutput(self, "KeyParameter", value=emr_cluster.ssh_key.private_key.parameter_name)
-        say_so(self, paused)
+        add_paused_output(self, paused)
 
     def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
         """The first private subnet: a cluster lies in one zone. EMR's policy acts only on tagged ones."""
@@ -117,13 +117,7 @@ class ProcessingStack(Stack):
             "stopBucket": self._environment.bucket_name("artefacts"),
             "stopPrefix": STOP_PREFIX,
         }
-        steps = CustomResource(
-            self,
-            "Step-cdc_events",
-            service_token=provider.service_token,
-            resource_type="Custom::EmrStep",
-            properties={"Request": self.to_json_string(request)},
-        )
+        steps = provider.resource(self, "Step-cdc_events", "Custom::EmrStep", request)
         steps.node.add_dependency(self._roles, *self._doors)
 
     def _sources(self) -> dict[str, dict[str, str]]:
@@ -155,7 +149,6 @@ class ProcessingStack(Stack):
             "StepHandler",
             module="emr_step",
             packages=(),
-            waits=True,
             statements=[steps, stop, leave, look],
             journal=self._environment.bucket_name("artefacts"),
         )

@@ -141,7 +141,7 @@ def test_each_field_of_the_source_is_checked_and_named(field: str, values: list[
 
 def test_the_sink_lands_json_without_partition_folders_and_leaves_exactly_once_on() -> None:
     config = sink_connector(SINK)
-    kcql = parse(config["connect.s3.kcql"], version=SINK.connector_version)
+    kcql = parse(config["connect.s3.kcql"])
     assert (kcql,) == SINK.statements
     assert kcql.partition_by == ()
     assert config["topics"] == "demo.datalake.cdc_events"
@@ -182,7 +182,7 @@ def test_several_topics_get_a_statement_each_with_the_same_settings() -> None:
         " PROPERTIES('flush.interval'=60,'flush.count'=5000,'flush.size'=9)"
     )
     assert second == first.replace("demo.public.orders", "`demo.public.update`")
-    assert parse_all(config["connect.s3.kcql"], version=SINK.connector_version) == settings.statements
+    assert parse_all(config["connect.s3.kcql"]) == settings.statements
 
 
 def test_tasks_share_topics_by_turns_only_where_there_are_several() -> None:
@@ -224,11 +224,9 @@ def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
         ("session_timeout_ms", [5_999]),
         ("dead_letter_topic", ["a b"]),
         ("largest_event_bytes", [0]),
-        ("connector_version", ["latest"]),
     ],
 )
 def test_each_field_of_the_sink_is_checked_and_named(field: str, values: list[object]) -> None:
-    named = "version" if field == "connector_version" else field
     for value in values:
-        with pytest.raises(ValueError, match=f"^{named} "):
+        with pytest.raises(ValueError, match=f"^{field} "):
             replace(SINK, **{field: value})  # type: ignore[arg-type]

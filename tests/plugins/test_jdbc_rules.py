@@ -2,7 +2,7 @@
 
 import pytest
 
-from plugins.jdbc_rules import PROPERTIES, problems, topics_taken
+from plugins.jdbc_rules import PROPERTIES, problems
 from plugins.jdbc_source import jdbc_source
 from tests.plugins import article
 from tests.plugins.test_jdbc_settings import SETTINGS
@@ -63,14 +63,6 @@ def test_an_inserted_field_without_a_name_is_refused() -> None:
 
 def test_a_join_by_one_tables_stamp_is_refused() -> None:
     assert "would never arrive" in reasons(article.SOURCE_3)["query"]
-
-
-def test_a_sink_that_takes_another_sources_topics_is_refused() -> None:
-    others = {"pagila.public.alt.address": "source #2", "pagila.query": "source #3"}
-    [(name, reason)] = topics_taken(article.SINK_1_TOPICS, others)
-    assert name == "topics.regex"
-    assert "pagila.public.alt.address" in reason
-    assert not list(topics_taken(r"pagila\.public\.(address|city|country)", others))
 
 
 @pytest.mark.parametrize("mode", ["bulk", "incrementing", "timestamp", "", "timestamp,incrementing"])

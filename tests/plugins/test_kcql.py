@@ -5,7 +5,6 @@ import pytest
 
 from plugins.kcql import Kcql, build, build_all, parse, parse_all
 
-CURRENT, OLD = "11.7.2", "6.3.0"
 PLAIN = Kcql(
     bucket="landing", prefix="cdc-events", topic="demo.datalake.cdc_events", flush_interval_seconds=60, flush_count=50
 )
@@ -14,20 +13,12 @@ TAIL = "STOREAS `JSON` PROPERTIES('flush.interval'=60,'flush.count'=50)"
 
 
 def test_a_current_connector_gets_properties() -> None:
-    assert build(PLAIN, version=CURRENT) == (
+    assert build(PLAIN) == (
         "INSERT INTO landing:cdc-events SELECT * FROM demo.datalake.cdc_events STOREAS `JSON`"
         " PROPERTIES('flush.interval'=60,'flush.count'=50)"
     )
 
 
-def test_an_old_connector_gets_flush_clauses_in_the_order_of_its_grammar() -> None:
-    assert build(replace(FOLDERS, flush_bytes=1000), version=OLD) == (
-        "INSERT INTO landing:cdc-events SELECT * FROM demo.datalake.cdc_events PARTITIONBY customer_id,order_id"
-        " STOREAS `JSON` WITH_FLUSH_SIZE = 1000 WITH_FLUSH_INTERVAL = 60 WITH_FLUSH_COUNT = 50"
-    )
-
-
-@pytest.mark.parametrize("version", [CURRENT, "7.0.0", OLD])
 @pytest.mark.parametrize(
     "kcql",
     [
@@ -38,8 +29,8 @@ def test_an_old_connector_gets_flush_clauses_in_the_order_of_its_grammar() -> No
         replace(PLAIN, bucket="my.bucket-1", topic="into"),
     ],
 )
-def test_what_is_built_is_parsed_again(kcql: Kcql, version: str) -> None:
-    assert parse(build(kcql, version=version), version=version) == kcql
+def test_what_is_built_is_parsed_again(kcql: Kcql) -> None:
+    assert parse(build(kcql)) == kcql
 
 
 @pytest.mark.parametrize(
@@ -55,7 +46,7 @@ def test_what_is_built_is_parsed_again(kcql: Kcql, version: str) -> None:
     ],
 )
 def test_names_that_the_lexer_would_take_for_its_own_words_are_quoted(topic: str, written: str) -> None:
-    assert f" FROM {written} STOREAS" in build(replace(PLAIN, topic=topic), version=CURRENT)
+    assert f" FROM {written} STOREAS" in build(replace(PLAIN, topic=topic))
 
 
 def test_a_statement_of_2021_is_refused_with_the_reason() -> None:
@@ -64,8 +55,7 @@ def test_a_statement_of_2021_is_refused_with_the_reason() -> None:
         "STOREAS `json` WITH_FLUSH_INTERVAL = 60 WITH_FLUSH_COUNT = 50"
     )
     with pytest.raises(ValueError, match=r"WITH_FLUSH_.* is gone since 7\.0\.0"):
-        parse(text, version=CURRENT)
-    assert parse(text, version=OLD).partition_by == ("customer_id", "order_id")
+        parse(text)
 
 
 def test_spelling_that_the_connector_takes_is_taken() -> None:
@@ -81,7 +71,7 @@ def test_spelling_that_the_connector_takes_is_taken() -> None:
         flush_count=5,
         partition_by=("a", "b"),
     )
-    assert parse(statement, version=CURRENT) == expected
+    assert parse(statement) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +94,7 @@ def test_spelling_that_the_connector_takes_is_taken() -> None:
 )
 def test_properties_that_the_connector_would_ignore_or_fail_on_are_named(properties: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        parse(f"INSERT INTO landing:p SELECT * FROM t STOREAS `JSON` PROPERTIES({properties})", version=CURRENT)
+        parse(f"INSERT INTO landing:p SELECT * FROM t STOREAS `JSON` PROPERTIES({properties})")
 
 
 @pytest.mark.parametrize(
@@ -132,12 +122,7 @@ def test_properties_that_the_connector_would_ignore_or_fail_on_are_named(propert
 )
 def test_other_statements_are_refused(statement: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        parse(statement, version=CURRENT)
-
-
-def test_properties_on_an_old_connector_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"came with 7\.0\.0"):
-        parse(build(PLAIN, version=CURRENT), version=OLD)
+        parse(statement)
 
 
 @pytest.mark.parametrize(
@@ -168,22 +153,22 @@ def test_partition_folders_come_with_a_warning_that_tells_the_measured_loss() ->
 @pytest.mark.parametrize("between", [";", "; ", " ;\n  "])
 def test_several_statements_are_read_one_by_one(between: str) -> None:
     statements = (PLAIN, replace(PLAIN, topic="into", flush_count=7))
-    text = between.join(build(statement, version=CURRENT) for statement in statements)
-    assert parse_all(text, version=CURRENT) == parse_all(f"{text};", version=CURRENT) == statements
+    text = between.join(build(statement) for statement in statements)
+    assert parse_all(text) == parse_all(f"{text};") == statements
 
 
 def test_one_statement_is_written_as_ever() -> None:
-    assert build_all([PLAIN], version=CURRENT) == build(PLAIN, version=CURRENT)
+    assert build_all([PLAIN]) == build(PLAIN)
 
 
 @pytest.mark.parametrize("text", ["", ";", "{0};;{1}", "{0} {1}"])
 def test_what_isnt_a_list_of_statements_is_refused(text: str) -> None:
-    given = text.format(build(PLAIN, version=CURRENT), build(replace(PLAIN, topic="b"), version=CURRENT))
+    given = text.format(build(PLAIN), build(replace(PLAIN, topic="b")))
     with pytest.raises(ValueError, match="not of the form"):
-        parse_all(given, version=CURRENT)
+        parse_all(given)
 
 
 def test_a_topic_has_one_statement() -> None:
-    twice = build_all([PLAIN, replace(PLAIN, prefix="elsewhere")], version=CURRENT)
+    twice = build_all([PLAIN, replace(PLAIN, prefix="elsewhere")])
     with pytest.raises(ValueError, match=f"two statements read {PLAIN.topic}"):
-        parse_all(twice, version=CURRENT)
+        parse_all(twice)

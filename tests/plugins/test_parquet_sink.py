@@ -59,11 +59,6 @@ def test_a_folder_that_kcql_cannot_name_is_refused(folder: str) -> None:
         parquet_sink(SETTINGS, folder=folder)
 
 
-def test_an_unknown_codec_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^codec must be one of"):
-        parquet_sink(SETTINGS, codec="gz")
-
-
 def test_a_property_of_another_connector_is_refused() -> None:
     assert [name for name, _ in problems({**sink_connector(SETTINGS), "table.name.format": "${topic}"})] == [
         "table.name.format"

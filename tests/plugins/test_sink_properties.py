@@ -28,8 +28,3 @@ def test_all_problems_are_named_at_once() -> None:
     config = sink_connector(SINK) | {"conect.s3.kcql": "x", "errors.tolerance": "all"}
     del config["connect.s3.kcql"]
     assert [name for name, _ in problems(config)] == ["conect.s3.kcql", "connect.s3.kcql", "errors.tolerance"]
-
-
-def test_the_statement_is_read_as_its_connector_would() -> None:
-    config = sink_connector(SINK)
-    assert [name for name, _ in problems(config, version="6.3.0")] == ["connect.s3.kcql"]

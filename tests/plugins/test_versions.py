@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from local.setup.jars import JARS_LOCK
-from plugins.versions import MavenRelease, Release, VersionsError, load_versions, parse_version
+from plugins.versions import MavenRelease, VersionsError, load_versions
 
 SHA256 = "0123456789abcdef" * 4
 PINNED = f"""
@@ -93,18 +93,6 @@ def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, message: str
     file.write_text(PINNED.replace(old, new))
     with pytest.raises(ValueError, match=f"^versions.toml: .*{re.escape(message)}"):
         load_versions(file)
-
-
-def test_a_sink_version_that_kcql_cannot_compare_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "versions.toml"
-    file.write_text(PINNED.replace("11.7.2", "11.7.2-beta"))
-    with pytest.raises(ValueError, match="numbers and dots"):
-        load_versions(file)
-
-
-def test_versions_compare_as_numbers() -> None:
-    assert parse_version("11.7.2") > parse_version("7.0.0") > parse_version("6.10")
-    assert Release(version="1.0", url="https://x/x-1.0.zip", size=1, sha256=SHA256).pinned
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tests.stacks.settings import change, copied, refusal
 ACCOUNT = "111111111111"
 ANALYSTS = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:group/default/analysts"
 READER = f"arn:aws:iam::{ACCOUNT}:role/analyst"
-PRINCIPAL = "environments/dev.toml: analytics.quicksight_principal: "
 READERS = "environments/dev.toml: analytics.lake_formation_readers: "
 
 
@@ -38,29 +37,6 @@ def test_a_user_or_group_of_quicksight_of_any_region_is_taken(folder: Path, who:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (f'quicksight_principal = "{READER}"', f"{PRINCIPAL}'{READER}' is no user or group of QuickSight: `aws quicks"),
-        ('quicksight_principal = "analysts"', f"{PRINCIPAL}'analysts' is no user or group of QuickSight"),
-        (
-            f'quicksight_principal = "{ANALYSTS.replace(ACCOUNT, "999999999999")}"',
-            f"{PRINCIPAL}arn:aws:quicksight:us-east-1:999999999999:group/default/analysts is of another account than",
-        ),
-        (f'lake_formation_readers = ["{READER}"]', f"{READERS}get nothing without lake_formation = true"),
-        ("scan_limit_mb = 9", "environments/dev.toml: analytics.scan_limit_mb: "),
-        ('refresh = "MINUTE15"', "environments/dev.toml: analytics.refresh: "),
-        ('import_mode = "spice"', "environments/dev.toml: analytics.import_mode: "),
-        ('principal = "x"', "environments/dev.toml: analytics.principal: unknown key"),
-    ],
-)
-def test_what_is_wrong_is_one_line(folder: Path, line: str, said: str) -> None:
-    change(folder, "dev", "analytics", line)
-    found = refusal(folder, "dev")
-    assert found.startswith(said)
-    assert "\n" not in found
-
-
-@pytest.mark.parametrize(
     ("readers", "said"),
     [
         ('["analyst"]', "environments/dev.toml: analytics.lake_formation_readers"),
@@ -68,7 +44,7 @@ def test_what_is_wrong_is_one_line(folder: Path, line: str, said: str) -> None:
             f'["{READER.replace(ACCOUNT, "999999999999")}"]',
             f"{READERS}arn:aws:iam::999999999999:role/analyst is of anot",
         ),
-        (f'["{READER}", "{READER}"]', f"{READERS}{READER} is given twice"),
+        (f'["{READER}", "{READER}"]', f"{READERS}'{READER}' is given twice"),
     ],
 )
 def test_readers_are_roles_and_users_of_this_account(folder: Path, readers: str, said: str) -> None:

@@ -37,25 +37,6 @@ def refusal(environments: Path, pipelines: Path, name: str = "dev") -> str:
     return str(caught.value)
 
 
-OLD = [
-    ("connectors", 'topic_prefix = "msk"', "connectors.topic_prefix: is topic_prefix of [[pipelines]]"),
-    ("connectors", "source = { workers = 1 }", "connectors.source: is [pipelines.source] now"),
-    ("connectors", "sink = { tasks = 1 }", "connectors.sink: is [pipelines.sink] now"),
-    ("", 'tables = [{ name = "cdc_events" }]', "tables: became [[pipelines]]"),
-]
-
-
-@pytest.mark.parametrize(("section", "line", "said"), OLD, ids=[said for _, _, said in OLD])
-def test_a_key_of_older_files_is_one_line_that_says_what_it_became(
-    environments: Path, section: str, line: str, said: str
-) -> None:
-    change(environments, "dev", section, line)
-    with pytest.raises(EnvironmentFileError) as caught:
-        load("dev", environments)
-    assert str(caught.value).startswith(f"environments/dev.toml: {said}")
-    assert "\n" not in str(caught.value)
-
-
 def test_a_new_pipeline_is_its_name(both: Environment) -> None:
     _, shop = both.pipelines
     source, sink = source_settings(both, shop), sink_settings(both, shop)

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from operate.diff import snapshots
+from operate.diff.normal_form import text_of
+from settings.load import load
 from stacks.handler_code import ROOT, sql_hash
 
-OUTBOX, PIPELINE = "source_preparation", "pipeline_preparation"
+MODULE = "preparation"
 # What only looks at a database changes nothing there.
 LOOKS = {"db/source_drift.py"}
 WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db").glob("source_*.py")} - LOOKS)
@@ -34,7 +37,7 @@ def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
 def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     original: Path, tmp_path: Path, file: str
 ) -> None:
-    assert sql_hash(PIPELINE, changed(original, tmp_path, file, "CHANGED = 1")) != sql_hash(PIPELINE, original)
+    assert sql_hash(MODULE, changed(original, tmp_path, file, "CHANGED = 1")) != sql_hash(MODULE, original)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +50,17 @@ def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     ],
 )
 def test_another_outbox_prepares_the_source_again(original: Path, tmp_path: Path, file: str, line: str) -> None:
-    assert sql_hash(OUTBOX, changed(original, tmp_path, file, line)) != sql_hash(OUTBOX, original)
+    assert sql_hash(MODULE, changed(original, tmp_path, file, line)) != sql_hash(MODULE, original)
 
 
 @pytest.mark.parametrize("file", ["db/source_plan.py", "db/signals.py", "contract/metrics.py", *LOOKS])
 def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path, tmp_path: Path, file: str) -> None:
     line = "# Changed." if file == "db/source_plan.py" else "CHANGED = 1"
-    assert sql_hash(PIPELINE, changed(original, tmp_path, file, line)) == sql_hash(PIPELINE, original)
+    assert sql_hash(MODULE, changed(original, tmp_path, file, line)) == sql_hash(MODULE, original)
 
 
 @pytest.mark.parametrize("environment", ["dev", "prod", "sandbox"])
 def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
-    text = (ROOT / "tests" / "snapshots" / environment / "database.json").read_text(encoding="utf-8")
-    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `./lake aws synth --save`"
+    text = text_of(snapshots.read(load(environment))["database"])
+    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(MODULE)], "run `./lake aws synth --save`"

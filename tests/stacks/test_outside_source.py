@@ -89,7 +89,7 @@ def test_a_database_is_looked_at_or_prepared_as_its_file_says(many: Synthesized)
     for name, request in asked.items():
         assert request["slot"] == request["publication"] == f"cdc_{name}"
         assert request["role"] == "cdc_connector"
-        assert request["sqlHash"] == sql_hash("outside_preparation")
+        assert request["sqlHash"] == sql_hash("preparation")
         assert [table["name"] for table in request["tables"]] == ["people"]
 
 

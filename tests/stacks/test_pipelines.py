@@ -128,7 +128,7 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
         assert request["slot"] == request["publication"] == request["role"] == f"cdc_{request['pipeline']}"
         assert request["database"] == f"{request['pipeline']}db"
         assert "PreparedSource" in prepared[name]["DependsOn"]
-        assert request["sqlHash"] == sql_hash("pipeline_preparation")
+        assert request["sqlHash"] == sql_hash("preparation")
     shop = next(request for request in asked.values() if request["pipeline"] == "shop")
     assert [table["name"] for table in shop["tables"]] == list(SHOP)
     generations = {

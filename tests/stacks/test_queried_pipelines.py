@@ -92,7 +92,7 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(queri
     for request in asked.values():
         assert [table["name"] for table in request["tables"]] == ["address", "city", "country"]
         assert list(request["queries"]) == ["query.address_place"]
-        assert request["sqlHash"] == sql_hash("reading_preparation")
+        assert request["sqlHash"] == sql_hash("preparation")
     allowed = statements(queried, "database", "ReplicaReadingPreparationIsCompleteRole")
     read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
     assert read == [{f"{SECRETS}replica/reader-AbCdEf"}]

@@ -4,13 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk.assertions import Match
 
 from settings.load import load
-from stacks.gate import plain_text
 from stacks.vpn import fill
 from tests.stacks.conftest import Synthesized
-from tests.stacks.ports import open_ports
 
 pytestmark = pytest.mark.synth
 
@@ -31,22 +28,6 @@ def user_data(stack: Synthesized) -> str:
     return json.dumps(instance(stack)["Properties"]["UserData"])
 
 
-def test_only_ipsec_is_open_and_management_to_nobody(environment: tuple[str, Synthesized]) -> None:
-    name, stack = environment
-    settings = load(name).vpn
-    clients = {f"udp {port} from {cidr}" for port in (500, 4500) for cidr in settings.client_cidrs}
-    managers = {f"tcp 443 from {cidr}" for cidr in settings.management_cidrs}
-    assert open_ports(stack, ROLE, "VpnServer") == clients | managers
-    assert not settings.management_cidrs
-
-
-def test_the_bastion_wears_the_group_that_services_open_their_ports_to(environment: tuple[str, Synthesized]) -> None:
-    _, stack = environment
-    (interface,) = instance(stack)["Properties"]["NetworkInterfaces"]
-    assert "VpnAccess" in json.dumps(interface["GroupSet"])
-    assert "VpnServer" in json.dumps(interface["GroupSet"])
-
-
 def test_secrets_are_generated_and_none_is_in_the_user_data(environment: tuple[str, Synthesized]) -> None:
     name, stack = environment
     secrets = stack.resources(ROLE, "AWS::SecretsManager::Secret")
@@ -55,20 +36,6 @@ def test_secrets_are_generated_and_none_is_in_the_user_data(environment: tuple[s
         assert secret["Properties"]["GenerateSecretString"]["PasswordLength"] == 24
         assert "SecretString" not in secret["Properties"]
     assert "{{resolve:" not in user_data(stack)
-
-
-def test_its_role_reads_those_secrets_and_the_list_and_serves_session_manager(
-    environment: tuple[str, Synthesized],
-) -> None:
-    name, stack = environment
-    secrets = set(stack.resources(ROLE, "AWS::SecretsManager::Secret"))
-    rights = role_rights(stack.resources(ROLE, "AWS::IAM::Policy"), "Bastion")
-    (secret,) = secrets
-    assert rights.pop("secretsmanager:GetSecretValue") == {"Ref": secret}
-    assert plain_text(rights.pop("ssm:GetParameter")).endswith(f"parameter/{name}-cdc-lake/vpn/users")
-    assert {action.partition(":")[0] for action in rights} == {"ssm", "ssmmessages"}
-    roles = stack.resources(ROLE, "AWS::IAM::Role").values()
-    assert not any("ManagedPolicyArns" in role["Properties"] for role in roles)
 
 
 def role_rights(policies: dict[str, Any], name: str) -> dict[str, Any]:
@@ -139,36 +106,11 @@ def test_every_secret_is_rotated_by_a_function_that_touches_no_others(with_peopl
     assert permission["Properties"]["SourceAccount"] == load("dev").account
 
 
-def test_production_rotates(prod: Synthesized) -> None:
-    assert prod.resources(ROLE, "AWS::SecretsManager::RotationSchedule")
-
-
-def test_its_disk_is_encrypted_and_its_metadata_want_a_token(environment: tuple[str, Synthesized]) -> None:
-    _, stack = environment
-    properties = instance(stack)["Properties"]
-    assert properties["BlockDeviceMappings"][0]["Ebs"]["Encrypted"] is True
-    assert properties["MetadataOptions"]["HttpTokens"] == "required"
-    assert "KeyName" not in properties
-
-
 def test_a_boot_that_fails_fails_the_deployment(environment: tuple[str, Synthesized]) -> None:
     _, stack = environment
     assert instance(stack)["CreationPolicy"]["ResourceSignal"] == {"Timeout": "PT15M"}
     (logical_id,) = stack.resources(ROLE, "AWS::EC2::Instance")
     assert f"readonly resource='{logical_id}'" in user_data(stack)
-
-
-def test_the_address_stays_when_the_instance_is_replaced(environment: tuple[str, Synthesized]) -> None:
-    _, stack = environment
-    (address,) = stack.resources(ROLE, "AWS::EC2::EIP")
-    stack[ROLE].has_resource_properties(
-        "AWS::EC2::EIPAssociation",
-        {"AllocationId": {"Fn::GetAtt": [address, "AllocationId"]}, "InstanceId": {"Ref": Match.any_value()}},
-    )
-
-
-def test_only_the_vpcs_traffic_goes_through_the_vpn(dev: Synthesized) -> None:
-    assert "readonly vpc_network='10.100.0.0/255.255.0.0'" in user_data(dev)
 
 
 def test_a_placeholder_without_a_value_is_noticed() -> None:

@@ -1,5 +1,6 @@
 """Reading and writing snapshots."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,17 @@ LAKE = {"dev-cdc-lake-lake": {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}}
 def test_what_is_written_is_read_by_the_stacks_short_name(tmp_path: Path) -> None:
     snapshots.write(DEV, LAKE, tmp_path)
     assert snapshots.read(DEV, tmp_path) == {"lake": LAKE["dev-cdc-lake-lake"]}
+
+
+def test_another_environment_stands_as_what_differs_once_its_names_are_put(tmp_path: Path) -> None:
+    prod = load("prod")
+    names = {"DeletionPolicy": "Delete", "Properties": {"Name": "dev-cdc-lake", "Account": DEV.account}}
+    theirs = {"DeletionPolicy": "Retain", "Properties": {"Name": "prod-cdc-lake", "Account": prod.account}}
+    snapshots.write(DEV, {"dev-cdc-lake-lake": {"Resources": {"B": names}}}, tmp_path)
+    snapshots.write(prod, {"prod-cdc-lake-lake": {"Resources": {"B": theirs}}}, tmp_path)
+    written = json.loads((tmp_path / "prod" / "lake.json").read_text())
+    assert written == {"Resources": {"B": {"DeletionPolicy": "Retain"}}}
+    assert snapshots.read(prod, tmp_path) == {"lake": {"Resources": {"B": theirs}}}
 
 
 def test_a_stack_that_is_gone_leaves_no_file(tmp_path: Path) -> None:

@@ -14,9 +14,6 @@ from botocore.validate import validate_parameters
 from contract.rds_ca import root
 from plugins import utf8_only
 from plugins.connector_names import GENERATION
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
-from settings.connectors import sink_settings, source_settings
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text, request_of
@@ -53,47 +50,6 @@ def connector(environment: Synthesized, role: str) -> dict[str, Any]:
     return request
 
 
-def rights(environment: Synthesized, role: str) -> dict[str, set[str]]:
-    """What the connector's role may do: resource → actions."""
-    found: dict[str, set[str]] = {}
-    for logical_id, policy in environment.resources("connectors", "AWS::IAM::Policy").items():
-        if logical_id.startswith(f"{role}Role"):
-            for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-                resources, actions = statement["Resource"], statement["Action"]
-                for resource in resources if isinstance(resources, list) else [resources]:
-                    found.setdefault(plain_text(resource), set()).update(
-                        actions if isinstance(actions, list) else [actions]
-                    )
-    return found
-
-
-@ENVIRONMENTS
-def test_the_source_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
-    configured = connector(both[name], "orders-source")["connectorConfiguration"]
-    expected = utf8_only.checked(source_connector(source_settings(load(name), load(name).pipelines[0])))
-    known_later = {"database.hostname", "database.password"}
-    assert {key: value for key, value in configured.items() if key not in known_later} == {
-        key: value for key, value in expected.items() if key not in known_later
-    }
-
-
-@ENVIRONMENTS
-def test_the_sink_is_configured_as_on_one_machine(both: dict[str, Synthesized], name: str) -> None:
-    configured = connector(both[name], "orders-sink")["connectorConfiguration"]
-    assert configured == utf8_only.checked(sink_connector(sink_settings(load(name), load(name).pipelines[0])))
-    assert "PROPERTIES('flush.interval'=60,'flush.count'=5000)" in configured["connect.s3.kcql"]
-
-
-@ENVIRONMENTS
-def test_the_password_is_a_reference_that_the_worker_resolves(both: dict[str, Synthesized], name: str) -> None:
-    password = connector(both[name], "orders-source")["connectorConfiguration"]["database.password"]
-    assert password.startswith("${secretsmanager:")
-    assert password.endswith(":password}")
-    lines = worker_file(both[name], "Source")
-    assert "config.providers=secretsmanager" in lines
-    assert f"offset.storage.topic=__cdc_lake_offsets_{name}-cdc-lake-orders-source-{LATER}" in lines
-
-
 @ENVIRONMENTS
 def test_a_changed_worker_configuration_is_another_one(both: dict[str, Synthesized], name: str) -> None:
     """CloudFormation makes the new one first, so the names must differ; the connector takes it in place."""
@@ -114,17 +70,6 @@ def test_a_changed_worker_configuration_is_another_one(both: dict[str, Synthesiz
 def test_a_value_that_a_properties_file_would_read_otherwise_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match=r"^key must be one line of text without a backslash$"):
         properties_file({"key": value})
-
-
-@ENVIRONMENTS
-def test_the_apps_tags_reach_what_cloudformation_does_not_tag(both: dict[str, Synthesized], name: str) -> None:
-    tags = {"environment": name, "system": "cdc-lake"}
-    for type_ in ("Custom::Connector", "Custom::Plugin"):
-        found = requests(both[name], type_)
-        assert len(found) == 2
-        assert all(request["tags"] == tags for request in found.values())
-    for worker in both[name].resources("connectors", "AWS::KafkaConnect::WorkerConfiguration").values():
-        assert {tag["Key"]: tag["Value"] for tag in worker["Properties"]["Tags"]} == tags
 
 
 @ENVIRONMENTS
@@ -187,75 +132,6 @@ def test_the_database_must_be_the_one_that_its_regions_authority_signed(
 
 
 @ENVIRONMENTS
-def test_log_delivery_is_let_in_by_the_stack_and_no_handler_may_let_anyone_in(
-    both: dict[str, Synthesized], name: str
-) -> None:
-    (policy,) = both[name].resources("connectors", "AWS::Logs::ResourcePolicy").values()
-    (statement,) = json.loads(plain_text(policy["Properties"]["PolicyDocument"]), strict=False)["Statement"]
-    assert statement["Principal"] == {"Service": "delivery.logs.amazonaws.com"}
-    assert statement["Action"] == ["logs:CreateLogStream", "logs:PutLogEvents"]
-    assert statement["Condition"]["StringEquals"] == {"aws:SourceAccount": load(name).account}
-    assert "PutResourcePolicy" not in json.dumps(both[name].synthesis.templates)
-    (policy_id,) = both[name].resources("connectors", "AWS::Logs::ResourcePolicy")
-    for made in both[name].resources("connectors", "Custom::Connector").values():
-        assert policy_id in made["DependsOn"]
-
-
-@ENVIRONMENTS
-def test_brokers_are_reached_with_iam_over_tls_alone(both: dict[str, Synthesized], name: str) -> None:
-    for role in ("orders-source", "orders-sink"):
-        request = connector(both[name], role)
-        assert request["kafkaClusterClientAuthentication"] == {"authenticationType": "IAM"}
-        assert request["kafkaClusterEncryptionInTransit"] == {"encryptionType": "TLS"}
-
-
-@ENVIRONMENTS
-def test_the_source_may_write_its_topics_and_nothing_of_the_landing(both: dict[str, Synthesized], name: str) -> None:
-    cluster = f"{name}-cdc-lake/*"
-    allowed = rights(both[name], "Source")
-    written = {
-        arn.partition(f"{cluster}/")[2] for arn, actions in allowed.items() if "kafka-cluster:WriteData" in actions
-    }
-    assert written == {
-        "msk.datalake.cdc_events",
-        "__debezium-heartbeat.msk",
-        f"__cdc_lake_offsets_{name}-cdc-lake-orders-source-*",
-        f"__amazon_msk_connect_*_{name}-cdc-lake-orders-source_*",
-    }
-    assert "kafka-cluster:ReadData" not in allowed[next(arn for arn in allowed if arn.endswith("cdc_events"))]
-    assert not any(action.startswith("s3:") for actions in allowed.values() for action in actions)
-    secrets = [arn for arn, actions in allowed.items() if "secretsmanager:GetSecretValue" in actions]
-    assert len(secrets) == 1
-
-
-@ENVIRONMENTS
-def test_the_sink_may_read_one_topic_and_write_below_three_prefixes(both: dict[str, Synthesized], name: str) -> None:
-    allowed = rights(both[name], "Sink")
-    topic = next(arn for arn in allowed if arn.endswith("/msk.datalake.cdc_events"))
-    assert "kafka-cluster:WriteData" not in allowed[topic]
-    bucket = f"arn:aws:s3:::{load(name).bucket_name('landing')}"
-    writable = {arn for arn, actions in allowed.items() if "s3:PutObject" in actions}
-    assert writable == {f"{bucket}/cdc-events/*", f"{bucket}/.indexes/*", f"{bucket}/.temp-upload/*"}
-    groups = {arn.rpartition("/")[2] for arn in allowed if ":group/" in arn}
-    assert groups == {f"connect-{name}-cdc-lake-orders-sink", "__amazon_msk_connect_*"}
-    assert not any(action.startswith("secretsmanager:") for actions in allowed.values() for action in actions)
-
-
-@ENVIRONMENTS
-def test_each_role_is_its_connectors_alone(both: dict[str, Synthesized], name: str) -> None:
-    for role in ("Source", "Sink"):
-        (document,) = [
-            resource["Properties"]["AssumeRolePolicyDocument"]
-            for logical_id, resource in both[name].resources("connectors", "AWS::IAM::Role").items()
-            if logical_id.startswith(f"{role}Role")
-        ]
-        (statement,) = document["Statement"]
-        assert statement["Principal"] == {"Service": "kafkaconnect.amazonaws.com"}
-        source = plain_text(statement["Condition"]["ArnLike"]["aws:SourceArn"])
-        assert source.endswith(f":connector/{name}-cdc-lake-orders-{role.lower()}/*")
-
-
-@ENVIRONMENTS
 def test_a_connector_comes_after_all_it_needs(both: dict[str, Synthesized], name: str) -> None:
     """So that a failed creation leaves nothing behind, and a deletion goes the other way round."""
     resources = both[name].resources("connectors", "Custom::Connector")
@@ -266,53 +142,6 @@ def test_a_connector_comes_after_all_it_needs(both: dict[str, Synthesized], name
         assert any(dependency.startswith("Topics") for dependency in connector_resource["DependsOn"])
     assert any(dependency.startswith("SourceRole") and "Policy" in dependency for dependency in source["DependsOn"])
     assert any(dependency.startswith("SinkRole") and "Policy" in dependency for dependency in sink["DependsOn"])
-
-
-@ENVIRONMENTS
-def test_the_connectors_reach_postgresql_and_nobody_else_does_from_here(
-    both: dict[str, Synthesized], name: str
-) -> None:
-    ways = []
-    for type_ in ("AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"):
-        rules = both[name].resources("connectors", type_).values()
-        # The other one is the brokers': tests/stacks/connectors/test_topics.py.
-        (rule,) = [rule for rule in rules if rule["Properties"]["FromPort"] != 9098]
-        assert (rule["Properties"]["FromPort"], rule["Properties"]["ToPort"]) == (5432, 5432)
-        assert "CidrIp" not in rule["Properties"]
-        ways.append(rule["Properties"])
-    into, out = ways
-    assert into["SourceSecurityGroupId"] == out["GroupId"]
-    assert into["GroupId"] == out["DestinationSecurityGroupId"]
-
-
-@ENVIRONMENTS
-def test_handlers_pass_only_the_connectors_roles(both: dict[str, Synthesized], name: str) -> None:
-    for policy in both[name].resources("connectors", "AWS::IAM::Policy").values():
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
-            if "iam:PassRole" in statement["Action"]:
-                assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "kafkaconnect.amazonaws.com"}}
-                assert "*" not in json.dumps(statement["Resource"])
-
-
-@ENVIRONMENTS
-def test_failed_tasks_of_both_connectors_are_looked_after_every_five_minutes(
-    both: dict[str, Synthesized], name: str
-) -> None:
-    (rule,) = both[name].resources("connectors", "AWS::Events::Rule").values()
-    assert rule["Properties"]["ScheduleExpression"] == "rate(5 minutes)"
-    target = rule["Properties"]["Targets"][0]["Arn"]["Fn::GetAtt"][0]
-    function = both[name].resources("connectors", "AWS::Lambda::Function")[target]["Properties"]
-    assert function["Handler"] == "stacks.handlers.connector_restarts.handler"
-    connectors = [f"{name}-cdc-lake-orders-source", f"{name}-cdc-lake-orders-sink"]
-    assert function["Environment"]["Variables"]["CONNECTORS"].split(",") == connectors
-    restartable = {
-        plain_text(arn).rpartition(":connector/")[2]
-        for policy in both[name].resources("connectors", "AWS::IAM::Policy").values()
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-        if "kafkaconnect:RestartConnector" in statement["Action"]
-        for arn in statement["Resource"]
-    }
-    assert restartable == {f"{connector}/*" for connector in connectors}
 
 
 def native(type_: str) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""CloudFormation and CDK's provider framework around one custom resource, as far as a handler sees them.
-
-What the framework does is taken from aws-cdk-lib's own: the result of `on_event` is merged into the event that
-`is_complete` gets, a creation that fails before it has an id is never deleted, an answer has 4,096 bytes.
-"""
+"""CloudFormation around one custom resource, step by step; CDK's provider framework is provider_framework.py's."""
 
 import itertools
 import json
@@ -13,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import framework
+from tests.stacks.handlers import provider_framework
+from tests.stacks.handlers.kafkaconnect_backend import LambdaDeathError
+from tests.stacks.handlers.provider_framework import Answer, user_function
 
 STACK_ID = "arn:aws:cloudformation:ap-southeast-2:123456789012:stack/dev-cdc-lake-connectors/11111111-2222"
 POLL_SECONDS = 30
-ANSWER_BYTES = 4_096
-# What the framework's own stack trace and the log's name add to a reason.
-FRAMEWORK_BYTES = 900
 
 
 class DeploymentError(Exception):
@@ -108,23 +103,18 @@ class Resource:
 
     def begin(self, event: dict[str, Any]) -> dict[str, Any]:
         """The framework's call of `on_event`; returns the event that `is_complete` gets."""
-        with _as_reason():
-            result = self.handler.on_event(_copy(event), None)
-        if event["RequestType"] == "Delete":
-            assert result["PhysicalResourceId"] == event["PhysicalResourceId"]
-        return {**event, **_copy(result)}
+        result = provider_framework.on_event(user_function(self.handler, "on_event", LambdaDeathError), event)
+        if isinstance(result, Answer):
+            raise DeploymentError(result.reason)
+        return result
 
     def poll(self, waiting: dict[str, Any]) -> dict[str, Any] | None:
         """One call of `is_complete`; its attributes when it was the last."""
-        with _as_reason():
-            result = self.handler.is_complete(_copy(waiting), None)
-        if not result["IsComplete"]:
-            assert not result.get("Data")
-            return None
-        answer = {**waiting, "Data": result["Data"], "ResponseURL": ""}
-        assert len(json.dumps({key: answer[key] for key in ("StackId", "RequestId", "Data")})) < ANSWER_BYTES
-        data: dict[str, Any] = _copy(result["Data"])
-        return data
+        call = user_function(self.handler, "is_complete", LambdaDeathError)
+        answer = provider_framework.is_complete(call, waiting)
+        if answer is not None and answer.status != "SUCCESS":
+            raise DeploymentError(answer.reason)
+        return None if answer is None else answer.data
 
     def finish(self, waiting: dict[str, Any], *, polls: int = 200) -> dict[str, Any]:
         """Poll until it is complete, with time passing in between."""
@@ -151,23 +141,6 @@ class Resource:
         event["PhysicalResourceId"] = physical_id
         event["ResourceProperties"] = {"ServiceToken": "arn", **properties}
         self.finish(self.begin(event))
-
-
-class _as_reason:  # noqa: N801  reads as what it does
-    """Turn a handler's error into what CloudFormation shows, and see that it would get there."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, framework.ResourceError):
-            assert len(json.dumps(str(error), ensure_ascii=False).encode()) + FRAMEWORK_BYTES < ANSWER_BYTES
-            raise DeploymentError(str(error)) from error
-
-
-def _copy(event: Any) -> Any:
-    """Everything crosses process boundaries as JSON."""
-    return json.loads(json.dumps(event))
 
 
 def failing(resource: Resource, request: dict[str, Any], *, update: bool = False) -> str:

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from stacks.handlers.framework import ResourceError
+
 CREATE_FAILED = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
+# CloudFormation takes so many bytes; the framework adds a stack trace of its own, and the log's name, to a reason.
+ANSWER_BYTES, FRAMEWORK_BYTES = 4_096, 900
 MISSING_ID = "AWSCDK::CustomResourceProviderFramework::MISSING_PHYSICAL_ID"
 
 Payload = dict[str, Any]
@@ -72,11 +76,20 @@ def user_function(handler: ModuleType, name: str, dies: type[BaseException]) -> 
         try:
             answer = getattr(handler, name)(json.loads(json.dumps(payload)), None)
         except (Exception, dies) as error:
+            _check_size(error)
             raise UserError(str(error)) from error
         result: Payload = json.loads(json.dumps(answer))
+        known = {key: payload[key] for key in ("StackId", "RequestId")} | {"Data": result.get("Data")}
+        assert len(json.dumps(known)) < ANSWER_BYTES
         return result
 
     return call
+
+
+def _check_size(error: BaseException) -> None:
+    """See that CloudFormation would show a handler's reason."""
+    if isinstance(error, ResourceError):
+        assert len(json.dumps(str(error), ensure_ascii=False).encode()) + FRAMEWORK_BYTES < ANSWER_BYTES
 
 
 def _default_id(event: Payload) -> str:

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ParamValid
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Handler, ResourceError, Waiting
-from stacks.handlers.transient import passing
+from stacks.handlers.transient import retry_reason
 from tests.stacks.handlers.deployment import STACK_ID, Clock
 
 SECRET = "hunter2"
@@ -149,9 +149,9 @@ def test_an_error_of_the_service_passes_whatever_it_is_called() -> None:
         {"Error": {"Code": "Odd"}, "ResponseMetadata": {"HTTPStatusCode": 503}},  # type: ignore[typeddict-item]
         "AddJobFlowSteps",
     )
-    assert passing(error) == "AddJobFlowSteps again after Odd"
-    assert passing(client_error("InternalServerError"))
-    assert passing(client_error("LimitExceededException")) is None
+    assert retry_reason(error) == "AddJobFlowSteps again after Odd"
+    assert retry_reason(client_error("InternalServerError"))
+    assert retry_reason(client_error("LimitExceededException")) is None
 
 
 def test_an_owner_stays_the_same_through_its_events() -> None:

@@ -15,7 +15,7 @@ from moto import mock_aws
 from db.source_objects import SourceObjects, WantedTable
 from db.source_preparing import prepare
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import outside_preparation
+from stacks.handlers import preparation, preparation_record
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, Resource, failing
@@ -56,7 +56,7 @@ def parameters(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) 
     """Systems Manager, and the two secrets."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    monkeypatch.setattr(outside_preparation, "client", lambda: client("ssm"))
+    monkeypatch.setattr(preparation_record, "client", client)
     with mock_aws():
         manager = boto3.client("secretsmanager")
         owner = {"username": database["user"], "password": database.get("password") or "none"}
@@ -67,7 +67,7 @@ def parameters(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def source(parameters: Any, clock: Clock) -> Resource:  # noqa: ARG001  without them there are no secrets
-    return Resource(handler=outside_preparation, clock=clock, tick=lambda: None, logical_id="CrmOutsideSource")
+    return Resource(handler=preparation, clock=clock, tick=lambda: None, logical_id="CrmOutsideSource")
 
 
 def request(database: ConnectionParameters, port: int, authority: Authority, **changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import pipeline_preparation, preparation
+from stacks.handlers import preparation, preparation_record
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, Resource, failing
@@ -28,7 +28,7 @@ def cluster(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> 
     """RDS's cluster and the two secrets; the role goes after the test, since it belongs to the whole server."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    monkeypatch.setattr(preparation, "client", lambda: client("rds"))
+    monkeypatch.setattr(preparation_record, "client", client)
     execute(database, "CREATE TABLE items (id int PRIMARY KEY, name text); CREATE TABLE notes (id int, note text)")
     with mock_aws():
         manager = boto3.client("secretsmanager")
@@ -50,7 +50,7 @@ def _has_role(database: ConnectionParameters) -> bool:
 
 @pytest.fixture
 def source(cluster: str, clock: Clock) -> Resource:  # noqa: ARG001  without it there is no source
-    return Resource(handler=pipeline_preparation, clock=clock, tick=lambda: None, logical_id="ShopPreparedSource")
+    return Resource(handler=preparation, clock=clock, tick=lambda: None, logical_id="ShopPreparedSource")
 
 
 def table(name: str, *key: str) -> dict[str, Any]:

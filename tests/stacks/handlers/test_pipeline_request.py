@@ -9,8 +9,8 @@ import pytest
 from capture.objects import source_objects
 from settings.pipeline import Pipeline
 from stacks.handlers.framework import ResourceError
-from stacks.handlers.pipeline_preparation import wanted_tables
-from stacks.source_preparation import table_request, table_requests
+from stacks.handlers.preparation import wanted_tables
+from stacks.preparation import table_request, table_requests
 
 ENTRY: dict[str, Any] = {"source": "public.customers", "how": "log", "key": ["id"], "leave_out": ["photo"]}
 

@@ -12,8 +12,8 @@ from moto import mock_aws
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
 from spark_jobs.sources.jdbc.relation import written_since
-from stacks.handlers import reading_preparation
-from stacks.source_preparation import table_request
+from stacks.handlers import preparation
+from stacks.preparation import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.deployment import Clock, Resource, failing
@@ -66,7 +66,7 @@ def secrets(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def source(secrets: Any, clock: Clock) -> Resource:  # noqa: ARG001  without them nobody logs in
-    return Resource(handler=reading_preparation, clock=clock, tick=lambda: None, logical_id="PlacesReadSource")
+    return Resource(handler=preparation, clock=clock, tick=lambda: None, logical_id="PlacesReadSource")
 
 
 def request(database: ConnectionParameters, port: int, authority: Authority, **changes: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.report import CommitReport
 from spark_jobs.sources.jdbc import source
 from spark_jobs.table import HudiTable
-from stacks.handlers.pipeline_preparation import wanted_tables
+from stacks.handlers.preparation import wanted_tables
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
 from tests.spark_jobs.test_cached import stored
 

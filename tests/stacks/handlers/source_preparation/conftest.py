@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import preparation, source_preparation
+from stacks.handlers import preparation, preparation_record
 from tests.stacks.handlers.clients import CREDENTIALS, client
 from tests.stacks.handlers.deployment import Clock, Resource
 from tests.stacks.handlers.source_preparation.cluster import Cluster
@@ -32,10 +32,10 @@ def secrets(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def cluster(secrets: Any, monkeypatch: pytest.MonkeyPatch) -> Cluster:  # noqa: ARG001  the same moto
-    monkeypatch.setattr(preparation, "client", lambda: client("rds"))
+    monkeypatch.setattr(preparation_record, "client", client)
     return Cluster()
 
 
 @pytest.fixture
 def source(cluster: Cluster, clock: Clock) -> Resource:  # noqa: ARG001  without it there is no source
-    return Resource(handler=source_preparation, clock=clock, tick=lambda: None, logical_id="PreparedSource")
+    return Resource(handler=preparation, clock=clock, tick=lambda: None, logical_id="PreparedSource")

@@ -8,7 +8,7 @@ import pytest
 from contract import source_tags
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import source_preparation
+from stacks.handlers import preparation
 from tests.stacks.handlers.deployment import Resource, failing
 from tests.stacks.handlers.source_preparation.cluster import Cluster
 from tests.stacks.handlers.source_preparation.source import created, make_slot, request, slot_exists
@@ -22,7 +22,7 @@ def test_a_first_load_misses_nothing_and_a_second_life_may_have(
     first = source.create(request(database))["Generation"]
     assert source_tags.RESNAPSHOT not in cluster.tags
     source.delete()
-    again = Resource(handler=source_preparation, clock=source.clock, tick=lambda: None, logical_id="PreparedSource")
+    again = Resource(handler=preparation, clock=source.clock, tick=lambda: None, logical_id="PreparedSource")
     again._numbers = itertools.count(1_000)
     assert again.create(request(database))["Generation"] != first
     assert cluster.tags[source_tags.RESNAPSHOT].startswith("since 20")
@@ -41,7 +41,7 @@ def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
     assert source.poll(begun) is not None
     make_slot(database)
     again = Resource(
-        handler=source_preparation,
+        handler=preparation,
         clock=source.clock,
         tick=lambda: None,
         logical_id=source.logical_id,

@@ -4,7 +4,7 @@ import pytest
 
 from contract import source_tags
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import source_preparation
+from stacks.handlers import preparation
 from tests.stacks.handlers.deployment import Resource
 from tests.stacks.handlers.source_preparation.cluster import Cluster
 from tests.stacks.handlers.source_preparation.source import make_slot, request, slot_exists
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 
 def renamed(source: Resource) -> Resource:
     """The same in the template, by another logical id."""
-    return Resource(handler=source_preparation, clock=source.clock, tick=lambda: None, logical_id="RenamedSource")
+    return Resource(handler=preparation, clock=source.clock, tick=lambda: None, logical_id="RenamedSource")
 
 
 def test_a_renamed_resource_keeps_slot_and_generation(source: Resource, database: ConnectionParameters) -> None:

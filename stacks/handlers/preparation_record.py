@@ -1,0 +1,119 @@
+"""Who has prepared a database, each with the generation of its slot and offsets, written down outside of it.
+
+It can be read when the database can't: a creation that never got in has left no entry, so its deletion has nothing to
+do. It also outlives the schema, which `db.load --replace` makes anew. Our own cluster has it in its tags, at most one
+for each custom resource (RDS takes 50 per cluster); a database that the stacks didn't make, in parameters of Systems
+Manager below a path.
+"""
+
+import functools
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+
+from contract.source_tags import PREPARED_BY, RESNAPSHOT, prepared_by
+from stacks.handlers import framework
+
+TAG_CHARACTERS = 256
+_GONE = ("deleting", "deleted")
+
+
+@functools.cache
+def client(service: str) -> Any:
+    return boto3.client(service, config=framework.CLIENT_CONFIG)  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The generation of each that has prepared the database, by its entry's name, which begins with `prefix`."""
+
+    prefix: str
+    generations: Mapping[str, str]
+
+    @property
+    def generation(self) -> str | None:
+        """The generation that all of them share; None when nobody has prepared the database."""
+        return next(iter(self.generations.values()), None)
+
+    def has(self, owner: str) -> bool:
+        """Whether `owner` has prepared it and hasn't been deleted since."""
+        return self.entry(owner) in self.generations
+
+    def others(self, owner: str) -> list[str]:
+        return [generation for name, generation in self.generations.items() if name != self.entry(owner)]
+
+    def entry(self, owner: str) -> str:
+        return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
+
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
+        """Enter `owner`; `missed` says that changes may have got lost before."""
+        raise NotImplementedError
+
+    def release(self, owner: str) -> None:
+        """Take `owner`'s entry away; one that isn't there is no error."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tags(Record):
+    """Those of our own cluster. `encrypted`: whether its storage is."""
+
+    arn: str
+    identifier: str
+    encrypted: bool
+
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
+        # In one call, so that neither is there alone.
+        tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
+        if missed:
+            tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
+        client("rds").add_tags_to_resource(
+            ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
+        )
+
+    def release(self, owner: str) -> None:
+        client("rds").remove_tags_from_resource(ResourceName=self.arn, TagKeys=[self.entry(owner)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Record):
+    """Those of a database that the stacks didn't make; nothing is missed there that its connector doesn't tell."""
+
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002  as above
+        client("ssm").put_parameter(
+            Name=self.entry(owner), Value=f"{generation}/{owner}", Type="String", Overwrite=True
+        )
+
+    def release(self, owner: str) -> None:
+        client("ssm").delete_parameters(Names=[self.entry(owner)])
+
+
+def tags(identifier: str, pipeline: str | None) -> Tags | None:
+    """Read a cluster's entries of a pipeline, None for the outbox's; None when the cluster is gone, or going.
+
+    Those that a snapshot brought from another cluster don't count.
+    """
+    rds, prefix = client("rds"), PREPARED_BY if pipeline is None else prepared_by(pipeline)
+    try:
+        found = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
+    except rds.exceptions.DBClusterNotFoundFault:
+        return None
+    present = [cluster for cluster in found if cluster.get("Status") not in _GONE]
+    if not present:
+        return None
+    arn = present[0]["DBClusterArn"]
+    listed = rds.list_tags_for_resource(ResourceName=arn)["TagList"]
+    entries = {tag["Key"]: tag["Value"].split("/") for tag in listed if tag["Key"].startswith(prefix)}
+    own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
+    encrypted = bool(present[0].get("StorageEncrypted"))
+    return Tags(prefix=prefix, generations=own, arn=arn, identifier=identifier, encrypted=encrypted)
+
+
+def parameters(path: str) -> Parameters:
+    pages = client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
+    found = [parameter for page in pages for parameter in page["Parameters"]]
+    generations = {parameter["Name"]: parameter["Value"].partition("/")[0] for parameter in found}
+    return Parameters(prefix=f"{path}/", generations=generations)
