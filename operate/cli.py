@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from contract.errors import one_line_errors
-from local.demo.display import print_comparison
+from local.comparison.report import print_comparison
 from local.resnapshot.run import Wanted
 from operate import connect_image, kafka, kafka_ui, log_tables, resnapshot, tail, topics, vpn
 from operate.cost_hours import HOURS_A_WEEK

@@ -17,7 +17,7 @@ from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
 from local.comparison.looked_at import Chosen, Sum
 from local.comparison.pages import PAGES
-from local.comparison.rows import CHUNK_BITS, differing, split
+from local.comparison.rows import CHUNK_BITS, differing, join, split
 from local.comparison.source import look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.comparison.table import ComparedTable
@@ -191,6 +191,14 @@ def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: A
             found: TableComparison = end.value
             return found
         time.sleep(WAIT_BETWEEN_LOOKS_S)
+
+
+@_again
+def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
+    """Tell whether both sides have the same rows of these values of the key, a key of one column."""
+    with suspects() as found, look(parameters, table) as source:
+        chosen = found.choose([join([key]) for key in keys])
+        return not found.look(source, LakeLook(table, found.engine), chosen, tidied=True)
 
 
 def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Settling:

@@ -16,7 +16,7 @@ from local.comparison.lake_types import called_in_lake, fitted
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable, quoted
 from local.errors import PlatformError
-from local.look.canonical import canonical as spelled_by_python
+from local.look.canonical import canonical_json
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
@@ -173,7 +173,7 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
     """Return what brings two spellings of a value together."""
     meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
     if meaning == _JSON:
-        return lambda text: spelled_by_python(text, "jsonb") or ""
+        return canonical_json
     if meaning == EXACT_NUMBER or kind.lake.startswith("decimal"):
         return _number
     return str

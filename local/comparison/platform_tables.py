@@ -5,11 +5,12 @@ from collections.abc import Callable
 from rich.console import Console
 
 from local.comparison.command import REPORT, reconcile_tables
-from local.comparison.compare import Limits, Repair
+from local.comparison.compare import TIMEOUT_S, Limits, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
 from local.comparison.queried_repair import repairs_of_queried
 from local.comparison.repair import OutboxRepair, repair_of
+from local.comparison.run import compare_tables
 from local.comparison.table import ComparedTable
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.platform import Platform
@@ -52,6 +53,14 @@ def reconcile_platform(
         arrivals=arrivals_of(platform),
         s3=platform.s3_client(),
         aside=platform.pipeline.tables_aside(),
+    )
+
+
+def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
+    """Compare all tables of a platform's pipeline."""
+    limits = Limits(timeout_s=timeout_s)
+    return list(
+        compare_tables(platform.endpoints.source, compared_tables(platform), limits, arrivals=arrivals_of(platform))
     )
 
 

@@ -10,10 +10,11 @@ from analytics.queries import Queried, named_queries
 from contract.column_types import types
 from contract.column_types.catalogue import ColumnType
 from db import dump, preparing, replication, rewriting, source_publication, sql_text
+from local.comparison import outbox
 from local.dashboard.stages import Lakes, Stage, Stages
 from local.dashboard.state import Alive, judge
 from local.demo.order_changes import CHANGES
-from local.look import quarantine, reconcile
+from local.look import quarantine
 from local.look.status import DataStatus
 from local.platform import job, tables
 from local.tools import record_events, schema
@@ -73,7 +74,7 @@ print(
             "platform": [(table.topic.name, table.lake.base_uri) for table in TABLES] + [tables.GLUE_DATABASE],
             "local job": job.job_arguments(ORDERS),
             "demo": [change.statements for change in CHANGES],
-            "reconcile": reconcile.OUTBOX,
+            "reconcile": outbox.OUTBOX,
             "quarantine": quarantine.prefix(TABLES[0].lake_name),
             "named queries": [
                 (query.name, query.sql)

@@ -18,8 +18,8 @@ from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.slots import drop_slot as drop_slot_of
+from local.comparison.platform_tables import compare_platform
 from local.errors import LostChangesError, PlatformError
-from local.look.reconcile import reconcile
 from local.look.status import read_status
 from local.platform import connectors
 from local.platform.platform import Platform
@@ -65,7 +65,7 @@ def mend(platform: Platform, **wanted: object) -> list[str]:
     """Re-snapshot; return what was said. Lake and source must be equal then, and stay so."""
     said: list[str] = []
     comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), said.append)  # type: ignore[arg-type]
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {}), said
+    assert comparison.equal, said
     ship(platform, 10_248)
     assert_equal(platform)
     assert read_status(platform).problems == []
@@ -73,8 +73,8 @@ def mend(platform: Platform, **wanted: object) -> list[str]:
 
 
 def assert_equal(platform: Platform) -> None:
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=TIMEOUT_S)
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    [comparison] = compare_platform(platform, timeout_s=TIMEOUT_S)
+    assert comparison.equal, comparison
 
 
 def eventually(platform: Platform, problem: str) -> None:
