@@ -19,6 +19,7 @@ from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
+from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
 
 
@@ -86,7 +87,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable
         source,
         services.pipeline,
         platform.pipeline.source_connector(),
-        EventWriter(services.kafka.client()),
+        EventWriter(services.kafka.client(SOURCE)),
         timeout_s=Wanted.timeout_s,
         say=say,
     )

@@ -18,11 +18,11 @@ from spark_jobs.submit import TableJob
 
 # What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
-# Here nobody pays for requests, and somebody waits for each change.
 # As long as a commit may take.
 GRACE_S = 90
 # What the job that runs was started with.
 STARTED = "started.json"
+# Here nobody pays for requests, and somebody waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
 # What a driver needs beside the first tables.

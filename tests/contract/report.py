@@ -17,7 +17,7 @@ from local.demo.order_changes import CHANGES
 from local.look import quarantine
 from local.look.status import DataStatus
 from local.platform import job, tables
-from local.tools import record_events, schema
+from local.tools import schema
 from plugins import failures
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink_connector import sink_connector
@@ -82,7 +82,6 @@ print(
                     tables.GLUE_DATABASE, [Queried(table=table.lake_name, outbox=True) for table in TABLES]
                 )
             ],
-            "recorded": [case.statements for case in record_events.TRANSACTION_CASES],
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [
                 *map(options.ordering_of, ("JsonDFSSource", "JdbcSource")),

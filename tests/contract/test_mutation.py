@@ -52,7 +52,6 @@ CARRIED = {
     "reconcile": OUTBOX,
     "quarantine": (lake.QUARANTINE_FOLDER, source.OUTBOX_TABLE),
     "named queries": (lake.DATABASE, source.OUTBOX_TABLE),
-    "recorded": OUTBOX,
     "schema": (*OUTBOX, *FIELDS, events.DELETED),
     "job's defaults": (events.LSN, events.READ_MS, lake.QUARANTINE_FOLDER),
     "pipeline": (*OUTBOX, source.DATABASE, source.PUBLICATION, source.SLOT, capture_objects.CONNECTOR_ROLE, events.LSN),

@@ -1,4 +1,4 @@
-"""Records what Debezium really sends, for tests/events/: `python -m local.tools.record_events`, on own platforms.
+"""Records what Debezium really sends, for tests/events/: `python -m tests.events.record_events`, on own platforms.
 
 Each case becomes two files with a line per event: `<case>.jsonl` holds the values as the sink lands them, byte by
 byte, and `<case>.keys.jsonl` the keys.
