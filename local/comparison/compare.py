@@ -15,10 +15,8 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
-from local.comparison.looked_at import Chosen, Sum
-from local.comparison.pages import PAGES
-from local.comparison.rows import CHUNK_BITS, differing, join, split
-from local.comparison.source import look
+from local.comparison.rows import CHUNK_BITS, Chosen, Sum, differing, join, split
+from local.comparison.source import PAGES, look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.comparison.table import ComparedTable
 from local.look.lake import LakeError

@@ -8,8 +8,7 @@ from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import TIMEOUT_S, Limits, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
-from local.comparison.queried_repair import repairs_of_queried
-from local.comparison.repair import OutboxRepair, repair_of
+from local.comparison.repair import OutboxRepair, repair_of, repairs_of_queried
 from local.comparison.run import compare_tables
 from local.comparison.table import ComparedTable
 from local.platform.connectors import SALT_FILE, kept_salt
