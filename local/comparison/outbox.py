@@ -62,7 +62,7 @@ def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison,
         for key, _, _, names in some[:SHOWN_ROWS]
     )
     comparison = TableComparison(
-        table=".".join(OUTBOX),
+        table="tables and outbox",
         position=position,
         columns=len(columns) + 1,
         source_rows=orders,

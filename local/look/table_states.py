@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass
 
 from contract.table_states import FAILING, parse
-from local.platform.processes import Processes
+from local.services.processes import Processes
 
 JOB = "job"
 _BEGINNING = b"table="

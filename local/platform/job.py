@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local.platform.processes import Command, Processes
 from local.platform.services import Services
 from local.platform.tables import PLACES
+from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, made_of_others, server, table_job

@@ -15,7 +15,6 @@ from local.look.topic import Topic
 from local.platform import state
 from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Command, Processes
 from local.platform.queried_pipeline import QueriedPipeline
 from local.platform.recorded import Recorded
 from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
@@ -25,6 +24,7 @@ from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
 from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
 from local.services.postgres_cluster import STOPPING, PostgresCluster
+from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from local.errors import PlatformError
-from local.platform.account import Identity, unprivileged_account
+from local.services.account import Identity, unprivileged_account
 from local.services.postgres_access import write_rules
 
 FALLBACK_PARENT = Path("/var/tmp")  # noqa: S108 - outlives a reboot, every account may enter it; see _claim_fallback

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.services.postgres import Postgres
+from local.services.processes import Processes
 from local.setup.ports import choose
 from plugins.connector_settings import SourceSettings
 from plugins.every_value import CONVERTER

@@ -79,7 +79,7 @@ def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     monkeypatch.setattr(platform_reconcile, "reconcile_platform", lambda *_args, **_options: True)
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 0, run.output
-    assert "datalake.cdc_events  equal  829 rows" in run.output
+    assert "tables and outbox  equal  829 rows" in run.output
     without_triggers(shop, "UPDATE orders SET freight = 4711 WHERE order_id = 10248")
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 1

@@ -9,7 +9,7 @@ import pytest
 from contract.table_states import FAILING, RUNNING, STARTING
 from local.look.status import TableStatus, table_problems
 from local.look.table_states import JOB, TableState, TableStates
-from local.platform.processes import Command, Processes
+from local.services.processes import Command, Processes
 
 
 @pytest.fixture

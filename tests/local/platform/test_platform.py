@@ -33,7 +33,6 @@ from local.look.topic import Topic
 from local.platform.connectors import Connectors
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
-from local.platform.processes import Processes
 from local.platform.restarts import read_restarts
 from local.platform.services import SECRET, PlatformOptions
 from local.platform.startup import StepState
@@ -46,6 +45,7 @@ from local.resnapshot.pipelines import flowing
 from local.resnapshot.run import Wanted
 from local.services.kafka.roles import ROLES, SINK
 from local.services.kafka.users import ADMIN
+from local.services.processes import Processes
 from local.sink.values import line
 from tests.conftest import execute
 from tests.local.platform.shop import ITEMS, ODD, PLACES, SIGNALS, Shop, shop
