@@ -9,8 +9,7 @@ from typing import TypedDict
 
 import psycopg2
 
-from local.services.postgres_access import access_rules
-from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, installation
+from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, access_rules, installation
 from local.services.processes import Command, Ways
 from local.setup.ports import HOST
 

@@ -1,5 +1,6 @@
 """The sink's loop against a topic and a bucket in memory, killed at every step that it makes."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from local.sink.consumer import Committed
+from local.sink.errors import SinkError
 from local.sink.partition import Partition
 from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, World, events, lines, task_settings
@@ -137,3 +139,110 @@ def test_much_data_is_landed_before_its_time(monkeypatch: pytest.MonkeyPatch) ->
     world = World([b'"' + b"x" * 18 + b'"' for _ in range(6)], flush_count=1_000)
     world.run()
     assert len(world.landed_objects()) == 2
+
+
+def test_s3_and_kafka_are_tried_until_they_answer() -> None:
+    world = World(events(4))
+    world.s3.failures = 5
+    world.topic.failures = 3
+    world.run()
+    assert world.landed() == lines(4)
+    assert world.clock.now > 1
+
+
+def test_an_outage_of_an_hour_ends_nothing() -> None:
+    world = World(events(20))
+    world.s3.failures = 10**9
+
+    def come_back(_: SinkTask) -> None:
+        if world.clock.now >= 3_600:
+            world.s3.failures = 0
+
+    world.run(while_waiting=come_back)
+    assert world.landed() == lines(20)
+    assert world.clock.now >= 3_600
+
+
+def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() -> None:
+    world = World(events(1))
+
+    def s3_goes_away(task: SinkTask) -> None:
+        world.s3.failures = 10**9
+        task.stop()
+
+    with pytest.raises(SinkError, match="stopped with records not landed"):
+        world.run(when_idle=s3_goes_away)
+    assert 20 < world.clock.now < 30
+    assert world.topic.committed == Committed(offset=0)
+    world.s3.failures = 0
+    world.run()
+    assert world.landed() == lines(1)
+
+
+def test_records_that_kafka_deleted_before_they_were_landed_are_noted() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.append(*events(10, start=3))
+    world.topic.delete_before(8)
+    world.run()
+    assert world.gaps() == [(3, 8)]
+    assert json.loads(world.landed()[-1])["n"] == 12
+
+
+def test_records_that_kafka_deletes_under_the_readers_position_are_noted() -> None:
+    world = World(events(3))
+
+    def go_on(task: SinkTask) -> None:
+        if world.topic.high > 3:
+            task.stop()
+        else:
+            world.topic.append(*events(5, start=3))
+            world.topic.delete_before(5)
+
+    world.run(when_idle=go_on)
+    assert world.gaps() == [(3, 5)]
+    assert {json.loads(line)["n"] for line in world.landed()} == {0, 1, 2, 5, 7}
+
+
+def test_offsets_left_out_by_the_log_are_noted() -> None:
+    world = World(events(6))
+    del world.topic.records[1]
+    del world.topic.records[2]
+    world.run()
+    assert world.gaps() == [(1, 3)]
+
+
+def test_a_topic_made_again_isnt_mixed_with_the_former_one() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.topic_id = "id-2"
+    world.topic.committed = None
+    with pytest.raises(SinkError, match=f"{TOPIC} was deleted and made again since its objects were landed"):
+        world.run()
+    assert world.landed() == lines(3)
+
+
+def test_objects_of_unknown_origin_arent_added_to() -> None:
+    world = World(events(3))
+    world.s3.objects["events/orders/0/000000000001_1_2.json"] = b"{}\n"
+    with pytest.raises(SinkError, match="neither the group's offsets nor a note tell"):
+        world.run()
+
+
+def test_a_log_that_was_truncated_is_refused() -> None:
+    world = World(events(6))
+    world.run()
+    world.topic.high = 4
+    with pytest.raises(SinkError, match=r"orders\[0\]: offset 6 was landed but the log ends at 4"):
+        world.run()
+
+
+def test_objects_that_were_taken_away_are_landed_again() -> None:
+    world = World(events(9))
+    world.run()
+    before = world.landed_objects()
+    for key in list(before)[1:]:
+        del world.s3.objects[key]
+    world.run()
+    assert world.landed_objects() == before
+    assert world.gaps() == []
