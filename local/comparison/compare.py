@@ -69,10 +69,11 @@ class Difference:
 class TableComparison:
     """What differs between a table and the lake as of the log position `position`.
 
-    `source_rows` and `lake_rows`: what the first look counted. `late`: rows that differ and may be on their way, since
-    the lake hadn't come so far when the time was over. `shown`: the first few rows that differ. `absent`: columns that
-    hold values and aren't in the lake, `unlike`: such that have another type there. `repaired`: how many rows a repair
-    has made equal. `problem`: why the table couldn't be compared.
+    `source_rows` and `lake_rows`: what the first look counted; once nothing differs, the lake has as many. `late`:
+    rows that differ and may be on their way, since the lake hadn't come so far when the time was over. `shown`: the
+    first few rows that differ. `absent`: columns that hold values and aren't in the lake, `unlike`: such that have
+    another type there. `repaired`: how many rows a repair has made equal. `problem`: why the table couldn't be
+    compared.
     """
 
     table: str
@@ -167,6 +168,8 @@ def comparing(
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
         return replace(
             first,
+            # What differed was on its way: of that position the lake has all.
+            lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
             missing=found.count(MISSING),
             extra=found.count(EXTRA),
