@@ -1,4 +1,5 @@
-"""The query of a derived table: Athena's SQL as Spark's, so that one text is tried by `make query` and kept by the job.
+"""The query of a derived table: Athena's SQL as Spark's, so that one text is tried by `./lake query` and kept by the
+job.
 
 sqlglot translates it. Refused is what wouldn't be the same there, or another time: a derived table is what its query
 gives of the tables as they are, whenever it is computed (docs/decisions/0093).
@@ -70,7 +71,7 @@ def _refuse(statement: exp.Expr) -> None:
             f"{fleeting.sql('athena')} is another value each time: a derived table is computed when its tables change"
         )
     if found := unproven(statement, DERIVED, exp.Expr):
-        raise alike.refused(found, "not known to be the same in Spark as in Athena (docs/your-database.md)")
+        raise alike.refused(found, "not known to be the same in Spark as in Athena (docs/reference/pipeline-file.md)")
     for node in statement.walk():
         if why := _other_types(node) or _other_forms(node):
             raise alike.refused(node, why)

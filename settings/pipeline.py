@@ -6,6 +6,7 @@ are those of PostgreSQL's catalogue, without quotes. Sizes, and where the databa
 value can't show to be wrong.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -57,7 +58,7 @@ class CapturedTableSettings(Section):
     newer of two events is known. `leave_out`: columns that aren't captured; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
     added to the lake's table, with the source's type (add) or one that its values look like (guess), or its events are
-    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0094).
+    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0093).
     `truncate`: what a TRUNCATE does there.
 
     With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;
@@ -235,14 +236,9 @@ class Pipeline(Section):
         known = nearest(name, (table.name for table in self.tables))
         raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
 
-    def named(self, text: str) -> list[CapturedTableSettings]:
-        """Return the table that a text names, or several with blanks between them. Raises ValueError."""
-        try:
-            return [self.table(text)]
-        except ValueError:
-            if len(text.split()) < 2:
-                raise
-            return [self.table(name) for name in text.split()]
+    def named(self, names: Sequence[str]) -> list[CapturedTableSettings]:
+        """Return the tables of these names, all without any. Raises ValueError."""
+        return [self.table(name) for name in names] or list(self.tables)
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:
         """Name a table in the lake: Glue's, and its folder."""

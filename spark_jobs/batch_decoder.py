@@ -111,7 +111,7 @@ class BatchDecoder:
             if refused := refused_changes(declared, stored):
                 raise SettingsError(
                     f"{self._settings.schema_file}: {', '.join(refused.values())}: Hudi can't change that in place; a"
-                    " new lake_table can have it (docs/schema-changes.md)"
+                    " new lake_table can have it (docs/reference/source-changes.md)"
                 )
             fields = {name: column.field for name, column in added.items()}
             columns = extend(declared, carried, fields, _columns_of(self.described))
@@ -233,7 +233,7 @@ class BatchDecoder:
         called = f" (the events' {column.source})" if column.source != column.name else ""
         self._log(
             f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have null:"
-            " where the source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
+            " where the source's have a DEFAULT, `./lake reconcile` names them and `./lake resnapshot` brings it"
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:

@@ -1,7 +1,7 @@
 """Where what belongs to a table lies: beside it, in folders that no reader of the lake takes for a table's."""
 
 CLAIMS_FOLDER = "_claims"
-# The events of commits, until the table's history has the versions that these make (docs/decisions/0094).
+# The events of commits, until the table's history has the versions that these make (docs/decisions/0093).
 EVENTS_FOLDER = "_events"
 
 

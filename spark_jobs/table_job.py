@@ -144,7 +144,9 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
         log=log,
         max_retries=decided.max_retries,
         retry_seconds=decided.retry_seconds,
-        min_interval_seconds=decided.min_interval_seconds,
+        min_interval_seconds=lambda: max(
+            decided.min_interval_seconds, around.turns.min_interval_seconds() if around.turns else 0
+        ),
     )
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)

@@ -1,4 +1,4 @@
-"""Runs the checks and says what each took: `python -m tests`, or some parts, such as `python -m tests lint unit`.
+"""Runs the checks and says what each took: `./lake dev test`, or some parts, such as `./lake dev test lint unit`.
 
 Four parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
 each pytest run writes.
@@ -55,7 +55,7 @@ PARTS: dict[str, list[list[str]]] = {
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
 ORDER = ["lint", "spark", "integration", "e2e", "synth", "queried", "histories", "faults", "job", "types", "unit"]
-# By their names alone: `make test-trino` and `make test-yarn` bring what they need.
+# By their names alone: `./lake dev test trino` and `./lake dev test yarn` bring what they need.
 ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
 

@@ -1,8 +1,11 @@
-"""What `make reconcile` does: compares a platform's source with its lake, and prints what may explain a difference."""
+"""What `./lake reconcile` does: compares a platform's source with its lake, with what may explain a difference."""
+
+from collections.abc import Sequence
 
 from rich.console import Console
 
 from contract.source import SCHEMA
+from local.comparison.compare import TIMEOUT_S
 from local.comparison.outbox import compare_outbox
 from local.comparison.platform_tables import reconcile_platform
 from local.comparison.report import print_comparison
@@ -19,10 +22,10 @@ def reconcile(
     console: Console,
     platform: Platform,
     *,
-    table: str | None = None,
+    tables: Sequence[str] = (),
     repair: bool = False,
     deep: bool = False,
-    timeout_s: float,
+    timeout_s: float = TIMEOUT_S,
 ) -> bool:
     """Compare every row and column of the source with the lake, print what was found, and tell whether they are equal.
 
@@ -35,7 +38,7 @@ def reconcile(
         print_comparison(console, outbox, there="in the outbox")
         if not (right := outbox.equal):
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
-    equal = reconcile_platform(console, platform, table=table, repair=repair, timeout_s=timeout_s)
+    equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
     for problem in [] if equal else _reasons(platform):
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
     return equal and right
@@ -48,14 +51,14 @@ def _refuse_to_wait_in_vain(platform: Platform) -> None:
         logs = ", ".join(str(platform.processes.log_file(name)) for name in sorted(silent))
         raise PlatformError(f"{', '.join(sorted(silent))} can't answer, stopped by a signal or hanging: see {logs}")
     if platform.pid("job") is None and not _comes_back(platform) and not platform.lake.exists():
-        raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `make up` starts it")
+        raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
 
 
 def _reasons(platform: Platform) -> list[str]:
     """Return what is wrong with the platform that may explain a difference."""
     problems = read_status(platform).problems
     if platform.pid("job") is None and "job" not in platform.expected():
-        problems.append("the job doesn't run, so nothing reaches the lake: `make up` starts it")
+        problems.append("the job doesn't run, so nothing reaches the lake: `./lake up` starts it")
     return problems
 
 

@@ -1,7 +1,7 @@
 """Repairs what differs: has the source's rows read again, and what only the lake has deleted there.
 
-Of an ordinary table exactly the keys that differ are asked for through the signal table (docs/decisions/0076); rows of
-the outbox are written anew (docs/decisions/0034); of a queried table the job reads all rows anew.
+Of an ordinary table exactly the keys that differ are asked for through the signal table (docs/decisions/0034); rows of
+the outbox are written anew; of a queried table the job reads all rows anew.
 """
 
 import contextlib
@@ -90,7 +90,7 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
     if values is None:
         columns = ", ".join(table.key)
         raise PlatformError(
-            f"rows can't be named by {columns}, so they can't be repaired one by one: `make resnapshot TABLE=…` reads"
+            f"rows can't be named by {columns}, so they can't be repaired one by one: `./lake resnapshot -t …` reads"
             " all that the source has"
         )
     return values

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # As many tables wait at a time: each keeps what differs in a DuckDB of its own.
 WAITING_TABLES = 8
-APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/tables.md)"
+APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 OnProgress = Callable[[Progress], None]
@@ -153,7 +153,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
-            raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `make status` says how far the data has come")
+            raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `./lake status` says how far the data has come")
         yield
     if wanted.entry.hash and not asked.salt:
         raise PlatformError(

@@ -1,7 +1,7 @@
 """Brings a running connector to another set of tables: those that are new to it are read, the others aren't again.
 
 The order matters: the publication has a table before the connector asks for its changes, and the connector captures it
-before it is asked to read it, so no change falls between (docs/decisions/0076).
+before it is asked to read it, so no change falls between (docs/decisions/0034).
 """
 
 import time
@@ -53,7 +53,9 @@ def capture_added(
     tables that no connector captures, so a caller that was stopped in between re-snapshots what it has added.
     """
     if settings.signal_table is None:
-        raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
+        raise PlatformError(
+            "a table can't be added without a signal table: prepare the database (`./lake source prepare`)"
+        )
     for captured in added:
         check_readable(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
     before = slot_session(cursor, settings.slot_name)

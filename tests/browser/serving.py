@@ -1,4 +1,4 @@
-"""The live page served by a process of its own, as `make dashboard` does."""
+"""The live page served by a process of its own, as `./lake dashboard` does."""
 
 import contextlib
 import pickle

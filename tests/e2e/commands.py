@@ -39,28 +39,28 @@ class Commands:
         return self.file.with_suffix("") / f"{lake_table}.avsc"
 
     def pipeline(self, *options: str) -> str:
-        """`make pipeline NAME=… DSN=…`."""
-        return self._run("capture", "pipeline", "--name", self._name, "--dsn", self._dsn, *options)
+        """`./lake source describe … --dsn …`."""
+        return self._run("source", "describe", self._name, "--dsn", self._dsn, *options)
 
     def prepare(self) -> str:
-        """`make prepare NAME=… DSN=…`."""
-        return self._run("capture", "prepare", "--name", self._name, "--dsn", self._dsn)
+        """`./lake source prepare … --dsn …`."""
+        return self._run("source", "prepare", self._name, "--dsn", self._dsn)
 
     def up(self, *, status: int = 0) -> str:
-        """`make up PIPELINE=… DSN=…`."""
-        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
+        """`./lake up -p … --dsn …`."""
+        return self._run("up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
 
     def reconcile(self, *options: str, status: int | None = 0) -> str:
-        """`make reconcile PIPELINE=…`."""
-        return self._run("local", "reconcile", "--pipeline", self._name, *options, status=status)
+        """`./lake reconcile -p …`."""
+        return self._run("reconcile", "--pipeline", self._name, *options, status=status)
 
     def resnapshot(self, *options: str, status: int = 0) -> str:
-        """`make resnapshot PIPELINE=…`."""
-        return self._run("local", "resnapshot", "--pipeline", self._name, *options, status=status)
+        """`./lake resnapshot -p …`."""
+        return self._run("resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *, status: int | None = 0) -> str:
-        """`make status PIPELINE=…`."""
-        return self._run("local", "status", "--pipeline", self._name, status=status)
+        """`./lake status -p …`."""
+        return self._run("status", "--pipeline", self._name, status=status)
 
     def take_out(self, table: str) -> None:
         """Take a table's entry out of the file."""
@@ -79,12 +79,12 @@ class Commands:
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
-        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status, None is any.
+        """Run `./lake …`; return what it says. It must end with that exit status, None is any.
 
         A failure's line is of what it says.
         """
         done = subprocess.run(
-            [sys.executable, "-m", *arguments],
+            [sys.executable, "-m", "cli", *arguments],
             cwd=self._folder,
             # Wide enough for a step's note to stay in its line.
             env={**os.environ, **self._secrets, "COLUMNS": "200"},

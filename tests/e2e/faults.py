@@ -1,7 +1,7 @@
 """What a platform may suffer, one fault at a time while orders are written; each ends with lake and source equal.
 
-`python -m tests.e2e.faults --minutes 30` goes through all of them in a random order, again and again:
-`make test-faults`.
+`./lake dev test faults --minutes 30` goes through all of them in a random order, again and again:
+`./lake dev test faults`.
 """
 
 import contextlib
@@ -208,7 +208,3 @@ def main(
             sys.exit(1)
         print(f"{name}: equal after {seconds:.0f} s", flush=True)
     platform.remove()
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -8,7 +8,7 @@ import pytest
 
 from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
-from tests.e2e.walking import Walked, shown_in_readme, steps_of, walk
+from tests.e2e.walking import Walked, unlike_the_page, walk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
@@ -21,7 +21,7 @@ ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    return walk("demo-query", tmp_path_factory.mktemp("demo-query"))
+    return walk("demo places", tmp_path_factory.mktemp("demo-query"))
 
 
 def assert_equal(walked: Walked) -> None:
@@ -57,13 +57,13 @@ def test_source_and_lake_show_the_same_row(demo: Walked, where: str, what: str) 
     assert re.search(pair, demo.printed, re.MULTILINE), demo.printed
 
 
-def test_the_readme_shows_what_it_prints(demo: Walked) -> None:
-    assert steps_of(shown_in_readme("demo-query")) == steps_of(demo.printed)
+def test_the_page_shows_what_it_prints(demo: Walked) -> None:
+    assert not unlike_the_page("docs/start.md", "make demo-query", demo.printed)
 
 
 @WITHOUT_PAGILA
 def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
-    walked = walk("demo-query", tmp_path / "real", "--from", str(PAGILA))
+    walked = walk("demo places", tmp_path / "real", "--from", str(PAGILA))
     assert_equal(walked)
     assert "19,955 rows loaded" in walked.printed
 
@@ -71,7 +71,7 @@ def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
 def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
     """The sources that are made of the pipeline run on a real worker against the real database."""
-    walked = walk("demo-query", tmp_path / "beside", "--jdbc", RELEASE)
+    walked = walk("demo places", tmp_path / "beside", "--jdbc", RELEASE)
     assert_equal(walked)
     beside = walked.summary["beside"]
     assert "JdbcSourceConnector" in beside["connector"]

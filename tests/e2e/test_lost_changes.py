@@ -1,4 +1,4 @@
-"""Changes are lost in each way that we know, and `make resnapshot` makes lake and source equal again.
+"""Changes are lost in each way that we know, and `./lake resnapshot` makes lake and source equal again.
 
 The tests share the platform with the others here; each leaves it whole.
 """
@@ -112,7 +112,9 @@ def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     delete_order(platform, 10_251)
     with pytest.raises(LostChangesError) as told:
         platform.up()
-    line = f"the replication slot {SLOT} of devdb is gone, and with it the changes that it held: run `make resnapshot`"
+    line = (
+        f"the replication slot {SLOT} of devdb is gone, and with it the changes that it held: run `./lake resnapshot`"
+    )
     assert str(told.value) == line
     assert platform.running() == platform.expected()
     assert line in read_status(platform).problems
@@ -167,7 +169,7 @@ def test_a_deleted_topic(platform: Platform) -> None:
         admin.delete_topics([platform.topic.name])[platform.topic.name].result()
     ship(platform, 10_254)
     eventually(platform, f"the topic {platform.topic.name} ")
-    with pytest.raises(LostChangesError, match="run `make resnapshot`"):
+    with pytest.raises(LostChangesError, match=r"run `\./lake resnapshot`"):
         platform.up()
     said = mend(platform)
     assert any("landed objects of the former topic set aside" in line for line in said)
@@ -197,10 +199,10 @@ def test_an_event_that_is_too_large_for_the_topic(platform: Platform, monkeypatc
     )
     ship(platform, 10_257)
     eventually(platform, "an event of datalake.cdc_events is larger than the topic takes")
-    with pytest.raises(LostChangesError, match="run `make resnapshot SKIP=1`"):
+    with pytest.raises(LostChangesError, match=r"run `\./lake resnapshot --skip`"):
         platform.up()
     with pytest.raises(
-        PlatformError, match=r"the connector .*run `make resnapshot SKIP=1`|no connector reads the slot"
+        PlatformError, match=r"the connector .*run `./lake resnapshot --skip`|no connector reads the slot"
     ):
         resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, start_s=30), lambda _line: None)
     execute(
@@ -298,7 +300,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 
 
 def test_a_second_life_of_the_source(platform: Platform) -> None:
-    """Destroyed and deployed again around a database that stayed: docs/decisions/0061."""
+    """Destroyed and deployed again around a database that stayed: docs/decisions/0034."""
     api, name = platform.services.connect.api, platform.pipeline.source_name
     configuration = dict(platform.pipeline.source_connector()._configuration)
     api.delete_connector(name)
@@ -319,7 +321,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
 
 
 def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
-    """As AWS restores one: no slot, another topic of offsets, an older log; docs/restore-database.md."""
+    """As AWS restores one: no slot, another topic of offsets, an older log; docs/aws/restore.md."""
     restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
     drop_slot(platform)
     assert connector_failure(platform).startswith("the replication slot is gone or was made anew")

@@ -1,7 +1,6 @@
 """The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.errors import CANNOT
 from local.comparison.platform_tables import compare_platform
 from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
@@ -62,12 +62,11 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
 
 
 def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
-    """The command that `make query` runs, beside all services: nothing is stopped for it."""
+    """The command that `./lake query` runs, beside all services: nothing is stopped for it."""
 
     def query(sql: str, *options: str, status: int = 0) -> str:
-        arguments = [sys.executable, "-m", "local", "query", "--folder", str(platform.state_dir), *options]
-        environment = {**os.environ, "SQL": sql}
-        done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        arguments = [sys.executable, "-m", "cli", "query", sql, "--folder", str(platform.state_dir), *options]
+        done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
@@ -80,7 +79,9 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
     s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
     assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
     s3.delete_object(Bucket="lake", Key=key)
-    assert "can't be read as of 19700101000000000" in query("SELECT * FROM cdc_events", "--as-of=1970-01-01", status=1)
+    assert "can't be read as of 19700101000000000" in query(
+        "SELECT * FROM cdc_events", "--as-of=1970-01-01", status=CANNOT
+    )
 
 
 def wait_for_row(platform: Platform, order: int) -> None:

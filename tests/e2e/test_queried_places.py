@@ -51,7 +51,7 @@ def change(places: Platform, statement: str) -> None:
 
 
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
-    [found] = places.services.chosen(table)
+    [found] = places.services.chosen([table])
     return {row[key]: row for row in found.lake.rows().to_pylist()}
 
 
@@ -70,7 +70,7 @@ def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> N
 
 def test_what_is_lost_is_told_as_soon_as_a_look_has_found_no_more(places: Platform) -> None:
     """The lake's rows, but one, stand in for a table that has lost it."""
-    [city] = compared_tables(places, "city")
+    [city] = compared_tables(places, ["city"])
     lost = replace(city, lake=ArrowLake(now=[city.lake.rows().slice(1)]))
     limits = Limits(timeout_s=PATIENT_S)
     [found] = compare_tables(places.endpoints.source, [lost], limits, arrivals=arrivals_of(places))
@@ -107,7 +107,7 @@ def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
     found, _ = read_status(places).data.derived
     assert found.state is not None
     assert not found.state.fails
-    asked = ask(query_command._lake(places, None), f"SELECT count(*) AS n FROM {GLUE_DATABASE}.{found.name}", Period())
+    asked = ask(query_command._lake(places, ()), f"SELECT count(*) AS n FROM {GLUE_DATABASE}.{found.name}", Period())
     assert asked.to_pylist() == [{"n": 109}]
 
 
@@ -180,7 +180,7 @@ def test_versions_of_a_row_are_in_its_history(places: Platform) -> None:
     asked = "SELECT city, valid_from, valid_to FROM versions_pagilaquery_city WHERE city_id = 7 ORDER BY valid_from"
 
     def versions() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = ask(query_command._lake(places, None), asked, Period()).to_pylist()
+        found: list[dict[str, Any]] = ask(query_command._lake(places, ()), asked, Period()).to_pylist()
         return found
 
     eventually(lambda: len(versions()) == 2)
@@ -216,7 +216,7 @@ def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) 
     change(places, "CREATE TABLE kept AS SELECT * FROM country; TRUNCATE country CASCADE")
 
     def said() -> bool:
-        problems = read_status(places, "country").problems
+        problems = read_status(places, ["country"]).problems
         return any("public.country" in line and "%" in line for line in problems)
 
     eventually(said)

@@ -77,7 +77,7 @@ def test_the_newest_position_counts_events_that_left_no_row() -> None:
 def test_what_is_passed_over_may_concern_any_row() -> None:
     [entry] = load_pipeline("orders").tables
     outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
-    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
         resnapshot({}, outbox, connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
@@ -90,7 +90,7 @@ def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: 
 
     monkeypatch.setattr(ConnectApi, "_request", request)
     assert str(ConnectApi("http://127.0.0.1:1").failure("my-shop-source")).endswith(
-        "run `make resnapshot PIPELINE=my-shop`"
+        "run `./lake resnapshot -p my-shop`"
     )
 
 

@@ -134,7 +134,7 @@ def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
     ("code", "line"),
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^the user reader may not do that on local's Kafka: .*Topic auth"),
-        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `make up` and try again$"),
+        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `./lake up` and try again$"),
         (KafkaError.OFFSET_OUT_OF_RANGE, "^local's Kafka: .*out of range"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Random histories: a few fixed ones in each run of the tests, new ones for FUZZ_MINUTES by `make fuzz`."""
+"""Random histories: a few fixed ones in each run of the tests, new ones for FUZZ_MINUTES by `./lake dev test fuzz`."""
 
 import contextlib
 import os
@@ -60,7 +60,7 @@ def try_histories(
 ) -> None:
     """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it.
 
-    `make fuzz` shows how many there were.
+    `./lake dev test fuzz` shows how many there were.
     """
     histories_run = examples = 0
     until = time.monotonic() + MINUTES * 60 / CASES

@@ -69,7 +69,7 @@ def run() -> Run:
             log=log.append,
             max_retries=retries,
             retry_seconds=0.01,
-            min_interval_seconds=interval,
+            min_interval_seconds=lambda: interval,
         )
         loop.run(continuous=continuous, poll_seconds=0.01)
         return script, committed, log
@@ -172,7 +172,7 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         log=lambda _: None,
         max_retries=0,
         retry_seconds=1,
-        min_interval_seconds=5,
+        min_interval_seconds=lambda: 5,
         clock=lambda: now,
     )
     loop.run(continuous=True, poll_seconds=1)

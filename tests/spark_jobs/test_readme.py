@@ -1,4 +1,4 @@
-"""The job's README lists every option and property with its real default, and nothing else."""
+"""The page of the job lists every option and property with its real default, and nothing else."""
 
 import re
 
@@ -9,12 +9,12 @@ from spark_jobs.number import Number
 from tests.spark_jobs.conftest import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
-README = (ROOT / "spark_jobs" / "README.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "streaming-job.md").read_text()
 
 
 def table(heading: str) -> dict[str, list[str]]:
     """The rows of a section's tables: the names in a row's first cell → its other cells."""
-    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     return {name: cells[1:] for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
 
@@ -75,4 +75,4 @@ def test_a_property_of_many_tables_is_listed_with_its_default(name: str) -> None
 
 
 def test_the_line_of_a_commit_is_the_real_one() -> None:
-    assert REPORT.line() in README.splitlines()
+    assert REPORT.line() in PAGE.splitlines()

@@ -73,7 +73,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     assert lake.job().ignored_truncates == 1
-    # What `make status` reads it by.
+    # What `./lake status` reads it by.
     status = LakeLook(base_uri=lake.table_path.as_uri())
     assert status.has_ignored_truncate()
     # What was settled before says nothing of it, and a commit without either keeps it.

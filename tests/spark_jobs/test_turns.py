@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from spark_jobs.turns import Turns, large_turns
+from spark_jobs.turns import PACE_SECONDS, Turns, large_turns
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
@@ -37,8 +37,10 @@ def test_a_failure_gives_its_turn_back() -> None:
                 raise ValueError
         except ValueError:
             continue
+    assert turns.min_interval_seconds() == 0
     with turns.take():
         assert turns._busy == {False: 1, True: 0}
+        assert turns.min_interval_seconds() == PACE_SECONDS
 
 
 @pytest.mark.parametrize(("slots", "large"), [(0, 1), (2, 1), (4, 1), (6, 2), (8, 3), (16, 4)])

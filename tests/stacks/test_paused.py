@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from contract.errors import CANNOT
 from operate.diff import snapshots
 from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
@@ -155,7 +156,7 @@ def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> 
         "detail-type": ["RDS DB Cluster Event"],
         "detail": {"EventID": ["RDS-EVENT-0153"], "SourceIdentifier": ["dev-cdc-lake"]},
     }
-    assert "`make pause ENV=dev` stops it again" in json.dumps(rule["Targets"])
+    assert "`./lake aws pause -e dev` stops it again" in json.dumps(rule["Targets"])
 
 
 def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
@@ -175,7 +176,7 @@ def test_plain_cdk_makes_the_same_by_its_context(tmp_path: Path, paused: str, li
         [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     if line:
-        assert (done.returncode, done.stderr) == (1, f"synth: -c paused={paused}: {line}\n")
+        assert (done.returncode, done.stderr) == (CANNOT, f"synth: -c paused={paused}: {line}\n")
         return
     made = json.loads((tmp_path / "dev-cdc-lake-processing.template.json").read_text())
     assert made["Outputs"][OUTPUT] == {"Value": "all"}

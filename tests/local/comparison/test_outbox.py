@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-import local.demo.command  # noqa: F401  (makes the command)
-from local.cli import app
+from cli.__main__ import app
 from local.comparison import platform_reconcile
 from local.comparison.compare import TableComparison
 from local.comparison.outbox import compare_outbox

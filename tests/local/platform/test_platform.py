@@ -23,6 +23,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from psycopg2 import sql
 
+from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.errors import LoadError
@@ -100,7 +101,7 @@ def landed(platform: Platform) -> list[dict[str, object]]:
     """All events in the landing bucket."""
     client = platform.s3_client()
     objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
-    # S3Proxy lists what isn't finished yet, too (docs/decisions/0032).
+    # S3Proxy lists what isn't finished yet, too (docs/decisions/0035).
     keys = [entry["Key"] for entry in objects if entry["Key"].endswith(".json")]
     bodies = (client.get_object(Bucket=LANDING_BUCKET, Key=key)["Body"].read() for key in keys)
     return [json.loads(line) for body in bodies for line in body.splitlines()]
@@ -202,7 +203,7 @@ def test_a_second_command_at_once_is_refused_with_one_line(platform: Platform) -
     with platform.lock.held():
         for command in ("up", "down"):
             done = run_cli(command, platform.state_dir)
-            assert done.returncode == 1
+            assert done.returncode == CANNOT
             expected = f"{command}: another command (pid {os.getpid()}) is at work on {platform.state_dir}"
             assert done.stderr.splitlines() == [f"{expected}: wait for it or stop it"]
     assert platform.running() == SERVICES
@@ -439,7 +440,7 @@ class TestOrdinaryTables:
         eventually(lambda: reader.failure() is not None, timeout_s=60)
         assert re.match(
             r"an event of shop\.OrderItems has 100\d+ bytes, more than the 50000 that Kafka takes from here:"
-            r" make that row smaller, then run `make resnapshot PIPELINE=shop TABLE=shop\.OrderItems`$",
+            r" make that row smaller, then run `./lake resnapshot -p shop -t shop\.OrderItems`$",
             str(reader.failure()),
         )
         captured.cursor.execute(change.format(3))
@@ -462,7 +463,7 @@ class TestOrdinaryTables:
         assert "the replication slot is gone" in str(reader.failure())
         some = [ITEMS.name]
         with (
-            pytest.raises(PlatformError, match="leave TABLE and WHERE out"),
+            pytest.raises(PlatformError, match="leave --table and --where out"),
             flowing(captured.source, captured.pipeline, some, [], reader, reader, Wanted(), print),
         ):
             pytest.fail("some rows alone were read")
@@ -548,7 +549,7 @@ def test_a_killed_worker_is_reported_and_comes_back_alone(platform: Platform) ->
     before = pids(platform)
     kill(platform, "connect")
     log = platform.processes.log_file("connect")
-    assert f"connect is dead, `make up` starts it again: see {log}" in read_status(platform).problems
+    assert f"connect is dead, `./lake up` starts it again: see {log}" in read_status(platform).problems
     ship(platform, 10248)
     platform.up()
     after = pids(platform)
@@ -588,7 +589,7 @@ def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: 
     platform.down()
     assert platform.running() == set()
     assert platform.processes.find() == {}
-    with pytest.raises(PlatformError, match=r"the platform in .* is down: `make up` starts it"):
+    with pytest.raises(PlatformError, match=r"the platform in .* is down: `./lake up` starts it"):
         read_status(platform)
     with socket.socket() as squatter:
         squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections to the broker may be closing
@@ -611,7 +612,7 @@ def test_everything_killed_at_once_comes_back(platform: Platform) -> None:
     status = read_status(platform)
     assert {(service.name, service.running) for service in status.services} == {(name, False) for name in SERVICES}
     (problem,) = status.problems
-    assert problem.startswith(f"nothing runs in {platform.state_dir}, though `make down` didn't stop it: ")
+    assert problem.startswith(f"nothing runs in {platform.state_dir}, though `./lake down` didn't stop it: ")
     platform.up()
     # Debezium may send its last events again.
     assert platform.topic.count() >= before
@@ -673,9 +674,9 @@ def is_read(platform: Platform, slot: str) -> bool:
 
 def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
     kill(platform, SUPERVISOR)
-    assert line_about(platform, "supervisor is dead, `make up` starts it again: see ")
+    assert line_about(platform, "supervisor is dead, `./lake up` starts it again: see ")
     kill(platform, "sink")
-    assert line_about(platform, "sink is dead, `make up` starts it again: see ")
+    assert line_about(platform, "sink is dead, `./lake up` starts it again: see ")
     Platform(platform.state_dir, SUPERVISED).up()
     assert platform.running() == {*SERVICES, SUPERVISOR}
     assert read_status(platform).problems == []
@@ -683,7 +684,7 @@ def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Plat
 
 def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first(platform: Platform) -> None:
     (platform.state_dir / "state.json").write_text("{")
-    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `make up` writes it anew"):
+    with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `./lake up` writes it anew"):
         read_status(platform)
     stopped: list[str] = []
     platform.down(lambda step: stopped.append(step.name) if step.state is StepState.DONE else None)
@@ -714,14 +715,14 @@ def kill(platform: Platform, name: str) -> None:
 
 
 def run_cli(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "local", command, "--folder", str(folder)]
+    argv = [sys.executable, "-m", "cli", command, "--folder", str(folder)]
     return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "state"
-    argv = [sys.executable, "-m", "local", "up", "--no-job", "--folder", str(folder)]
+    argv = [sys.executable, "-m", "cli", "up", "--no-job", "--folder", str(folder)]
     up = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     platform = Platform(folder, OPTIONS)
     try:
@@ -744,8 +745,8 @@ def test_status_and_down_of_no_platform(tmp_path: Path) -> None:
     folder = tmp_path / "nothing"
     status = run_cli("status", folder)
     assert (status.returncode, status.stderr) == (
-        1,
-        f"status: there is no platform in {folder}: `make up` starts one\n",
+        CANNOT,
+        f"status: there is no platform in {folder}: `./lake up` starts one\n",
     )
     down = run_cli("down", folder)
     assert (down.returncode, down.stdout) == (0, f"nothing runs in {folder}\n")
