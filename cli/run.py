@@ -143,7 +143,6 @@ def reconcile(
     table: Tables = None,
     repair: Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
-    chunks: Annotated[bool, typer.Option("--chunks", help="Compare by chunks, as tables of any size are.")] = False,
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
     ] = 60,
@@ -162,7 +161,7 @@ def reconcile(
 
     platform = find_platform(folder, pipeline)
     shown = Console(stderr=True) if json else console
-    equal = compare(shown, platform, tables=table or (), repair=repair, deep=deep, chunks=chunks, timeout_s=timeout_s)
+    equal = compare(shown, platform, tables=table or (), repair=repair, deep=deep, timeout_s=timeout_s)
     if json:
         typer.echo((platform.state_dir / REPORT).read_text(encoding="utf-8"), nl=False)
     answer(yes=equal)
@@ -204,8 +203,8 @@ def resnapshot(
 def _resnapshot_on_aws(
     env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
 ) -> bool:
+    from local.comparison.report import print_comparison
     from local.console import console, say
-    from local.demo.display import print_comparison
     from local.resnapshot.run import Wanted
     from operate import kafka, log_tables
     from operate.errors import OperateError

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from confluent_kafka import TopicPartition
 
 from contract.events import LSN
-from local.look.reconcile import Comparison
+from local.comparison.compare import TableComparison
+from local.comparison.describe import Compared
 from local.resnapshot.run import Wanted, resnapshot
 from operate import kafka, outputs, reader, source_cluster
 from operate.errors import OperateError
@@ -17,6 +18,7 @@ from operate.source_login import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
+from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings
 
 TAIL_EVENTS = 1_000
@@ -24,7 +26,7 @@ TAIL_EVENTS = 1_000
 TIMEOUT_S = 1_800
 
 
-def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> Comparison:
+def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callable[[str], None]) -> TableComparison:
     """Re-snapshot a deployed environment, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
     pipeline, outbox = _outbox(environment)
     session = outputs.check_account(environment)
@@ -34,7 +36,8 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
             newest = newest_position(messages, topic)
         connector = source_of(environment, pipeline, session, newest=newest)
         lake = lake_table(environment, session, pipeline, outbox)
-        comparison = resnapshot(parameters, lake, connector, wanted, say)
+        compared = Compared(entry=outbox, schema_file=PIPELINES / pipeline.captured.schema_file(outbox), lake=lake)
+        comparison = resnapshot(parameters, compared, connector, wanted, say)
         if comparison.equal and wanted.where is None:
             source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
         return comparison

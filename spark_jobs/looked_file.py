@@ -1,7 +1,7 @@
 """Says in a file how far a queried table is: when the last look began that the table has all of.
 
 What was committed in the source before that moment is in the table. Whoever compares both, on the driver's machine,
-knows by it what is late and what is lost (local/comparison/queried_arrivals.py).
+knows by it what is late and what is lost (local/comparison/platform_arrivals.py).
 """
 
 from collections.abc import Callable

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import KafkaUsers
+from local.services.processes import Processes
 from local.setup.ports import choose
 
 START_S = 180

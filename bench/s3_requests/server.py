@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from local.platform.processes import Command, Processes
+from local.services.processes import Command, Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 

@@ -14,7 +14,7 @@ from rich.progress import Progress as Bars
 
 from local.comparison.compare import Limits, Progress, TableComparison
 from local.comparison.describe import Compared
-from local.comparison.report import lines, write
+from local.comparison.report import print_comparison, write
 from local.comparison.run import ArrivalsOf, Repairs, compare_tables
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def reconcile_tables(
         )
         for one in itertools.chain(_not_compared(tables, aside), compared):
             found.append(one)
-            for line in lines(one):
-                style = None if one.equal else "red"
-                console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+            print_comparison(console, one)
     order = [table.entry.name for table in tables]
     write(report, pipeline, sorted(found, key=lambda one: order.index(one.table)) if order else found)
     equal = sum(one.equal for one in found)

@@ -15,10 +15,8 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
-from local.comparison.looked_at import Chosen, Sum
-from local.comparison.pages import PAGES
-from local.comparison.rows import CHUNK_BITS, differing, split
-from local.comparison.source import look
+from local.comparison.rows import CHUNK_BITS, Chosen, Sum, differing, join, split
+from local.comparison.source import PAGES, look
 from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
 from local.comparison.table import ComparedTable
 from local.look.lake import LakeError
@@ -71,10 +69,11 @@ class Difference:
 class TableComparison:
     """What differs between a table and the lake as of the log position `position`.
 
-    `source_rows` and `lake_rows`: what the first look counted. `late`: rows that differ and may be on their way, since
-    the lake hadn't come so far when the time was over. `shown`: the first few rows that differ. `absent`: columns that
-    hold values and aren't in the lake, `unlike`: such that have another type there. `repaired`: how many rows a repair
-    has made equal. `problem`: why the table couldn't be compared.
+    `source_rows` and `lake_rows`: what the first look counted; once nothing differs, the lake has as many. `late`:
+    rows that differ and may be on their way, since the lake hadn't come so far when the time was over. `shown`: the
+    first few rows that differ. `absent`: columns that hold values and aren't in the lake, `unlike`: such that have
+    another type there. `repaired`: how many rows a repair has made equal. `problem`: why the table couldn't be
+    compared.
     """
 
     table: str
@@ -169,6 +168,8 @@ def comparing(
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
         return replace(
             first,
+            # What differed was on its way: of that position the lake has all.
+            lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
             missing=found.count(MISSING),
             extra=found.count(EXTRA),
@@ -191,6 +192,14 @@ def compare_table(parameters: Mapping[str, Any], table: ComparedTable, *given: A
             found: TableComparison = end.value
             return found
         time.sleep(WAIT_BETWEEN_LOOKS_S)
+
+
+@_again
+def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequence[str]) -> bool:
+    """Tell whether both sides have the same rows of these values of the key, a key of one column."""
+    with suspects() as found, look(parameters, table) as source:
+        chosen = found.choose([join([key]) for key in keys])
+        return not found.look(source, LakeLook(table, found.engine), chosen, tidied=True)
 
 
 def _settle_and_repair(run: _Run, chosen: Chosen, repair: Repair | None) -> _Settling:

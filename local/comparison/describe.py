@@ -1,22 +1,25 @@
 """From a pipeline's entry, the catalogue and the lake's columns to what is compared, and what isn't and why."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow
+
 from capture.catalogue import Column, Database, Table
 from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.column_types import canonical
+from contract.column_types.canonical import Spelling
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
-from local.comparison.lake_types import called_in_lake, fitted
+from contract.table_names import lake_name
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable, quoted
 from local.errors import PlatformError
-from local.look.canonical import canonical as spelled_by_python
+from local.look.canonical import canonical_json
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
@@ -25,6 +28,24 @@ _DIGITS = 64
 _HEADER = 4
 _JSON = "io.debezium.data.Json"
 _SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
+
+
+_is = pyarrow.types
+# How a column is compared whose type in the lake isn't the one that the source's would get today: the source's was
+# changed since, or the column came with events, whose numbers become doubles and whose decimals text.
+_STORED: Mapping[str, Callable[[pyarrow.DataType], bool]] = {
+    "string": lambda kind: _is.is_string(kind) or _is.is_large_string(kind),
+    "int": _is.is_integer,
+    "bigint": _is.is_integer,
+    "float": _is.is_float32,
+    "double": _is.is_float64,
+    "decimal": _is.is_decimal,
+    "boolean": _is.is_boolean,
+    "date": _is.is_date,
+    "timestamp": _is.is_timestamp,
+    "binary": lambda kind: _is.is_binary(kind) or _is.is_large_binary(kind),
+}
+_DOUBLE_TEXT = "CAST({c} AS VARCHAR)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +76,9 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         if isinstance(kind, LeftOut):
             notes.append(f"{column.name} ({column.type_text}) can't be carried: {kind.reason}")
             continue
-        called = names.get(column.name) or called_in_lake(column.name, lake_names)
+        called = names.get(column.name) or _called_in_lake(column.name, lake_names)
         made = _column(column, kind, called, hashed=column.name in entry.hash)
-        if called in lake_names and (fitting := fitted(made, kind, lake_schema.field(called).type)):
+        if called in lake_names and (fitting := _fitted(made, kind, lake_schema.field(called).type)):
             columns.append(fitting)
         elif called in lake_names:
             stored = lake_schema.field(called).type
@@ -123,18 +144,18 @@ def _lake_names(schema_file: Path) -> dict[str, str]:
         raise PlatformError(f"{schema_file}: no Avro schema of a record ({error})") from error
 
 
-def _column(column: Column, kind: Carried, lake_name: str, *, hashed: bool) -> ComparedColumn:
+def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> ComparedColumn:
     if hashed and kind.lake == "string":
         # Of the text as the log has it, a char(n)'s blanks included.
         return ComparedColumn(
             name=column.name,
-            lake_name=lake_name,
+            lake_name=called,
             spelled=replace(kind, spelling=canonical.TEXT),
             hash_digits=_hash_digits(column),
         )
     return ComparedColumn(
         name=column.name,
-        lake_name=lake_name,
+        lake_name=called,
         spelled=kind,
         value_sql=_value_sql(kind, column.type_text),
         any_sign=kind.lake == "string",
@@ -173,7 +194,7 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
     """Return what brings two spellings of a value together."""
     meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
     if meaning == _JSON:
-        return lambda text: spelled_by_python(text, "jsonb") or ""
+        return canonical_json
     if meaning == EXACT_NUMBER or kind.lake.startswith("decimal"):
         return _number
     return str
@@ -190,3 +211,31 @@ def _number(text: str) -> str:
     significant = "".join(map(str, digits)).lstrip("0")
     whole = significant.rstrip("0")
     return f"{'-' if sign else ''}{whole}e{int(exponent) + len(significant) - len(whole)}" if whole else "0"
+
+
+def _whole(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
+
+
+_WHOLE_AS_DOUBLE = Spelling(
+    canonical.INTEGER.source,
+    f"CASE WHEN {{c}} = trunc({{c}}) THEN CAST(CAST({{c}} AS HUGEINT) AS VARCHAR) ELSE {_DOUBLE_TEXT} END",
+    _whole,
+)
+
+
+def _called_in_lake(name: str, lake_names: Collection[str]) -> str:
+    """Return the lake's name of a column that came with events: the Avro schema doesn't describe it."""
+    return name if name in lake_names else lake_name(name)
+
+
+def _fitted(column: ComparedColumn, kind: Carried, stored: pyarrow.DataType) -> ComparedColumn | None:
+    """Return how to compare a column that the lake has as `stored`; None where their values can't be compared."""
+    wanted = "string" if column.hash_digits else kind.lake.partition("(")[0]
+    if _STORED[wanted](stored):
+        return column
+    if kind.spelling == canonical.INTEGER and _is.is_float64(stored):
+        return replace(column, spelled=replace(kind, spelling=_WHOLE_AS_DOUBLE))
+    if wanted == "decimal" and _STORED["string"](stored):
+        return replace(column, spelled=replace(kind, spelling=Spelling(kind.spelling.source, "{c}", str)))
+    return None

@@ -16,8 +16,7 @@ import pyarrow
 import pyarrow.compute
 
 from contract.events import CREATE, OPERATION, READ
-from local.comparison.looked_at import HALF, Chosen, Row, Sum, Sums
-from local.comparison.rows import CHUNK_BITS, digest, join, tidy
+from local.comparison.rows import CHUNK_BITS, HALF, Chosen, Row, Sum, Sums, digest, join, tidy
 from local.comparison.table import ComparedTable, quoted
 from local.look.canonical import lake_rows
 from local.look.lake import LakeError, fitted

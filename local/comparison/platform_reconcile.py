@@ -1,20 +1,15 @@
-"""What `./lake reconcile` does: compares a platform's source with its lake, and says what may explain a difference."""
+"""What `./lake reconcile` does: compares a platform's source with its lake, with what may explain a difference."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 
 from contract.source import SCHEMA
-from local.comparison.command import REPORT
-from local.comparison.compare import TableComparison
+from local.comparison.compare import TIMEOUT_S
+from local.comparison.outbox import compare_outbox
 from local.comparison.platform_tables import reconcile_platform
-from local.comparison.report import write
-from local.demo.display import print_comparison
+from local.comparison.report import print_comparison
 from local.errors import PlatformError
-from local.look import by_spark
-from local.look.deep import compare_outbox
-from local.look.reconcile import RECONCILE_TIMEOUT_S, Comparison
-from local.look.reconcile import reconcile as compare_source_and_lake
 from local.look.status import read_status, silent_services
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
@@ -30,49 +25,23 @@ def reconcile(
     tables: Sequence[str] = (),
     repair: bool = False,
     deep: bool = False,
-    chunks: bool = False,
-    timeout_s: float = RECONCILE_TIMEOUT_S,
+    timeout_s: float = TIMEOUT_S,
 ) -> bool:
     """Compare every row and column of the source with the lake, print what was found, and tell whether they are equal.
 
-    `deep`: the source's tables with the outbox first. `chunks`: by chunks, as tables of any size are. Raises
-    PlatformError.
+    `deep`: the source's tables with the outbox first. Raises PlatformError, LoadError and SettingsFileError.
     """
-    source = platform.endpoints.source
-    equal = True
     _refuse_to_wait_in_vain(platform)
+    right = True
     if deep:
-        outbox = compare_outbox(source, timeout_s=timeout_s)
-        print_comparison(console, outbox, title="tables and outbox", sides=("orders", "outbox rows"))
-        equal = outbox.equal
-        if not equal:
+        outbox = compare_outbox(platform.endpoints.source, timeout_s=timeout_s)
+        print_comparison(console, outbox, there="in the outbox")
+        if not (right := outbox.equal):
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
-    if tables or repair or chunks or platform.services.pipeline.outbox is None:
-        return reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s) and equal
-    comparison = compare_source_and_lake(source, platform.lake, timeout_s=timeout_s)
-    _report(platform, comparison)
-    kind = platform.services.pipeline.tables[0].table_type
-    by_another = by_spark.difference(platform.lake, kind) if comparison.equal else None
-    print_comparison(console, comparison)
-    for problem in [by_another] if by_another else [] if comparison.equal else _reasons(platform):
+    equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
+    for problem in [] if equal else _reasons(platform):
         console.print(problem, style="red", highlight=False, markup=False, soft_wrap=True)
-    return equal and comparison.equal and not by_another
-
-
-def _report(platform: Platform, found: Comparison) -> None:
-    """Write the result where every comparison of a platform's tables is written."""
-    pipeline = platform.services.pipeline
-    table = TableComparison(
-        table=pipeline.tables[0].name,
-        position=found.lsn,
-        columns=found.columns,
-        source_rows=found.source_rows,
-        lake_rows=found.lake_rows,
-        missing=len(found.missing),
-        extra=len(found.extra),
-        different=len(found.different),
-    )
-    write(platform.state_dir / REPORT, pipeline.name, [table])
+    return equal and right
 
 
 def _refuse_to_wait_in_vain(platform: Platform) -> None:
@@ -86,7 +55,7 @@ def _refuse_to_wait_in_vain(platform: Platform) -> None:
 
 
 def _reasons(platform: Platform) -> list[str]:
-    """Say what is wrong with the platform that may explain a difference."""
+    """Return what is wrong with the platform that may explain a difference."""
     problems = read_status(platform).problems
     if platform.pid("job") is None and "job" not in platform.expected():
         problems.append("the job doesn't run, so nothing reaches the lake: `./lake up` starts it")
@@ -94,5 +63,5 @@ def _reasons(platform: Platform) -> list[str]:
 
 
 def _comes_back(platform: Platform) -> bool:
-    """Whether the supervisor starts the job again."""
+    """Tell whether the supervisor starts the job again."""
     return "job" in platform.expected() and platform.pid(SUPERVISOR) is not None

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from local.comparison.command import REPORT, reconcile_tables
-from local.comparison.compare import Limits, Repair
+from local.comparison.compare import TIMEOUT_S, Limits, Repair, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
-from local.comparison.queried_repair import repairs_of_queried
-from local.comparison.repair import OutboxRepair, repair_of
+from local.comparison.repair import OutboxRepair, repair_of, repairs_of_queried
+from local.comparison.run import compare_tables
 from local.comparison.table import ComparedTable
 from local.platform.connectors import SALT_FILE, kept_salt
 from local.platform.platform import Platform
@@ -18,6 +18,7 @@ from local.resnapshot.command import NEEDED, resnapshot_platform
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import repairs as log_repairs
 from local.resnapshot.run import Wanted
+from local.services.kafka.roles import SOURCE
 from settings.load_pipeline import PIPELINES
 
 
@@ -55,6 +56,14 @@ def reconcile_platform(
     )
 
 
+def compare_platform(platform: Platform, *, timeout_s: float = TIMEOUT_S) -> list[TableComparison]:
+    """Compare all tables of a platform's pipeline."""
+    limits = Limits(timeout_s=timeout_s)
+    return list(
+        compare_tables(platform.endpoints.source, compared_tables(platform), limits, arrivals=arrivals_of(platform))
+    )
+
+
 def compared_tables(platform: Platform, tables: Sequence[str] = ()) -> list[Compared]:
     """Return what is compared of the pipeline's tables, or those of these names. Raises PlatformError."""
     pipeline = platform.services.pipeline
@@ -77,7 +86,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Callable
         source,
         services.pipeline,
         platform.pipeline.source_connector(),
-        EventWriter(services.kafka.client()),
+        EventWriter(services.kafka.client(SOURCE)),
         timeout_s=Wanted.timeout_s,
         say=say,
     )

@@ -1,10 +1,11 @@
 """Repairs what differs: has the source's rows read again, and what only the lake has deleted there.
 
-Of an ordinary table exactly the keys that differ are asked for by the signal table (docs/decisions/0034); rows of the
-outbox are written anew (docs/decisions/0034).
+Of an ordinary table exactly the keys that differ are asked for through the signal table (docs/decisions/0034); rows of
+the outbox are written anew; of a queried table the job reads all rows anew.
 """
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,13 +13,20 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from db.connecting import connect
 from db.signals import can_name
+from local.comparison.compare import Repair
+from local.comparison.describe import Compared
 from local.comparison.lake import LakeLook
+from local.comparison.run import Repairs
 from local.comparison.source import look
 from local.comparison.suspects import EXTRA, IN_THE_SOURCE, Suspects
 from local.comparison.table import ComparedTable
 from local.errors import PlatformError
+from local.look.lake import LakeError
 from local.resnapshot.log_tables import LogTable, Reader, Signals, Writer, delete_keys, read_keys_again
 
+# A start of Spark, and a read of all rows.
+TIMEOUT_S = 600.0
+PAUSE_S = 0.5
 BATCH_KEYS = 1_000
 Key = tuple[str, ...]
 
@@ -148,3 +156,34 @@ class OutboxRepair:
         """Have the rows that the source hasn't deleted."""
         if rows:
             self.read_again(list(rows))
+
+
+def repairs_of_queried(
+    read_anew: Callable[[], None], say: Callable[[str], None], *, timeout_s: float = TIMEOUT_S
+) -> Repairs:
+    """Return what repairs tables; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
+
+    def of_table(wanted: Compared, table: ComparedTable) -> Repair:
+        def repair(suspects: Suspects, _lake: LakeLook) -> None:
+            count = suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
+            before = wanted.lake.last_commit()
+            say(f"{table.title}: {count:,} rows differ, so the job reads the table anew")
+            read_anew()
+            _wait_for_commit(wanted, before, timeout_s)
+
+        return repair
+
+    return of_table
+
+
+def _wait_for_commit(wanted: Compared, before: str | None, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        with contextlib.suppress(LakeError):
+            if wanted.lake.last_commit() != before:
+                return
+        time.sleep(PAUSE_S)
+    raise PlatformError(
+        f"{wanted.entry.name}: the job was started anew and has committed nothing within {timeout_s:.0f} s: `make"
+        " status` says how it is"
+    )

@@ -6,15 +6,26 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.console import Console
+
 from local.comparison.compare import Difference, TableComparison
 
+IN_THE_LAKE = "in the lake"
 
-def lines(found: TableComparison) -> list[str]:
+
+def print_comparison(console: Console, found: TableComparison, *, there: str = IN_THE_LAKE) -> None:
+    """Print a table's lines, in red unless it is equal."""
+    for line in lines(found, there=there):
+        console.print(line, style=None if found.equal else "red", highlight=False, markup=False, soft_wrap=True)
+
+
+def lines(found: TableComparison, *, there: str = IN_THE_LAKE) -> list[str]:
     """Return a table's line, then the rows that differ (keys and columns, no values) and what wasn't compared."""
-    return [_line(found), *(f"  {_difference(one)}" for one in found.shown), *(f"  {note}" for note in found.notes)]
+    below = [*map(_difference, found.shown), *found.notes]
+    return [_line(found, there), *(f"  {line}" for line in below)]
 
 
-def _line(found: TableComparison) -> str:
+def _line(found: TableComparison, there: str) -> str:
     if found.problem:
         return f"{found.table}  not compared: {found.problem}"
     took = f"{found.seconds:.1f} s"
@@ -29,7 +40,7 @@ def _line(found: TableComparison) -> str:
         what.append(f"the lake has no column {', '.join(found.absent)}")
     if found.unlike:
         what.append(f"{', '.join(found.unlike)} can't be compared")
-    rows = f"{found.source_rows:,} rows, {found.lake_rows:,} in the lake"
+    rows = f"{found.source_rows:,} rows, {found.lake_rows:,} {there}"
     return f"{found.table}  differs  {', '.join(what)}  {rows}  {took}"
 
 

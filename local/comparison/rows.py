@@ -6,9 +6,9 @@ has them.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 SEPARATOR = "\x01"
 ESCAPE = "\x02"
@@ -17,6 +17,53 @@ _ESCAPED_SEPARATOR = f"{ESCAPE}1"
 _ESCAPED_ESCAPE = f"{ESCAPE}2"
 # Chunks are numbered by this many leading bits of the SHA-256 of a key's text.
 CHUNK_BITS = 16
+
+
+# Sums of hashes are modulo 2^64.
+HALF = 1 << 64
+
+
+class Row(NamedTuple):
+    """A row: its key's text as an engine writes it, the text by which both sides' rows meet, and its hash or text.
+
+    `version`: another one after each change of the source's row, even where the row is then what it was before.
+    """
+
+    key: str
+    id: str
+    value: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Rows of a chunk, and the sums of both halves of their hashes modulo 2^64."""
+
+    rows: int = 0
+    high: int = 0
+    low: int = 0
+
+    def __add__(self, other: "Sum") -> "Sum":
+        return Sum(self.rows + other.rows, (self.high + other.high) % HALF, (self.low + other.low) % HALF)
+
+
+Sums = dict[int, Sum]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which rows: those of `chunks` (their numbers, of 2^bits), those of `keys` (texts), or all.
+
+    `suspected`: of these only what is in the lake's engine's table of suspected keys; rows of others may come, too.
+    """
+
+    bits: int = 0
+    chunks: Collection[int] | None = None
+    keys: Sequence[str] | None = None
+    suspected: bool = False
+
+
+EVERYTHING = Chosen()
 
 
 class Spelled(Protocol):

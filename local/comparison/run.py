@@ -29,7 +29,7 @@ from local.comparison.table import ComparedTable
 from local.errors import PlatformError
 from local.look import by_spark
 from local.look.lake import LakeError
-from local.services.source_rows import has_rows
+from local.services.source_database import has_rows
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

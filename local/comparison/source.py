@@ -8,6 +8,7 @@ in steps of some thousand pages, and what it sends comes through a cursor.
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
@@ -15,9 +16,21 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.canonical import SOURCE_SETTINGS
-from local.comparison.looked_at import EVERYTHING, HALF, Chosen, Row, Sum, Sums
-from local.comparison.pages import PAGES, Step, parts, steps
-from local.comparison.rows import CHUNK_BITS, ComparedColumn, chunk, digest, split, tidy, with_hashes
+from local.comparison.rows import (
+    CHUNK_BITS,
+    EVERYTHING,
+    HALF,
+    Chosen,
+    ComparedColumn,
+    Row,
+    Sum,
+    Sums,
+    chunk,
+    digest,
+    split,
+    tidy,
+    with_hashes,
+)
 from local.comparison.table import ComparedTable, quoted, source_sha256
 
 # Rows that a policy hides are an error, no difference: where one may, this ends the query.
@@ -33,12 +46,34 @@ SELECT bool_and((
 ) IS TRUE)
 FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
 """
+# The first server version whose TID range scans read just the pages that are asked for.
+TID_RANGES = 140000
+# Pages of 8 kB that one statement reads: progress shows, and a role's statement_timeout isn't met.
+PAGES = 8192
 FETCHED_ROWS = 5_000
 LOOKED_UP_KEYS = 5_000
 # Stands for the keys in a query; no name in it has a NUL.
 _ARRAYS = "\0"
 # A row as PostgreSQL sends it: its key's text, its hash or text, and its version.
 _Read = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What holds rows. `by_pages`: it may be read by itself, page by page."""
+
+    oid: int
+    relation: str
+    pages: int
+    by_pages: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A part of the table that one statement reads."""
+
+    source: str
+    condition: str = ""
 
 
 class SourceLook:
@@ -65,7 +100,7 @@ class SourceLook:
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
 
     def _shows_all(self, cursor: Cursor) -> bool:
-        within = [part.oid for part in parts(self._connection, self._table)]
+        within = [part.oid for part in _parts(self._connection, self._table)]
         cursor.execute(_SHOWS_ALL, [self._table.relation, within])
         return cursor.fetchone() == (True,)
 
@@ -91,7 +126,7 @@ class SourceLook:
         with self._connection.cursor() as cursor:
             cursor.execute(
                 "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)",
-                [[part.oid for part in parts(self._connection, self._table)]],
+                [[part.oid for part in _parts(self._connection, self._table)]],
             )
             (rows,) = cursor.fetchone() or (0,)
         return int(rows)
@@ -101,7 +136,7 @@ class SourceLook:
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for step in steps(self._connection, self._table, self._pages):
+        for step in _steps(self._connection, self._table, self._pages):
             rows = 0
             for number, sum_ in self._sums_of(bits, step):
                 total[number] = total.get(number, Sum()) + sum_
@@ -109,7 +144,7 @@ class SourceLook:
             on_rows(rows)
         return total
 
-    def _sums_of(self, bits: int, step: Step) -> Iterator[tuple[int, Sum]]:
+    def _sums_of(self, bits: int, step: _Step) -> Iterator[tuple[int, Sum]]:
         # OFFSET 0 keeps PostgreSQL from computing a hash anew for each of its halves.
         hashes = (
             f"SELECT {source_sha256('h.key')} AS key, {source_sha256('h.row')} AS row FROM"
@@ -272,3 +307,37 @@ def _values(table: ComparedTable) -> list[str] | None:
         if column.value_sql is not None
     ]
     return values if values and len(values) == len(table.key) else None
+
+
+def _steps(connection: Connection, table: ComparedTable, pages: int) -> Iterator[_Step]:
+    """Divide the table by so many pages; one step for all where the server would read all for each."""
+    if table.rows_of is not None:
+        yield _Step(table.source_from)
+        return
+    found = _parts(connection, table)
+    if connection.server_version < TID_RANGES or not all(part.by_pages for part in found):
+        yield _Step(table.source_from)
+        return
+    for part in found:
+        for first in range(0, max(part.pages, 1), pages):
+            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + pages},0)'::tid"
+            yield _Step(f"ONLY {part.relation} AS t", f"WHERE {condition}")
+
+
+def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
+    """Return what holds the rows: the table, or its partitions."""
+    tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
+            " / current_setting('block_size')::bigint,"
+            # A role that may read the whole needn't be allowed to read a part by its name.
+            " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",
+            [table.relation],
+        )
+        return [
+            _Part(oid, f"{quoted(schema)}.{quoted(name)}", int(pages), by_pages)
+            for oid, schema, name, pages, by_pages in cursor
+        ]

@@ -18,8 +18,7 @@ import duckdb
 import pyarrow
 
 from local.comparison.lake import WANTED, LakeLook, chunk_sql
-from local.comparison.looked_at import Chosen, Row
-from local.comparison.rows import CHUNK_BITS, digest
+from local.comparison.rows import CHUNK_BITS, Chosen, Row, digest
 from local.comparison.source import SourceLook
 
 MEMORY = "256MB"

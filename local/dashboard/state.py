@@ -1,5 +1,6 @@
 """One word for how a pipeline is doing, and the reason."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,7 +66,8 @@ def judge(
         return State(word=Word.STARTING, reason="the first look isn't done yet")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        parts = tuple(name for name in sorted(alive.expected) if any(name in problem for problem in problems))
+        # A word of its own: not the end of a table's name, as in public.job.
+        parts = tuple(name for name in sorted(alive.expected) if re.search(rf"(?<![\w.]){name}\b", "\n".join(problems)))
         return State(word=Word.FAILING, reason=problems[0] + more, parts=parts)
     return _moving(stages)
 

@@ -12,7 +12,6 @@ from local.comparison.compare import TableComparison
 from local.comparison.report import lines
 from local.demo.arrival import Arrival
 from local.demo.change import show
-from local.look.reconcile import Comparison
 from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2
@@ -96,34 +95,6 @@ class LiveStep:
         """Replace the note beside the step's name, such as a count."""
         self.text = text
         self._progress.update(self._task, note=text)
-
-
-def print_comparison(
-    console: Console,
-    comparison: Comparison,
-    *,
-    title: str = "reconcile",
-    sides: tuple[str, str] = ("source rows", "lake rows"),
-) -> None:
-    """Print rows compared, missing, extra and different, and the first keys of each difference."""
-    table = Table(title=f"{title} at LSN {comparison.lsn}", title_justify="left")
-    for name in (*sides, "columns", "missing", "extra", "different"):
-        table.add_column(name, justify="right")
-    counts: Sequence[int] = (
-        comparison.source_rows,
-        comparison.lake_rows,
-        comparison.columns,
-        len(comparison.missing),
-        len(comparison.extra),
-        len(comparison.different),
-    )
-    table.add_row(*(f"{count:,}" for count in counts))
-    console.print(table)
-    for name, keys in (("missing", comparison.missing), ("extra", comparison.extra)):
-        if keys:
-            console.print(f"{name}: {', '.join(keys[:10])}{' …' if len(keys) > 10 else ''}")
-    for key, names in list(comparison.different.items())[:10]:
-        console.print(f"different: {key} in {', '.join(names)}")
 
 
 def print_tables(console: Console, found: Sequence[TableComparison]) -> None:

@@ -4,6 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from local.comparison.compare import TableComparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +37,13 @@ class Proof:
     def counted(self) -> str:
         """How much it was, in a few words."""
         return f"{self.source_rows:,} rows"
+
+
+def count(found: Sequence[TableComparison]) -> dict[str, Any]:
+    """Add up what comparisons have counted."""
+    names = ("source_rows", "lake_rows", "missing", "extra")
+    counts = {name: sum(getattr(one, name) for one in found) for name in names}
+    return counts | {"different": sum(one.different + one.late for one in found)}
 
 
 @dataclass(frozen=True, kw_only=True)

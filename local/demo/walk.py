@@ -7,11 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.demo.arrival import Watch
+from local.comparison.compare import TableComparison
+from local.comparison.platform_tables import compare_platform
 from local.demo.change import Change
 from local.demo.display import Display
 from local.demo.summary import Proof, StepResult, Summary
+from local.demo.watch import Watch
 from local.folders import BUILD
+from local.look.quarantine import count_quarantined
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
 from local.platform.startup import Step, StepState
@@ -24,16 +27,14 @@ LOAD = "load"
 
 @dataclass(frozen=True, kw_only=True)
 class WalkThrough:
-    """What is walked through: a platform, its changes, where they are looked at, and what proves them in the end.
+    """What is walked through: a platform, its changes, and what proves them in the end.
 
-    `name` is the command's and its folder's. `also` starts what runs beside the platform, which stops it, too. `watch`
-    gets the time.monotonic() at which the source had its rows.
+    `name` is the command's and its folder's. `also` starts what runs alongside the platform, which stops it, too.
     """
 
     name: str
     options: PlatformOptions
     changes: Sequence[Change]
-    watch: Callable[[Platform, float], Watch]
     prove: Callable[[Platform, Display], Proof]
     also: Callable[[Platform, Display], None] = lambda _platform, _display: None
 
@@ -56,7 +57,7 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
         try:
             loaded = _start(platform, display)
             walk.also(platform, display)
-            steps = _walk_through(walk, walk.watch(platform, loaded), display)
+            steps = _walk_through(walk, Watch(platform, loaded), display)
             proof = walk.prove(platform, display)
         finally:
             platform.down(display.progress)
@@ -92,3 +93,12 @@ def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[Ste
         display.arrival(arrival)
         results.append(StepResult(name=change.name, seconds_to_lake=round(arrival.seconds, 1)))
     return results
+
+
+def compare(platform: Platform, display: Display) -> tuple[list[TableComparison], int]:
+    """Compare all tables, as a step; count what the job has put aside, too."""
+    with display.step("reconcile") as step:
+        found = compare_platform(platform)
+        step.note("equal" if all(one.equal for one in found) else "NOT EQUAL")
+    client, tables = platform.services.s3.client(), platform.services.tables
+    return found, sum(count_quarantined(client, table.lake_name) for table in tables)

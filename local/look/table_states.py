@@ -1,9 +1,10 @@
 """How the streaming job says that its tables are doing; a job of one table says nothing of it."""
 
+import threading
 from dataclasses import dataclass
 
 from contract.table_states import FAILING, parse
-from local.platform.processes import Processes
+from local.services.processes import Processes
 
 JOB = "job"
 _BEGINNING = b"table="
@@ -30,9 +31,14 @@ class TableStates:
         self._job: tuple[int, int] | None = None
         self._position = 0
         self._states: dict[str, TableState] = {}
+        self._reading = threading.Lock()
 
     def read(self) -> dict[str, TableState]:
         """Return the tables' states, by `database.table`; none without a job."""
+        with self._reading:
+            return self._read()
+
+    def _read(self) -> dict[str, TableState]:
         main, start = self._processes.main(JOB), self._processes.log_start(JOB)
         job = None if main is None or start is None else (main.pid, start)
         if job != self._job:

@@ -17,16 +17,16 @@ from db.connecting import connect
 from db.errors import LoadError
 from db.replication import OUTBOX, Published
 from local.errors import PlatformError
-from local.platform.changed_tables import ChangedTables
-from local.platform.processes import Command, Processes
 from local.platform.services import Services
 from local.platform.set_aside import SetAside
 from local.platform.state import Passwords, password, write_private
 from local.platform.tables import LANDING_BUCKET
+from local.resnapshot.changed_tables import ChangedTables
 from local.resnapshot.connector import LocalConnector
 from local.services.connect import OFFSET_TOPIC
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import SINK, SOURCE, TOPICS, platform_acls
+from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT, REGION
 from local.sink import held
 from local.sink.held import Held

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from local.platform.processes import Command, Processes
 from local.platform.services import Services
 from local.platform.tables import PLACES
+from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, made_of_others, server, table_job
@@ -18,11 +18,11 @@ from spark_jobs.submit import TableJob
 
 # What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
-# Here nobody pays for requests, and somebody waits for each change.
 # As long as a commit may take.
 GRACE_S = 90
 # What the job that runs was started with.
 STARTED = "started.json"
+# Here nobody pays for requests, and somebody waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
 # What a driver needs beside the first tables.

@@ -9,17 +9,17 @@ from local.errors import FailingTablesError, PlatformError
 from local.look.table_states import TableState, TableStates
 from local.platform.awaited_tables import AwaitedTables
 from local.platform.connectors import Connectors, published
-from local.platform.former_topic import FormerTopic
 from local.platform.job import start_job
-from local.platform.processes import Processes
 from local.platform.services import SECRET, Services
-from local.platform.source import EmbeddedSource, OutsideSource, Source
 from local.platform.state import Passwords
 from local.platform.tables import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable
 from local.platform.waiting import Wait, Waiting
 from local.resnapshot.connector import LocalConnector
+from local.resnapshot.recreated_topic import FormerTopic
 from local.services.kafka.acls import Acl
+from local.services.processes import Processes
 from local.services.source_database import Slot
+from local.source.embedded import EmbeddedSource, OutsideSource, Source
 from plugins.connector_names import sink_group
 
 

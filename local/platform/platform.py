@@ -15,7 +15,6 @@ from local.look.topic import Topic
 from local.platform import state
 from local.platform.order import GRACE_S, STOP_ORDER, SUPERVISOR
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Command, Processes
 from local.platform.queried_pipeline import QueriedPipeline
 from local.platform.recorded import Recorded
 from local.platform.services import PORTS, Endpoints, PlatformOptions, Services
@@ -25,6 +24,7 @@ from local.services.kafka.denials import Denial, denials, recently
 from local.services.kafka.roles import READER, SINK
 from local.services.postgres import ConnectionParameters, Postgres, postgres_ways
 from local.services.postgres_cluster import STOPPING, PostgresCluster
+from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
@@ -49,11 +49,12 @@ class Platform:
         ways = {Postgres.name: postgres_ways(self._cluster)}
         self.processes = Processes(self.state_dir, self.state_dir / state.LOGS, ways)
         self.lock = state.Lock(self.state_dir / "lock")
+        self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
     def services(self) -> Services:
         """The services at their ports. Raises PlatformError when the platform was never up, or nobody knows them."""
-        return self._services(self.recorded.ports())
+        return self._built(self.recorded.ports())[0]
 
     @property
     def endpoints(self) -> Endpoints:
@@ -73,7 +74,7 @@ class Platform:
     @property
     def pipeline(self) -> LocalPipeline:
         """What moves the data: for questions such as how far it is."""
-        return self._pipeline(self.services)
+        return self._built(self.recorded.ports())[1]
 
     def up(self, progress: Progress = silent) -> Endpoints:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
@@ -85,7 +86,7 @@ class Platform:
         with self._at_work():
             self.processes.cancelled.clear()
             before = self._settle()
-            services = self._services(self._choose_ports(before))
+            services, pipeline = self._built(self._choose_ports(before))
             self._stop_former_kafka(services, before)
             if "postgres" in before:
                 services.postgres.renew_rules()
@@ -93,7 +94,6 @@ class Platform:
                 services.connect.install_plugins()
             self._write_password_file(services.postgres.connection_parameters())
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
-            pipeline = self._pipeline(services)
             try:
                 with self._denials_named(), Startup(self.processes.cancelled, progress) as startup:
                     run_steps(startup, services, pipeline, self.processes)
@@ -232,12 +232,16 @@ class Platform:
     def _passwords(self) -> state.Passwords:
         return state.passwords(self.state_dir / "secrets")
 
-    def _services(self, at: dict[str, int]) -> Services:
-        return Services(self.state_dir, ports=at, passwords=self._passwords, options=self.options)
-
-    def _pipeline(self, services: Services) -> LocalPipeline:
-        kind = QueriedPipeline if services.pipeline.is_queried else LocalPipeline
-        return kind(self.state_dir, services=services, passwords=self._passwords, processes=self.processes)
+    def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
+        """Build them, unless those that were built last have these ports, passwords and pipeline."""
+        passwords, pipeline = self._passwords, load_pipeline(self.options.pipeline)
+        key = (at, passwords, pipeline)
+        if self._last is None or self._last[0] != key:
+            services = Services(self.state_dir, ports=at, passwords=passwords, options=self.options)
+            kind = QueriedPipeline if pipeline.is_queried else LocalPipeline
+            moving = kind(self.state_dir, services=services, passwords=passwords, processes=self.processes)
+            self._last = key, (services, moving)
+        return self._last[1]
 
     def _settle(self) -> set[str]:
         """Stop what can't stay as it is, and name what runs on."""
@@ -304,11 +308,12 @@ class Platform:
         for name in (name for name in names if name in found):
             started = time.monotonic()
             progress(Step(name=name, state=StepState.STARTED))
+            state_now = StepState.DONE
             try:
                 self.processes.stop(name, grace_s=GRACE_S[name])
             except PlatformError as error:
                 failed.append(error)
-            state_now = StepState.FAILED if failed else StepState.DONE
+                state_now = StepState.FAILED
             progress(Step(name=name, state=state_now, note="stopped", seconds=time.monotonic() - started))
         if failed:
             raise failed[0]

@@ -8,11 +8,10 @@ import psycopg2
 
 from local.platform.job import start_job
 from local.platform.pipeline import LocalPipeline
-from local.platform.queried_source import EmbeddedQueried, OutsideQueried
-from local.platform.source import Source
 from local.platform.tables import LocalTable
-from local.services.source_database import Slot
-from local.services.source_rows import has_rows
+from local.services.source_database import Slot, has_rows
+from local.source.embedded import Source
+from local.source.queried import EmbeddedQueried, OutsideQueried
 
 
 class QueriedPipeline(LocalPipeline):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from local.errors import PlatformError
 from local.platform import state
-from local.platform.outside import OutsideDatabase
 from local.platform.services import ORDERS, PORTS, PlatformOptions
+from local.source.outside import OutsideDatabase
 
 
 class Recorded:

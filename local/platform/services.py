@@ -11,8 +11,6 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform import state
-from local.platform.outside import OutsideDatabase
-from local.platform.processes import Service
 from local.platform.state import Passwords
 from local.platform.tables import LAKE_BUCKET, LANDING_BUCKET, LocalDerived, LocalTable, local_derived, local_tables
 from local.services.aws import Aws
@@ -21,9 +19,11 @@ from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, ROLES, WORKER
 from local.services.kafka.users import KafkaUsers
 from local.services.postgres import Postgres
+from local.services.processes import Service
 from local.services.s3 import S3
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
+from local.source.outside import OutsideDatabase
 from settings.environment_pipeline import FIRST
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline

@@ -7,10 +7,10 @@ import psycopg2
 
 from local.errors import PlatformError
 from local.folders import platform_folder
-from local.platform.outside import OutsideDatabase, find_password
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
 from local.platform.state import connector_file
+from local.source.outside import OutsideDatabase, find_password
 from settings.files import SettingsFileError
 from settings.load_pipeline import load_pipeline
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Processes, Service
 from local.platform.services import Services
 from local.platform.startup import Startup
+from local.services.processes import Processes, Service
 
 
 def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, processes: Processes) -> None:

@@ -10,8 +10,8 @@ from confluent_kafka import KafkaException
 
 from db.replication import COMMAND
 from local.errors import LostChangesError, PlatformError
-from local.platform.processes import Processes
 from local.services.connect_api import ConnectApi, RequestError
+from local.services.processes import Processes
 
 DATA_TIMEOUT_S = 600
 POLL_S = 0.2

@@ -14,7 +14,6 @@ from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
 from plugins.captured import INCLUDED_TABLES, CapturedTable, shown
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
 
 LOOK_S = 0.2
 RESTART_S = 10
@@ -36,13 +35,6 @@ def removed_tables(running: Mapping[str, str], wanted: SourceSettings) -> list[s
     kept = {name for table in wanted.tables for name in (table.pattern, table.name)}
     captured = running.get(INCLUDED_TABLES, "").split(",")
     return [shown(pattern) for pattern in captured if pattern and pattern not in kept]
-
-
-def is_up_to_date(running: Mapping[str, str], wanted: SourceSettings) -> bool:
-    """Tell whether a connector captures these tables, and of them these columns."""
-    names = (INCLUDED_TABLES, "column.exclude.list")
-    configuration = source_connector(wanted)
-    return all(running.get(name) == configuration.get(name) for name in names)
 
 
 def capture_added(

@@ -5,13 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from local.comparison.command import REPORT, reconcile_tables
-from local.comparison.compare import Limits
+from local.comparison.compare import Limits, TableComparison
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
+from local.comparison.report import print_comparison
 from local.console import console, say
-from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
-from local.look.reconcile import Comparison
 from local.platform.order import GRACE_S, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
@@ -115,11 +114,14 @@ def _salt(platform: Platform) -> str:
     return ""
 
 
-def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
+def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
         _let_through(platform, wanted, (), say)
-        return resnapshot(platform.endpoints.source, platform.lake, platform.pipeline.source_connector(), wanted, say)
+        [table] = platform.services.tables
+        outbox = _compared(platform.services.pipeline, table)
+        connector, arrivals = platform.pipeline.source_connector(), arrivals_of(platform)(outbox)
+        return resnapshot(platform.endpoints.source, outbox, connector, wanted, say, arrivals)
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:

@@ -5,7 +5,7 @@ Why they are needed: docs/decisions/0034, 0021.
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,7 +18,6 @@ from local.errors import PlatformError
 SEND_TIMEOUT_S = 60
 _EPOCH = date(1970, 1, 1)
 _STRUCTURE = (bytes, bytearray, list, tuple, dict)
-Encode = Callable[[Any], Any]
 
 
 def delete_event(table: tuple[str, str], database: str, key: Mapping[str, Any], position: int) -> dict[str, Any]:

@@ -20,13 +20,18 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
+from contract.source import OUTBOX_TABLE, SCHEMA
 from db import replication, rewriting
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.replication import OUTBOX, Published, Replication
+from db.rewriting import KEY
+from local.comparison.arrivals import Arrivals
+from local.comparison.compare import Limits, TableComparison, compare_table
+from local.comparison.describe import Compared, describe
+from local.comparison.run import read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from local.look.reconcile import KEY, Comparison, column_types, reconcile
 from plugins.failures import LOST_SLOT
 
 LOOK_S = 0.5
@@ -88,22 +93,29 @@ class Wanted:
 Say = Callable[[str], None]
 
 
-def resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> Comparison:
+def resnapshot(
+    parameters: Mapping[str, Any],
+    outbox: Compared,
+    connector: Connector,
+    wanted: Wanted,
+    say: Say,
+    arrivals: Arrivals | None = None,
+) -> TableComparison:
     """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
 
     Raises PlatformError with one line. What was done until then does no harm: run it again.
     """
     try:
-        return _resnapshot(parameters, lake, connector, wanted, say)
+        _resnapshot(parameters, outbox.lake, connector, wanted, say)
+        table = describe(outbox, read_catalogue(parameters, [outbox]))
+        return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
     except psycopg2.Error as error:
         raise PlatformError(explain(error)) from error
 
 
-def _resnapshot(
-    parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say
-) -> Comparison:
+def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
     if wanted.skip:
         check_whole(wanted, named=False)
     with contextlib.closing(connect(parameters)) as connection:
@@ -117,7 +129,6 @@ def _resnapshot(
                 keys = rewriting.select_keys(cursor, wanted.where)
                 _write_anew(cursor, lake, connector, keys, wanted, say)
                 _bury_extra(cursor, lake, wanted, say)
-                return reconcile(parameters, lake, timeout_s=wanted.timeout_s)
 
 
 def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
@@ -301,7 +312,11 @@ def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
 
 def _as_json(cursor: Cursor, lake: Lake, keys: set[int]) -> str:
     """Return the lake's rows of these keys as the outbox has them, for PostgreSQL to evaluate a condition on."""
-    types = column_types(cursor)
+    cursor.execute(
+        "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = %s AND table_name = %s",
+        (SCHEMA, OUTBOX_TABLE),
+    )
+    types = dict(cursor.fetchall())
     table = lake.rows()
     rows = table.select([name for name in types if name in table.column_names]).to_pylist()
     chosen = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.platform.processes import Command
+from local.services.processes import Command
 from local.services.s3 import REGION, loopback_client
 from local.setup.ports import HOST, accepts_connections
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from contract.sizes import LOCAL_HEAP_BYTES, MIB
 from local.errors import PlatformError
-from local.platform.processes import Command
 from local.services.connect_api import ConnectApi
 from local.services.given_plugins import JDBC, LENSES
 from local.services.jvm import java_command, log4j_options
+from local.services.processes import Command
 from local.services.properties import write, write_secret
 from local.services.s3 import ENVIRONMENT
 from local.setup.archives import unpack

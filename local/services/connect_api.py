@@ -77,41 +77,19 @@ class ConnectApi:
 
     def put_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Create a connector or give it this configuration. Raises RequestError with the worker's reason."""
-        for attempt in Retrying(
-            retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
-        ):
-            with attempt:
-                self._request("PUT", f"/connectors/{quote(name)}/config", dict(config))
+        self._retried("PUT", f"/connectors/{quote(name)}/config", dict(config))
 
     def configuration(self, name: str) -> dict[str, str]:
         """Return a connector's configuration; an empty one without a connector."""
-        try:
-            answer: dict[str, str] = self._request("GET", f"/connectors/{quote(name)}/config")
-        except RequestError as error:
-            if error.status == NOT_FOUND:
-                return {}
-            raise
-        return answer
+        return self._found(f"/connectors/{quote(name)}/config") or {}
 
     def delete_connector(self, name: str) -> None:
         """Delete a connector, unless there is none."""
-        for attempt in Retrying(
-            retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
-        ):
-            with attempt:
-                try:
-                    self._request("DELETE", f"/connectors/{quote(name)}")
-                except RequestError as error:
-                    if error.status != NOT_FOUND:
-                        raise
+        self._retried("DELETE", f"/connectors/{quote(name)}", or_none=True)
 
     def stop(self, name: str) -> None:
         """Stop a connector and its tasks; its configuration and its offsets stay. Nothing to do without one."""
-        try:
-            self._retried("PUT", f"/connectors/{quote(name)}/stop")
-        except RequestError as error:
-            if error.status != NOT_FOUND:
-                raise
+        self._retried("PUT", f"/connectors/{quote(name)}/stop", or_none=True)
 
     def resume(self, name: str) -> None:
         """Let a stopped connector run again."""
@@ -119,12 +97,7 @@ class ConnectApi:
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:
         """Return the offsets that a source connector goes on from, as it wrote them; none without a connector."""
-        try:
-            answer = self._request("GET", f"/connectors/{quote(name)}/offsets")
-        except RequestError as error:
-            if error.status == NOT_FOUND:
-                return []
-            raise
+        answer = self._found(f"/connectors/{quote(name)}/offsets") or {"offsets": []}
         return [entry["offset"] for entry in answer["offsets"] if entry["offset"]]
 
     def restart_failed(self, name: str) -> None:
@@ -144,12 +117,9 @@ class ConnectApi:
 
         One that tries again and again at one table has failed, too.
         """
-        try:
-            status = self._request("GET", f"/connectors/{quote(name)}/status")
-        except RequestError as error:
-            if error.status == NOT_FOUND:
-                return None
-            raise
+        status = self._found(f"/connectors/{quote(name)}/status")
+        if status is None:
+            return None
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":
                 return self._meaning(name, str(part.get("trace") or "no reason given"))
@@ -190,13 +160,26 @@ class ConnectApi:
         except FileNotFoundError:
             return ""
 
-    def _retried(self, method: str, path: str) -> None:
-        """Ask again while the worker has a configuration to take over first."""
-        for attempt in Retrying(
+    def _found(self, path: str) -> dict[str, Any] | None:
+        """Return what the worker has there, None for nothing."""
+        try:
+            answer: dict[str, Any] = self._request("GET", path)
+        except RequestError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+        return answer
+
+    def _retried(self, method: str, path: str, *body: Mapping[str, str], or_none: bool = False) -> None:
+        """Ask again while the worker has a configuration to take over first; `or_none`: there may be no connector."""
+        retrying = Retrying(
             retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
-        ):
-            with attempt:
-                self._request(method, path)
+        )
+        try:
+            retrying(self._request, method, path, *body)
+        except RequestError as error:
+            if not (or_none and error.status == NOT_FOUND):
+                raise
 
     def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  (the URL is ours: http on loopback)

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from local.platform.processes import Processes
 from local.services.postgres import Postgres, postgres_ways
+from local.services.processes import Processes
 from local.setup.ports import choose
 
 STOP_S = 60

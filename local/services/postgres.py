@@ -9,9 +9,8 @@ from typing import TypedDict
 
 import psycopg2
 
-from local.platform.processes import Command, Ways
-from local.services.postgres_access import access_rules
-from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, installation
+from local.services.postgres_cluster import READY, SUPERUSER, PostgresCluster, PostgresError, access_rules, installation
+from local.services.processes import Command, Ways
 from local.setup.ports import HOST
 
 CONNECT_TIMEOUT_S = 5

@@ -9,8 +9,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.platform.processes import Command
 from local.services.jvm import java_command
+from local.services.processes import Command
 from local.services.properties import write
 from local.setup.ports import HOST, accepts_connections
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import psycopg2
 from psycopg2 import sql
+from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import source_objects
 from db.replication import Published, Replication, look, table_at
 from db.source_drift import drift
 from db.source_objects import SourceObjects
+from settings.pipeline import CapturedTableSettings
 
 CONNECT_TIMEOUT_S = 5
 
@@ -130,3 +132,13 @@ def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
         connection.autocommit = True
         with connection.cursor() as cursor:
             yield cursor
+
+
+def has_rows(connection: Connection, table: CapturedTableSettings) -> bool:
+    """Tell whether it has a row. Raises psycopg2.Error."""
+    name = sql.Identifier(table.schema_name, table.table_name)
+    rows = name if table.query is None else sql.Composed([sql.SQL("("), sql.SQL(table.query), sql.SQL("\n)")])
+    with connection, connection.cursor() as cursor:
+        cursor.execute(sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(rows))
+        (found,) = cursor.fetchone() or (False,)
+        return bool(found)

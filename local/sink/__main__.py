@@ -1,5 +1,6 @@
 """`python -m local.sink --config sink.json --kafka client.properties`: runs the stand-in until SIGTERM."""
 
+import fcntl
 import logging
 import signal
 import sys
@@ -24,21 +25,19 @@ LOG = logging.getLogger("sink")
 def main(
     config: Annotated[Path, typer.Option(help='The connector as JSON: {"name": …, "config": {…}}.')],
     kafka: Annotated[Path, typer.Option(help="The brokers and the login, as librdkafka's properties.")],
-    *,
-    fail_like_the_connector: Annotated[
-        bool, typer.Option("--fail-like-the-connector", help="End with an outage of S3 as the connector's task does.")
-    ] = False,
 ) -> None:
     """Land topics' records in a bucket as the Lenses S3 sink connector of that configuration would."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         settings = TaskSettings.read(config)
-        for warning in settings.statements[0].warnings:
-            LOG.warning("%s", warning)
-        task = _task(settings, read_connection(kafka), config.parent, fragile=fail_like_the_connector)
+        task = _task(settings, read_connection(kafka), config.parent)
+        lock = config.with_suffix(".lock").open("w")  # held while this process lives
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: task.stop())
         task.run()
+    except BlockingIOError:
+        sys.exit(f"{config}: another sink runs with this configuration")
     except SinkError as error:
         LOG.critical("%s", error)
         sys.exit(1)
@@ -53,7 +52,7 @@ def read_connection(path: Path) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
 
-def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path, *, fragile: bool) -> SinkTask:
+def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path) -> SinkTask:
     client = s3_client(region=settings.region, endpoint=settings.endpoint)
     store = LandingStore(client, settings.bucket, settings.name)
     letters = settings.dead_letters
@@ -63,7 +62,6 @@ def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path, *
         GroupConsumer(connection, settings),
         store,
         queue,
-        fragile=fragile,
         passed_over=held.read(folder / held.PASSED_OVER),
         tell=partial(held.write, folder / held.HELD),
     )

@@ -11,13 +11,5 @@ class UnavailableError(RuntimeError):
     """S3 or Kafka doesn't answer, or not now: trying again helps."""
 
 
-class StoreUnavailableError(UnavailableError):
-    """It is S3 that doesn't answer."""
-
-
-class RevokedError(RuntimeError):
-    """The partition may belong to another member now: what is open of it is dropped, its owner reads it again."""
-
-
 class MalformedValueError(ValueError):
-    """A record's value can't be made a line, or has no folder."""
+    """A record's value can't be landed as it is."""

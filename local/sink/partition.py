@@ -1,4 +1,4 @@
-"""Names a partition of a topic: what is read, batched, landed and committed by itself."""
+"""Names a partition of a topic: it is read, batched, landed and committed on its own."""
 
 from typing import NamedTuple
 

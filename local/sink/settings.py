@@ -1,6 +1,6 @@
 """What the stand-in reads from a sink connector's configuration: the same dictionary that the real connector takes.
 
-A property that changes what is landed is refused by name, by the same list as on AWS: plugins/sink_properties.py.
+A property that changes what is landed is refused by name, with the same list as on AWS: plugins/sink_properties.py.
 """
 
 import json
@@ -13,7 +13,6 @@ from local.sink.errors import SinkError
 from plugins.connector_names import sink_group
 from plugins.kcql import Kcql, parse_all
 from plugins.sink_properties import (
-    ASSIGNMENT,
     CONSUMER_PREFIX,
     CONSUMER_PROPERTIES,
     KCQL,
@@ -41,7 +40,6 @@ class TaskSettings:
     endpoint: str | None
     consumer: Mapping[str, int]
     dead_letters: DeadLetters | None
-    assignment: str = "range"
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -76,6 +74,8 @@ class TaskSettings:
         statements = parse_all(config[KCQL])
         if len({statement.bucket for statement in statements}) > 1:
             raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in lands in one bucket alone")
+        if any(statement.folders for statement in statements):
+            raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in has no PARTITIONBY: leave it out")
         return cls(
             name=name,
             statements=statements,
@@ -83,7 +83,6 @@ class TaskSettings:
             endpoint=config.get("connect.s3.custom.endpoint"),
             consumer=_consumer(config),
             dead_letters=_dead_letters(config),
-            assignment="roundrobin" if ASSIGNMENT in config else "range",
         )
 
 

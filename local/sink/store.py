@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import boto3
@@ -11,9 +13,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from local.sink.errors import SinkError, StoreUnavailableError
-from local.sink.layout import last_offset
-from local.sink.offsets import Gap
+from local.sink.errors import SinkError, UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -23,11 +23,23 @@ CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 20
 # What an answer of S3 with a status below 500 must say for trying again to help.
 PASSING = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout", "SlowDown", "TooManyRequests"})
-CONFLICT, NOT_FOUND, SERVER_ERROR = 412, 404, 500
+CONFLICT, SERVER_ERROR = 412, 500
+_NAME = re.compile(r"(?P<last_offset>\d{12,})_-?\d+_-?\d+\.json\Z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """Offsets from `first` up to, not including, `end` that aren't in the landing and can't be read any more."""
+
+    topic: str
+    partition: int
+    first: int
+    end: int
+    reason: str
 
 
 def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
-    """Make a client that fails after one try: trying again is the sink's business, which has to poll Kafka meanwhile.
+    """Make a client that fails after one try: the sink itself tries again.
 
     A server other than AWS is asked without a signature when the environment has no credentials.
     """
@@ -47,8 +59,8 @@ def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
 class LandingStore:
     """A bucket as one sink sees it.
 
-    Every method raises StoreUnavailableError when trying again helps, and SinkError when it doesn't (no such bucket,
-    access denied, an object with the same name and other events).
+    Every method raises UnavailableError when trying again helps, and SinkError when it doesn't (no such bucket, access
+    denied, an object with the same name and other events).
     """
 
     def __init__(self, client: "S3Client", bucket: str, sink_name: str) -> None:
@@ -57,47 +69,42 @@ class LandingStore:
         self._notes = f"{NOTES}/{sink_name}"
 
     def put(self, key: str, body: bytes) -> None:
-        """Add an object. One that is there already is kept unless it holds fewer events.
-
-        A reader may have listed an object and not read it yet: it must find at least the events that were there.
-        """
+        """Add an object; the same one may be there, when the answer to the first try was lost."""
         with self._translated(key):
             try:
                 self._client.put_object(Bucket=self._bucket, Key=key, Body=body, IfNoneMatch="*")
-                return
             except ClientError as error:
                 if _status(error) != CONFLICT:
                     raise
-            earlier = self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
-            if earlier != body:
-                # Written anew even if it is the earlier content: its time tells readers to look at it again.
-                self._client.put_object(Bucket=self._bucket, Key=key, Body=_longer(earlier, body, self._url(key)))
+                if self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read() != body:
+                    raise SinkError(
+                        f"{self._url(key)} holds other events than were read for it: does another topic or sink write"
+                        " there?"
+                    ) from error
 
     @staticmethod
     def note_keys(sink_name: str, topic: str) -> tuple[str, str]:
         """Return where a sink's notes on a topic are: a prefix for the gaps', and the key of the topic's id."""
         return f"{NOTES}/{sink_name}/gaps/{topic}/", f"{NOTES}/{sink_name}/topics/{topic}.json"
 
-    def exists(self, key: str) -> bool:
-        """Tell whether an object is there."""
-        with self._translated(key):
-            try:
-                self._client.head_object(Bucket=self._bucket, Key=key)
-            except ClientError as error:
-                if _status(error) == NOT_FOUND and _code(error) != "NoSuchBucket":
-                    return False
-                raise
-            return True
+    def end(self, folder: str, *, known: int = 0) -> int:
+        """Return the offset behind the last landed record of a partition's folder, 0 where there is none.
 
-    def end(self, folder: str) -> int | None:
-        """Return the offset behind the last landed record of a partition's folder in the ordered layout."""
-        end = -1
+        `known`: what it was; while an object ends there, those before it aren't listed.
+        """
+        if known and (end := self._listed_end(folder, after=f"{known - 1:012d}")) >= known:
+            return end
+        return self._listed_end(folder)
+
+    def _listed_end(self, folder: str, *, after: str = "") -> int:
+        prefix = f"{folder}/"
         with self._translated(folder):
-            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=f"{folder}/")
-            for entry in (entry for page in pages for entry in page.get("Contents", [])):
-                offset = last_offset(entry["Key"])
-                end = end if offset is None else max(end, offset + 1)
-        return None if end < 0 else end
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=prefix, StartAfter=prefix + after
+            )
+            keys = (entry["Key"] for page in pages for entry in page.get("Contents", []))
+            names = (_NAME.match(key.removeprefix(prefix)) for key in keys)
+            return max((int(name["last_offset"]) + 1 for name in names if name), default=0)
 
     def topic_id(self, topic: str) -> str | None:
         """Return the id of the topic whose records were landed here; None before the first start."""
@@ -116,17 +123,10 @@ class LandingStore:
         """Note which topic's records are landed here."""
         self._put_note(self._identity_key(topic), {"topic": topic, "topic_id": topic_id})
 
-    def keep_gap(self, topic: str, partition: int, gap: Gap) -> None:
+    def keep_gap(self, gap: Gap) -> None:
         """Note offsets that are missing; the same gap makes the same note."""
-        note = {"topic": topic, "partition": partition, "first": gap.first, "end": gap.end, "reason": gap.reason}
-        self._put_note(f"{self._notes}/gaps/{topic}/{partition}/{gap.first:012d}_{gap.end:012d}.json", note)
-
-    def gaps(self) -> Iterator[dict[str, object]]:
-        """Give the notes on missing offsets: topic, partition, first, end (not included), reason."""
-        with self._translated(prefix := f"{self._notes}/gaps/"):
-            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
-                for entry in page.get("Contents", []):
-                    yield json.loads(self._client.get_object(Bucket=self._bucket, Key=entry["Key"])["Body"].read())
+        name = f"{gap.topic}/{gap.partition}/{gap.first:012d}_{gap.end:012d}"
+        self._put_note(f"{self._notes}/gaps/{name}.json", asdict(gap))
 
     def _put_note(self, key: str, note: dict[str, object]) -> None:
         with self._translated(key):
@@ -147,21 +147,10 @@ class LandingStore:
         except ClientError as error:
             message = f"{self._url(key)}: {_code(error)}: {error.response.get('Error', {}).get('Message', '')}"
             if _status(error) >= SERVER_ERROR or _code(error) in PASSING:
-                raise StoreUnavailableError(message) from error
+                raise UnavailableError(message) from error
             raise SinkError(message) from error
         except BotoCoreError as error:
-            raise StoreUnavailableError(f"{self._url(key)}: {error}") from error
-
-
-def _longer(earlier: bytes, body: bytes, url: str) -> bytes:
-    """Return the one of two objects of the same name that holds the other.
-
-    The name says which record is last, so of one topic one content must end with the other, at a line's begin.
-    """
-    longer, shorter = (earlier, body) if len(earlier) >= len(body) else (body, earlier)
-    if not (b"\n" + longer).endswith(b"\n" + shorter):
-        raise SinkError(f"{url} holds other events than were read for it: does another topic or sink write there?")
-    return longer
+            raise UnavailableError(f"{self._url(key)}: {error}") from error
 
 
 def _status(error: ClientError) -> int:

@@ -1,52 +1,47 @@
-"""The sink's loop: read, open batches, land them, commit. One thread, so nothing happens between two steps.
+"""The sink's loop: read, collect batches, land them, commit. One thread, so nothing happens between two steps.
 
-The order in which a batch is landed is what makes a kill at any point harmless:
-1. commit its end as an intent, with the offset still at its start; a former owner of the partition is refused here;
-2. write its objects;
-3. commit the offset behind it.
+The bucket is the checkpoint. A batch is one object, written in one step and named after its last offset; the commit
+follows. After a kill between the two, reading resumes behind the last object, so nothing is lost or landed twice.
 """
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, Message
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential
 
-from local.sink.batch import Batch
-from local.sink.batches import OpenBatches
-from local.sink.consumer import DENIED, GroupConsumer
+from local.sink.batch import Batch, partition_folder
+from local.sink.consumer import DENIED, Committed, GroupConsumer, TopicState
 from local.sink.dead_letters import DeadLetterQueue
-from local.sink.errors import MalformedValueError, RevokedError, SinkError, StoreUnavailableError, UnavailableError
+from local.sink.errors import MalformedValueError, SinkError, UnavailableError
 from local.sink.held import Held
-from local.sink.layout import Layout
-from local.sink.offsets import CommittedOffset, Gap
 from local.sink.partition import Partition
-from local.sink.retry import Retry
 from local.sink.settings import TaskSettings
-from local.sink.start import Starter
-from local.sink.store import LandingStore
+from local.sink.store import Gap, LandingStore
 from local.sink.values import check_key
 
 LOG = logging.getLogger("sink")
-POLL_S = 0.2
-# All open records together; more than that is landed early, whatever the flush settings say.
+POLL_S = 0.1
+# Limit of all open records together; above it the largest batch is landed early, whatever the flush settings say.
 OPEN_BYTES = 64_000_000
 STOP_S = 20.0
-# The real connector's task is FAILED after an outage of S3 of 15 s: its client gives up sooner, and it forgives nothing
-# while it writes its index (docs/decisions/0040).
-FATAL_OUTAGE_S = 10.0
-# How often is asked whether a record that is refused is still there.
-HELD_LOOK_S = 10.0
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
+# How often Kafka is asked for new, missing and replaced topics, and for records that hold up a partition.
+LOOK_S = 2.0
+DELETED_EARLY = "deleted from the topic before they were landed"
+OBJECTS_GONE = "their objects are gone from the bucket, and the topic doesn't hold them any more"
 HOLE = "not in the log: transaction markers, or records that compaction removed"
+
+T = TypeVar("T")
 
 
 class SinkTask:
-    """Lands the records of its topics until it is told to stop.
+    """Lands the records of its topics until `stop`.
 
-    With `fragile` an outage of S3 ends it, as it ends the real connector's task. A record that it refuses holds up its
-    partition alone, which `tell` is told each time that changes; those of `passed_over` are left out.
+    A record that it refuses holds up its partition alone; `tell` gets all of them each time that changes. Those of
+    `passed_over` are left out.
     """
 
     def __init__(
@@ -56,29 +51,34 @@ class SinkTask:
         store: LandingStore,
         dead_letters: DeadLetterQueue | None,
         *,
-        fragile: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
         passed_over: Iterable[Held] = (),
         tell: Callable[[Iterable[Held]], None] = lambda _held: None,
     ) -> None:
-        self._topics = ", ".join(settings.topics)
+        self._rules = {statement.topic: statement for statement in settings.statements}
         self._consumer = consumer
         self._store = store
         self._dead_letters = dead_letters
         self._clock = clock
-        self._retry = Retry(pause=self._pause, gave_up=self._has_given_up, works_again=self._works_again)
-        layouts = {statement.topic: Layout(statement) for statement in settings.statements}
-        self._starter = Starter(layouts, consumer, store, self._retry)
-        self._pending: set[Partition] = set()
-        self._batches = OpenBatches()
-        self._generation = 0
+        self._retrying = Retrying(
+            retry=retry_if_exception_type(UnavailableError),
+            wait=wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S),
+            stop=lambda _state: self._stop_at is not None and self._clock() > self._stop_at,
+            sleep=sleep,
+            before_sleep=_warn,
+            reraise=True,
+        )
+        self._topic_ids: dict[str, str] = {}
+        self._batches: dict[Partition, Batch] = {}
+        # The offset behind the last landed record of each partition.
+        self._landed: dict[Partition, int] = {}
+        self._open_bytes = 0
         self._stop_at: float | None = None
-        self._fragile = fragile
-        self._s3_away_since: float | None = None
         self._passed_over = {(record.place, record.offset) for record in passed_over}
         self._tell = tell
         self._held: dict[Partition, Held] = {}
-        self._held_seen_at = clock()
+        self._look_at = self._flush_at = clock()
 
     def stop(self) -> None:
         """Land what is open, then end. What can't be landed within STOP_S seconds is left to the next start."""
@@ -88,221 +88,221 @@ class SinkTask:
     def run(self) -> None:
         """Read and land until `stop`. Raises SinkError when a person must decide, or records stay open."""
         self._tell(())
-        self._consumer.subscribe(assigned=self._on_assigned, revoked=self._on_revoked)
-        LOG.info("waiting for partitions of %s", self._topics)
         try:
             while self._stop_at is None:
-                self._look_at_held()
-                self._start_pending()
-                self._take(self._consumer.poll(self._seconds_to_next_flush()))
+                if self._clock() >= self._look_at:
+                    self._look()
+                self._take(self._consumer.poll(POLL_S))
                 self._land_due()
-            for batch in self._batches:
+            for batch in list(self._batches.values()):
                 self._land(batch)
         except UnavailableError as error:
-            if self._stop_at is None:
-                raise SinkError(f"failed as the connector would, start it again: {error}") from error
             raise SinkError(f"stopped with records not landed (the next start reads them again): {error}") from error
         finally:
             self._consumer.close()
         LOG.info("stopped")
 
-    def _on_assigned(self, partitions: set[Partition]) -> None:
-        self._generation += 1
-        self._pending = partitions
-        self._batches.clear()
-        self._held.clear()
-        self._tell(())
-        LOG.info("assigned: %s", ", ".join(map(str, sorted(partitions))) or "nothing")
+    def _retry(self, action: Callable[..., T], *arguments: object, **named: object) -> T:
+        """Try until S3 and Kafka answer; UnavailableError only when the time to stop has run out."""
+        attempts = 0
 
-    def _on_revoked(self) -> None:
-        # Nothing is landed in a hurry: what is open isn't committed, so the next owner reads it again.
-        self._generation += 1
-        self._pending = set()
-        self._batches.clear()
+        def attempt() -> T:
+            nonlocal attempts
+            attempts += 1
+            return action(*arguments, **named)
 
-    def _start_pending(self) -> None:
-        """Find out where to read each new partition, then read them all."""
-        if not self._pending:
-            return
-        try:
-            first = self._starter.batches(self._pending)
-        except RevokedError as error:
-            LOG.info("not started: %s", error)
-            return
-        self._pending = set()
-        for batch in first:
-            self._batches.put(batch, self._clock())
-        self._read()
+        result = self._retrying(attempt)
+        if attempts > 1:
+            LOG.info("it works again")
+        return result
+
+    def _look(self) -> None:
+        """Start the partitions that are new; restart one whose refused record is gone from its log."""
+        self._look_at = self._clock() + LOOK_S
+        topics: dict[str, TopicState] = self._retry(self._consumer.topics, self._rules)
+        there = {partition for topic in topics.values() for partition in topic.partitions}
+        self._check_identities(topics)
+        gone = [partition for partition in (*self._batches, *self._held) if partition not in there]
+        gone += [partition for partition, record in self._held.items() if not self._holds(partition, record.offset)]
+        for partition in gone:
+            self._drop(partition)
+        self._start(sorted(there - {*self._batches, *self._held}), restarted=bool(gone))
+
+    def _holds(self, partition: Partition, offset: int) -> bool:
+        low, high = self._retry(self._consumer.log_bounds, partition)
+        return low <= offset < high
+
+    def _check_identities(self, topics: dict[str, TopicState]) -> None:
+        """Refuse to land a topic that was deleted and made again among the objects of the former one."""
+        for name, topic in topics.items():
+            if self._topic_ids.get(name) == topic.id:
+                continue
+            noted = self._retry(self._store.topic_id, name)
+            if noted is None:
+                if any(self._is_unknown(partition) for partition in topic.partitions):
+                    raise SinkError(
+                        f"{name}: there are landed objects, but neither the group's offsets nor a note tell that"
+                        " they are this topic's: land it under another prefix, or remove them with their lake table"
+                    )
+                self._retry(self._store.keep_topic_id, name, topic.id)
+            elif noted != topic.id:
+                raise SinkError(
+                    f"{name} was deleted and made again since its objects were landed: land it under another prefix,"
+                    f" or remove them with their lake table and {self._store.identity_url(name)}"
+                )
+            self._topic_ids[name] = topic.id
+
+    def _is_unknown(self, partition: Partition) -> bool:
+        folder = partition_folder(self._rules[partition.topic], partition.number)
+        return self._retry(self._consumer.committed, partition).offset == 0 and self._retry(self._store.end, folder) > 0
+
+    def _start(self, partitions: Iterable[Partition], *, restarted: bool = False) -> None:
+        started = False
+        for partition in partitions:
+            start = self._first_offset(partition)
+            # Nothing is committed by this, but it is refused while another consumer is in the group.
+            self._commit(partition, start)
+            self._batches[partition] = Batch(partition=partition, rules=self._rules[partition.topic], start=start)
+            LOG.info("%s: reading from offset %d", partition, start)
+            started = True
+        if started or restarted:
+            self._read()
+
+    def _first_offset(self, partition: Partition) -> int:
+        """Decide where to read: behind the last object, or what is committed if that lies further.
+
+        Raises SinkError when Kafka lost what was landed from it.
+        """
+        committed: Committed = self._retry(self._consumer.committed, partition)
+        low, high = self._retry(self._consumer.log_bounds, partition)
+        folder = partition_folder(self._rules[partition.topic], partition.number)
+        landed = self._landed[partition] = self._retry(self._store.end, folder, known=committed.landed)
+        reach = max(committed.offset, landed)
+        if reach > high:
+            raise SinkError(
+                f"{partition}: offset {reach} was landed but the log ends at {high}: records were lost in Kafka, or its"
+                " data replaced"
+            )
+        start, reason = reach, DELETED_EARLY
+        if landed < committed.landed:
+            LOG.error("%s: landed objects are gone from the bucket: landing again from offset %d", partition, landed)
+            start, reason = landed, OBJECTS_GONE
+        if start < low:
+            self._report_gap(partition, start, low, reason)
+        return max(start, low)
+
+    def _report_gap(self, partition: Partition, first: int, end: int, reason: str) -> None:
+        """Log which offsets are missing, and leave a note in the bucket."""
+        LOG.error("%s: offsets %d to %d are missing: %s", partition, first, end - 1, reason)
+        gap = Gap(topic=partition.topic, partition=partition.number, first=first, end=end, reason=reason)
+        self._retry(self._store.keep_gap, gap)
+
+    def _commit(self, partition: Partition, offset: int) -> None:
+        self._retry(self._consumer.commit, partition, Committed(offset=offset, landed=self._landed[partition]))
 
     def _read(self) -> None:
-        """Read all partitions that have a batch, each from where that is."""
-        self._consumer.read_from({batch.partition: batch.end for batch in self._batches})
-        self._consumer.resume()
+        """Read all partitions that have a batch, each from where that ends."""
+        self._consumer.read_from({batch.partition: batch.end for batch in self._batches.values()})
 
     def _take(self, message: Message | None) -> None:
         """Put a record into its partition's batch."""
         if message is None:
             return
-        error = message.error()
+        partition, offset, error = _place(message), message.offset(), message.error()
         if error is not None:
-            self._take_error(_place(message), error)
-            return
-        partition, offset = _place(message), message.offset()
-        batch = None if partition is None else self._batches.get(partition)
-        if batch is None or offset is None:
-            return
-        if batch.until is not None and offset >= batch.until:
-            # The record that the batch ended with is gone from the log.
-            batch.until = None if batch.is_empty else batch.end
-            self._land(batch)
-            batch = self._batches.get(batch.partition)
-        if batch is not None:
-            self._add(batch, offset, message)
+            self._take_error(partition, error)
+        elif partition in self._batches and offset is not None:
+            self._add(self._batches[partition], offset, message)
 
     def _add(self, batch: Batch, offset: int, message: Message) -> None:
-        timestamp_ms = message.timestamp()[1]
-        before, now = batch.size_bytes, self._clock()
+        before = batch.size_bytes
         try:
             check_key(message.key())
-            batch.add(message.value(), offset=offset, timestamp_ms=timestamp_ms, now=now)
-            self._batches.changed(batch, batch.size_bytes - before, now)
+            batch.add(message.value(), offset=offset, timestamp_ms=message.timestamp()[1], now=self._clock())
         except MalformedValueError as error:
-            reason = f"{batch.partition} offset {offset}: {error}"
-            if (batch.partition, offset) in self._passed_over:
-                gap = Gap(first=offset, end=offset + 1, reason=f"passed over, {error}")
-                self._set_aside(batch, offset, partial(self._starter.report_gap, batch.partition, gap))
-            elif self._dead_letters is None:
-                self._hold(batch, offset, reason)
-            else:
-                self._set_aside(batch, offset, partial(self._dead_letters.send, message, reason))
-                LOG.warning("%s: sent to the dead-letter topic", reason)
+            self._refuse(batch, offset, message, str(error))
+            return
+        self._open_bytes += batch.size_bytes - before
+        if batch.is_full:
+            self._land(batch)
+        if self._open_bytes > OPEN_BYTES:
+            self._land(max(self._batches.values(), key=lambda open_batch: open_batch.size_bytes))
+
+    def _refuse(self, batch: Batch, offset: int, message: Message, why: str) -> None:
+        """Leave out a record that can't be landed, send it to the dead letters, or read no further before it."""
+        reason = f"{batch.partition} offset {offset}: {why}"
+        if (batch.partition, offset) in self._passed_over:
+            self._report_gap(batch.partition, offset, offset + 1, f"passed over, {why}")
+        elif self._dead_letters is not None:
+            self._retry(self._dead_letters.send, message, reason)
+            LOG.warning("%s: sent to the dead-letter topic", reason)
+        else:
+            self._hold(batch, offset, reason)
+            return
+        batch.skip(offset, now=self._clock())
 
     def _hold(self, batch: Batch, offset: int, reason: str) -> None:
         """Land what is before a record, and read no further in its partition."""
         partition = batch.partition
         self._land(batch)
-        if partition not in self._batches:
-            return  # it has another owner, or begins again: the record is met again
-        self._batches.drop(partition)
+        self._drop(partition)
         self._held[partition] = Held(topic=partition.topic, partition=partition.number, offset=offset, reason=reason)
         LOG.error("%s; errors.tolerance is none, so nothing behind it is landed; all other partitions are", reason)
         self._tell(self._held.values())
         self._read()
 
-    def _look_at_held(self) -> None:
-        """Begin again with a partition whose record is gone from the log, or whose log is another one."""
-        if not self._held or self._clock() - self._held_seen_at < HELD_LOOK_S:
-            return
-        self._held_seen_at = self._clock()
-        for partition, record in list(self._held.items()):
-            with contextlib.suppress(UnavailableError):
-                low, high = self._consumer.log_bounds(partition)
-                if not low <= record.offset < high:
-                    del self._held[partition]
-                    self._tell(self._held.values())
-                    self._restart(partition)
-
-    def _set_aside(self, batch: Batch, offset: int, send: Callable[[], None]) -> None:
-        try:
-            self._retry(send)
-        except RevokedError:
-            return
-        batch.skip(offset, now=self._clock())
-        self._batches.changed(batch, 0, self._clock())
+    def _drop(self, partition: Partition) -> None:
+        """Forget what is open of a partition."""
+        if (batch := self._batches.pop(partition, None)) is not None:
+            self._open_bytes -= batch.size_bytes
+        if self._held.pop(partition, None) is not None:
+            self._tell(self._held.values())
 
     def _take_error(self, partition: Partition | None, error: KafkaError) -> None:
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) and partition is not None:
             LOG.warning("%s: the log doesn't hold the next offset any more", partition)
-            self._restart(partition)
+            self._drop(partition)
+            self._look_at = self._clock()
         elif error.fatal() or error.code() in DENIED:
             # As the connector's task: waiting gives nobody a right.
             raise SinkError(f"Kafka: {error.str()}")
         else:
             LOG.warning("Kafka: %s", error.str())
 
-    def _restart(self, partition: Partition) -> None:
-        """Drop what is open and begin with what is committed."""
-        self._batches.drop(partition)
-        self._pending.add(partition)
-
-    def _seconds_to_next_flush(self) -> float:
-        wait = self._batches.next_in(self._clock())
-        return POLL_S if wait is None else min(POLL_S, wait)
-
     def _land_due(self) -> None:
-        for batch in self._batches.due(self._clock()):
-            self._land(batch)
-        if self._batches.size_bytes > OPEN_BYTES:
-            self._land(self._batches.largest())
+        """Land what is old enough; not after every record, which would cost more than reading with many topics."""
+        now = self._clock()
+        if now >= self._flush_at:
+            self._flush_at = now + POLL_S
+            for batch in [batch for batch in self._batches.values() if batch.is_due(now)]:
+                self._land(batch)
 
     def _land(self, batch: Batch) -> None:
-        """Write a partition's batch and commit behind it; the next batch begins there."""
-        if batch.is_empty or not batch.may_end:
+        """Write a batch and commit behind it; the next one begins there."""
+        if batch.end == batch.start:
             return
-        began = self._clock()
-        try:
-            keys = self._write(batch)
-        except RevokedError as error:
-            LOG.info("%s: not landed: %s", batch.partition, error)
-            if self._batches.get(batch.partition) is batch:
-                self._restart(batch.partition)
-            return
-        if batch.partition in self._batches:
-            now = self._clock()
-            self._batches.put(batch.next(keys[-1] if keys else batch.landed, now), now)
-        LOG.info(
-            "%s: offsets %d to %d, %d records, %d bytes, %d objects, %.3f s",
-            *(batch.partition, batch.start, batch.end - 1),
-            *(batch.records, batch.size_bytes, len(keys), self._clock() - began),
-        )
-
-    def _write(self, batch: Batch) -> list[str]:
-        """Land a batch in three steps. Returns the objects' keys; RevokedError when someone else is to do it."""
-        partition = batch.partition
-        if batch.records and batch.until is None:
-            intent = CommittedOffset(offset=batch.start, until=batch.end, landed=batch.landed)
-            self._retry(partial(self._consumer.commit, partition, intent))
-        keys = []
-        for key, body in batch.objects():
-            self._retry(partial(self._store.put, key, body))
-            keys.append(key)
+        partition, began = batch.partition, self._clock()
+        if batch.lines:
+            self._retry(self._store.put, batch.key, b"".join(batch.lines))
+            self._landed[partition] = batch.last_offset + 1
         if batch.holes:
-            hole = Gap(first=batch.holes[0][0], end=batch.holes[-1][1], reason=HOLE)
-            self._retry(partial(self._starter.report_gap, partition, hole))
-        done = CommittedOffset(offset=batch.end, landed=keys[-1] if keys else batch.landed)
-        self._retry(partial(self._consumer.commit, partition, done))
-        return keys
-
-    def _has_given_up(self, error: BaseException) -> bool:
+            self._report_gap(partition, batch.holes[0][0], batch.holes[-1][1], HOLE)
+        self._commit(partition, batch.end)
         now = self._clock()
-        if self._fragile and isinstance(error, StoreUnavailableError):
-            self._s3_away_since = now if self._s3_away_since is None else self._s3_away_since
-            if now - self._s3_away_since > FATAL_OUTAGE_S:
-                return True
-        return self._stop_at is not None and now > self._stop_at
-
-    def _works_again(self) -> None:
-        self._s3_away_since = None
-        self._consumer.resume()
-
-    def _pause(self, seconds: float) -> None:
-        """Let time pass: the group must see this member poll, and memory must not fill.
-
-        Raises RevokedError when the group's members changed: whatever was to be done belongs to another one now.
-        """
-        generation = self._generation
-        until = self._clock() + seconds
-        while (left := until - self._clock()) > 0:
-            self._consumer.pause()
-            message = self._consumer.poll(min(left, POLL_S))
-            if self._generation != generation:
-                raise RevokedError("the group's members changed meanwhile")
-            if message is not None and message.error() is None and (partition := _place(message)) is not None:
-                # Fetched before the pause: it is read again in its turn.
-                self._restart(partition)
+        self._open_bytes -= batch.size_bytes
+        self._batches[partition] = Batch(partition=partition, rules=batch.rules, start=batch.end, counts_from=now)
+        LOG.info(
+            "%s: offsets %d to %d, %d records, %d bytes, %.3f s",
+            *(partition, batch.start, batch.end - 1, len(batch.lines), batch.size_bytes, now - began),
+        )
 
 
 def _place(message: Message) -> Partition | None:
     """Return the partition that a record, or an error, came from; None for an error of none."""
     topic, number = message.topic(), message.partition()
     return None if topic is None or number is None or number < 0 else Partition(topic, number)
+
+
+def _warn(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    LOG.warning("attempt %d: %s", state.attempt_number, error)

@@ -8,6 +8,7 @@ by their numbers alone.
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from contract.errors import UserError, one_line_errors
 from contract.states import Word
 from local.demo.order_changes import CHANGES
-from local.demo.orders import OrdersWatch
+from local.demo.watch import Watch
 from local.platform.platform import Platform
 from tests.browser.chromium import launched
 from tests.browser.serving import Served, serving_platform
@@ -83,7 +84,7 @@ def main() -> None:
         platform = Platform(Path(folder) / "platform")
         try:
             platform.up()
-            watch = OrdersWatch(platform)
+            watch = Watch(platform, time.monotonic())
             watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
             # It looks on: what it says of the speed is what it has seen.
             with serving_platform(platform.state_dir) as served:

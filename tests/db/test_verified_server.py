@@ -14,10 +14,10 @@ from contract import rds_ca
 from db.connecting import connect
 from db.errors import LoadError, UnreachableError
 from local.errors import PlatformError
-from local.platform.outside import OutsideDatabase, find_password
 from local.services.postgres import Postgres
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
+from local.source.outside import OutsideDatabase, find_password
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration

@@ -22,8 +22,8 @@ from typing import Annotated, Protocol
 import psutil
 import typer
 
+from local.comparison.platform_tables import compare_platform
 from local.look.quarantine import count_quarantined
-from local.look.reconcile import reconcile
 from local.look.status import read_status
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
@@ -142,9 +142,8 @@ def everything_killed(platform: Platform, *, writing: Writing, first_order: int)
 
 def check(platform: Platform) -> None:
     """Raise AssertionError unless source and lake get equal and nothing is in quarantine."""
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=EQUAL_TIMEOUT_S)
-    found = (comparison.missing, comparison.extra, comparison.different)
-    assert found == ([], [], {}), f"missing, extra, different: {found}"
+    [comparison] = compare_platform(platform, timeout_s=EQUAL_TIMEOUT_S)
+    assert comparison.equal, comparison
     assert comparison.source_rows == comparison.lake_rows > 0
     assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
 

@@ -20,8 +20,8 @@ from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
 from db.slots import drop_slot as drop_slot_of
+from local.comparison.platform_tables import compare_platform
 from local.errors import LostChangesError, PlatformError
-from local.look.reconcile import reconcile
 from local.look.status import read_status
 from local.platform import connectors
 from local.platform.platform import Platform
@@ -85,7 +85,7 @@ def mend(platform: Platform, *, once_found: Callable[[], None] | None = None, **
             once_found()
 
     comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), say)  # type: ignore[arg-type]
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {}), said
+    assert comparison.equal, said
     ship(platform, 10_248)
     assert_equal(platform)
     wait_until_well(platform)
@@ -93,8 +93,8 @@ def mend(platform: Platform, *, once_found: Callable[[], None] | None = None, **
 
 
 def assert_equal(platform: Platform) -> None:
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=TIMEOUT_S)
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    [comparison] = compare_platform(platform, timeout_s=TIMEOUT_S)
+    assert comparison.equal, comparison
 
 
 def eventually(platform: Platform, problem: str) -> None:

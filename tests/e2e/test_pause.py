@@ -11,7 +11,7 @@ import psycopg2
 import pytest
 
 from contract.events import OPERATION, READ
-from local.look.reconcile import reconcile
+from local.comparison.platform_tables import compare_platform
 from local.platform.platform import Platform
 from tests import conftest
 
@@ -29,8 +29,8 @@ def execute(platform: Platform, *statements: str) -> None:
 
 
 def assert_equal(platform: Platform) -> None:
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=TIMEOUT_S)
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    [comparison] = compare_platform(platform, timeout_s=TIMEOUT_S)
+    assert comparison.equal, comparison
 
 
 def wait_until_nobody_reads(platform: Platform) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from contract.errors import CANNOT
+from local.comparison.platform_tables import compare_platform
 from local.look.quarantine import count_quarantined
-from local.look.reconcile import reconcile
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
@@ -42,8 +42,8 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(
         writer.hurry()
     assert writer.error is None
     assert writer.made == transactions
-    comparison = reconcile(source, platform.lake, timeout_s=RECONCILE_TIMEOUT_S)
-    assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
+    [comparison] = compare_platform(platform, timeout_s=RECONCILE_TIMEOUT_S)
+    assert comparison.equal, comparison
     assert comparison.source_rows > 829
     assert comparison.lake_rows == comparison.source_rows
     assert count_quarantined(platform.services.s3.client(), "cdc_events") == 0
@@ -62,11 +62,11 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
     with Writer(platform.endpoints.source, transactions=1, rate=10, first_order=995_000):
         pass
     wait_for_row(platform, 995_000)
-    comparison = reconcile(platform.endpoints.source, platform.lake, timeout_s=5)
-    assert comparison.missing == ["990000"]
+    [comparison] = compare_platform(platform, timeout_s=5)
+    assert [(one.kind, one.key) for one in comparison.shown] == [("missing", {"order_id": "990000"})]
     assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
     mended = resnapshot_platform(platform, Wanted(where="order_id = 990000"), lambda _line: None)
-    assert (mended.missing, mended.extra, mended.different) == ([], [], {})
+    assert mended.equal, mended
 
 
 def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from local.platform.processes import Command, Processes
+from local.services.processes import Command, Processes
 from local.setup.ports import HOST, choose
 from plugins.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from stacks.kubernetes.shared import DEPLOYERS, WATCHERS

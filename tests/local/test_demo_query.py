@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,19 +11,19 @@ import pytest
 from rich.console import Console
 
 from local.comparison.compare import Difference, TableComparison
-from local.demo import places, walk
-from local.demo.arrival import Arrival, NotArrivedError, Seen, Watch
+from local.demo import walk, watch
+from local.demo.arrival import Arrival, NotArrivedError, Seen
 from local.demo.change import Change, Reached, only
 from local.demo.display import Display, print_tables
 from local.demo.place_changes import CHANGES
-from local.demo.places import PIPELINE, PLACES_DEMO, PlacesProof, PlacesWatch, _figures, _same
-from local.demo.summary import Proof
+from local.demo.places import PIPELINE, PLACES_DEMO, PlacesProof, _figures
+from local.demo.summary import Proof, count
+from local.demo.watch import Watch
 from local.errors import PlatformError
 from local.platform.startup import Progress
 from settings.load_pipeline import load_pipeline
 
 COUNTS = ("source_rows", "lake_rows", "missing", "extra", "different", "quarantined")
-MOMENT = datetime(2026, 11, 22, 17, 40, tzinfo=UTC)
 ADDRESS = Reached(what="address", keys=only(101), shows=("address2", "district"))
 CHANGE = Change(name="an apartment", statements=(), reaches=(ADDRESS,))
 
@@ -48,27 +47,11 @@ def test_the_articles_faults_are_not_walked_through_again() -> None:
     assert [len(change.statements) for change in moved] == [4]
 
 
-@pytest.mark.parametrize(
-    ("source", "lake", "same"),
-    [
-        (None, None, True),
-        ({"address_id": 104}, None, False),
-        (None, {"address_id": 104}, False),
-        ({"id": 1, "at": MOMENT}, {"id": 1, "at": MOMENT, "_hoodie_commit_time": "1"}, True),
-        ({"id": 1, "phone": ""}, {"id": 1, "phone": None}, False),
-        ({"id": 1, "phone": None}, {"id": 1}, False),
-    ],
-)
-def test_a_row_has_arrived_when_all_of_its_columns_have(source: Any, lake: Any, same: bool) -> None:
-    assert _same(source, lake) is same
-
-
-@dataclass
 class Watched(Watch):
     """A source and a lake that show a row once they were asked for it so often."""
 
-    left: int = 0
-    parameters: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, left: int = 0) -> None:
+        self.left = left
 
     def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
         on_count("some")
@@ -113,15 +96,16 @@ def test_a_change_is_shown_as_source_and_lake_have_it() -> None:
 def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     there = SimpleNamespace(lake=SimpleNamespace(exists=lambda: True), lake_name="a")
     absent = SimpleNamespace(lake=SimpleNamespace(exists=lambda: False), lake_name="country_addresses")
-    services = SimpleNamespace(tables=(there,), derived=(there, absent))
+    pipeline = SimpleNamespace(is_queried=True)
+    services = SimpleNamespace(tables=(there,), derived=(there, absent), pipeline=pipeline)
     platform: Any = SimpleNamespace(services=services, endpoints=SimpleNamespace(source={}))
-    monkeypatch.setattr(PlacesWatch, "_count", lambda *_: 603)
-    monkeypatch.setattr(places, "_lake_count", lambda _table: 603)
-    monkeypatch.setattr(places, "_compare", lambda _platform: [EQUAL])
+    monkeypatch.setattr(Watch, "_count", lambda *_: 603)
+    monkeypatch.setattr(watch, "_lake_count", lambda _table: 603)
+    monkeypatch.setattr(watch, "compare_platform", lambda _platform: [EQUAL])
     with pytest.raises(NotArrivedError, match=r"^initial load: no country_addresses after 0 s$"):
-        PlacesWatch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+        Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
     services.derived = (there,)
-    rows, _ = PlacesWatch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
+    rows, _ = Watch(platform, loaded=0).initial_load(timeout_s=0, on_count=lambda _: None)
     assert rows == 603
 
 
@@ -137,6 +121,8 @@ def proof(*found: TableComparison) -> PlacesProof:
 
 
 def test_all_is_equal_when_each_table_is() -> None:
+    counts = {"source_rows": 1200, "lake_rows": 1201, "missing": 0, "extra": 0, "different": 1}
+    assert count([EQUAL, DIFFERS]) == counts
     assert proof(EQUAL, EQUAL).equal
     assert not proof(EQUAL, DIFFERS).equal
     assert not proof(EQUAL, replace(EQUAL, problem="the source has no such table")).equal
@@ -181,9 +167,8 @@ class Stopping:
 @pytest.fixture
 def walked(monkeypatch: pytest.MonkeyPatch) -> walk.WalkThrough:
     monkeypatch.setattr(walk, "Platform", Stopping)
-    return replace(
-        PLACES_DEMO, changes=(CHANGE,), watch=lambda *_: Watched(), prove=lambda *_: Proof(**dict.fromkeys(COUNTS, 0))
-    )
+    monkeypatch.setattr(walk, "Watch", lambda *_: Watched())
+    return replace(PLACES_DEMO, changes=(CHANGE,), prove=lambda *_: Proof(**dict.fromkeys(COUNTS, 0)))
 
 
 def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(walked: walk.WalkThrough, tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local.comparison.describe import Compared
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import RawEvent
 from local.resnapshot.connector import LocalConnector
 from local.resnapshot.run import Wanted, resnapshot
 from local.services.connect_api import ConnectApi, RequestError
+from settings.load_pipeline import load_pipeline
 
 
 class Api:
@@ -72,8 +75,10 @@ def test_the_newest_position_counts_events_that_left_no_row() -> None:
 
 
 def test_what_is_passed_over_may_concern_any_row() -> None:
+    [entry] = load_pipeline("orders").tables
+    outbox = Compared(entry=entry, schema_file=Path("none"), lake=Lake(base_uri="nowhere"))
     with pytest.raises(PlatformError, match="leave --table and --where out"):
-        resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
+        resnapshot({}, outbox, connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
 def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contract.errors import CANNOT
-from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, role_acls
 from local.services.kafka.users import KafkaUsers
+from local.services.processes import Processes
 from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka import Cluster, of_platform

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
 from local.services.postgres import Postgres
+from local.services.processes import Processes
 from local.setup.ports import choose
-from local.tools.record_types import TABLES, TARGET, record
 from plugins.connector_settings import SourceSettings
 from plugins.every_value import CONVERTER
 from plugins.source_connector import source_connector
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
+from tests.events.record_types import TABLES, TARGET, record
 
 # Of the moment that an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")

@@ -16,12 +16,12 @@ import pytest
 
 from db.loading import LoadOptions, load
 from local.look.topic import Topic
-from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.connect_api import RequestError
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters, Postgres
+from local.services.processes import Processes
 from local.setup.jars import jar_folder
 from local.setup.ports import choose
 from plugins import every_value, salted_connector, without_defaults

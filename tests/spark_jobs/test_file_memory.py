@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bench.s3_requests.server import CountedS3, by_verb
-from local.platform.processes import Processes
+from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from operate.prices import load_prices

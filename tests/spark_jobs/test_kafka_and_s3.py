@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.roles import READER, role_acls
 from local.services.kafka.users import KafkaUsers
+from local.services.processes import Processes
 from local.services.s3 import S3
 from local.services.spark import s3a_settings
 from local.setup.ports import choose

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from local.platform.processes import Processes
+from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from spark_jobs.hadoop import Hadoop

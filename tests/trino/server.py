@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from local.platform.processes import Command
+from local.services.processes import Command
 from local.services.properties import write
 from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.ports import HOST, accepts_connections

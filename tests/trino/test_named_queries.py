@@ -20,13 +20,13 @@ from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.lake import Lake, local_s3_options
 from local.look.quarantine import BUCKET
-from local.platform.processes import Processes
 from local.query.instants import readable
 from local.query.landed import batches as landed_batches
 from local.query.quarantined import batches
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import Aws
+from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.analytics import alike

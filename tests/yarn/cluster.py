@@ -1,6 +1,6 @@
 """A YARN of two nodes on loopback with its HDFS, each daemon a process, set up as EMR sets up its own.
 
-A node's containers get its marks (local/platform/processes.py): they are found, and end, with it.
+A node's containers get its marks (local/services/processes.py): they are found, and end, with it.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
-from local.platform.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
+from local.services.processes import PLATFORM_VARIABLE, SERVICE_VARIABLE, Command, Processes, Service
 from local.services.properties import write
 from local.services.spark import job_class_path, s3a_settings
 from local.setup.jars import jar_folder

@@ -14,11 +14,11 @@ from confluent_kafka.admin import AdminClient
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from local.errors import PlatformError
-from local.platform.processes import Command
 from local.services.jvm import java_command, log4j_options
 from local.services.kafka.acls import Acl
 from local.services.kafka.rights import bring_acls
 from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
+from local.services.processes import Command
 from local.services.properties import render, write, write_secret
 from local.setup.ports import HOST, accepts_connections
 from plugins.topic_admin import TopicError, Unready, bring

@@ -1,15 +1,15 @@
-"""What each user of the local broker may do: what the role of the same program may on AWS, by the same statements.
+"""What each user of the local broker may do: what the role of the same program may on AWS, from the same grants.
 
 plugins/kafka_access.py says it for both. Names that exist on AWS alone, those of MSK Connect's internal topics and
 groups, have a `*` in their middle, which no ACL can have. Here they stand for what our worker keeps, by its names.
 There one worker runs one connector with the connector's role. Here one worker runs all with a user of its own, which
-has what the statements allow on those names, and each connector logs in as itself for the rest.
+has what the grants allow on those names, and each connector logs in as itself for the rest.
 """
 
 from collections.abc import Iterable, Sequence
 
 from local.services.connect import CONFIG_TOPIC, GROUP, OFFSET_TOPIC, STATUS_TOPIC
-from local.services.kafka.acls import Acl, Names, acls, rights
+from local.services.kafka.acls import Acl, Names, acls
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka_access import (
@@ -20,7 +20,6 @@ from plugins.kafka_access import (
     reader_access,
     sink_access,
     source_access,
-    statements,
     topics_access,
     worker_access,
 )
@@ -30,8 +29,6 @@ SOURCE, SINK, WORKER = "source-connector", "sink-connector", "connect-worker"
 # Who makes the topics, and a person who looks into them.
 TOPICS, READER = "topics", "reader"
 ROLES = (SOURCE, SINK, WORKER, TOPICS, READER)
-# As on AWS, but for what AWS makes up: the ACLs have no use for it.
-_ARN = "arn:aws:kafka:local:000000000000:{kind}/local/0"
 
 
 def _as_it_is(_kind: Kind, name: str) -> Iterable[str]:
@@ -69,10 +66,5 @@ def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[
 
 
 def role_acls(role: str, grants: Iterable[Grant], names: Names = _as_it_is) -> frozenset[Acl]:
-    """Return the ACLs of a role's statements; `names` says what a name stands for here. Raises AclError."""
-    return acls(role, rights(statements(grants, _arn)), names)
-
-
-def _arn(kind: Kind, name: str) -> str:
-    base = _ARN.format(kind=kind)
-    return f"{base}/{name}" if name else base
+    """Return the ACLs of a role's grants; `names` says what a name stands for here. Raises AclError."""
+    return acls(role, grants, names)

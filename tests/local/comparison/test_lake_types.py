@@ -10,8 +10,9 @@ import pytest
 from contract import column_types
 from contract.column_types import canonical
 from contract.column_types.carried import Carried
-from local.comparison import lake_types
-from local.comparison.lake_types import called_in_lake, fitted
+from local.comparison import describe
+from local.comparison.describe import _called_in_lake as called_in_lake
+from local.comparison.describe import _fitted as fitted
 from local.comparison.rows import ComparedColumn
 
 INTEGER = Carried(wire="int", avro="int", lake="int", spelling=canonical.INTEGER)
@@ -70,4 +71,4 @@ def test_every_lake_type_that_a_column_can_have_is_known() -> None:
     modules = Path(column_types.__file__).parent.glob("*types.py")
     named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
     assert {"string", "decimal", "binary"} <= named
-    assert named <= set(lake_types._STORED)
+    assert named <= set(describe._STORED)

@@ -10,7 +10,7 @@ import pytest
 
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared
-from local.comparison.queried_repair import repairs_of_queried
+from local.comparison.repair import repairs_of_queried
 from local.comparison.run import compare_tables
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.comparison.queried_arrivals import QueriedArrivals
+from local.comparison.platform_arrivals import QueriedArrivals
 
 
 @pytest.fixture

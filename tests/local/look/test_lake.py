@@ -5,8 +5,13 @@ from pathlib import Path
 import pyarrow
 import pytest
 
+from contract import added_columns
+from contract.added_columns import AddedColumn
 from local.look import lake as module
+from local.look.added_columns import WRITTEN_AT, added, older_rows
+from local.look.canonical import canonical_json, lake_rows
 from local.look.lake import Lake, LakeError
+from spark_jobs.keys import ADDED_COLUMNS, PROGRESS
 
 
 def test_a_table_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -38,3 +43,65 @@ def test_a_disturbed_look_is_repeated_but_not_for_ever(
         with pytest.raises(LakeError, match="unfinished object"):
             Lake(base_uri="s3://lake/t").rows()
     assert len(looks) == min(disturbed + 1, module.ATTEMPTS)
+
+
+LAKE = Lake(base_uri="s3://lake/items")
+
+
+def test_the_newest_commit_says_which_columns_came_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    register = added_columns.encode({"old": AddedColumn("Old", "001", guessed=True), "new": AddedColumn("new")})
+    commits = [("002", {PROGRESS: "x", ADDED_COLUMNS: register}), ("001", {PROGRESS: "x"})]
+    monkeypatch.setattr(Lake, "newest_of_job", lambda _self: commits[0])
+    assert added(LAKE) == {"old": AddedColumn("Old", "001", guessed=True), "new": AddedColumn("new", "002")}
+    # A commit of an earlier version.
+    commits.pop(0)
+    assert added(LAKE) == {}
+
+
+def test_rows_that_were_written_since_count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pyarrow.table({WRITTEN_AT: ["001", "002", "002", "003"], "size": [None, 1, None, None]})
+    monkeypatch.setattr(Lake, "rows", lambda _self, columns: rows.select(columns))
+    assert older_rows(LAKE, {"size": AddedColumn("size", "002")}) == {"size": 2}
+    assert older_rows(LAKE, {"size": AddedColumn("size", "000")}) == {}
+    assert older_rows(LAKE, {}) == {}
+
+
+def test_numbers_and_text_are_told_apart() -> None:
+    assert canonical_json("12") != canonical_json('"12"')
+    assert canonical_json("12345678901234567890") != canonical_json("12345678901234567891")
+
+
+def test_lake_rows_have_dates_that_python_has_not() -> None:
+    table = pyarrow.table(
+        {
+            "day": pyarrow.array([-735_160, 2_932_897, None], pyarrow.int32()).cast(pyarrow.date32()),
+            "at": pyarrow.array([-63_517_780_800_000_000, 0, None]).cast(pyarrow.timestamp("us", "UTC")),
+        }
+    )
+    assert lake_rows(table) == [
+        {"day": -735_160, "at": -63_517_780_800_000_000},
+        {"day": 2_932_897, "at": 0},
+        {"day": None, "at": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[123456789012345678901234567890123456789]", "[123456789012345678901234567890123456788]"),
+        ("[1e1000000000]", "[1e1000000001]"),
+        ("[0]", "[1]"),
+        ("[1]", "[-1]"),
+        ('"__debezium_unavailable_value"', "__debezium_unavailable_value"),
+        ("[" * 5000 + "]" * 5000, "[" * 4999 + "]" * 4999),
+    ],
+)
+def test_documents_that_differ_are_told_apart_whatever_is_in_them(one: str, other: str) -> None:
+    assert canonical_json(one) != canonical_json(other)
+    assert canonical_json(one) == canonical_json(one)
+
+
+def test_a_number_has_one_form() -> None:
+    forms = {canonical_json(text) for text in ("120", "120.0", "1.2e2", "1200E-1")}
+    assert len(forms) == 1
+    assert len({canonical_json(text) for text in ("0", "-0", "0.00", "0e5")}) == 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from contract.table_states import FAILING, RUNNING, STARTING
-from local.look.status import TableStatus, table_problems
+from local.look.status import TableStatus, table_problems, truncate_problems
 from local.look.table_states import JOB, TableState, TableStates
-from local.platform.processes import Command, Processes
+from local.services.processes import Command, Processes
 
 
 @pytest.fixture
@@ -84,3 +84,10 @@ def test_the_status_names_each_table_that_fails_with_the_reason_and_what_to_do(t
         f"the job fails at table public.b and tries again: b.avsc: no such file (see {log}); {way_out}",
         f"the job fails at table public.c and tries again (see {log}); {way_out}",
     ]
+
+
+def test_status_says_which_table_was_emptied_and_what_to_do() -> None:
+    tables = [TableStatus(name="public.items", ignored_truncate=True), TableStatus(name="public.other")]
+    [line] = truncate_problems(tables)
+    assert "public.items was emptied by TRUNCATE" in line
+    assert "`./lake resnapshot -t public.items`" in line

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from local.errors import PlatformError
-from local.platform import changed_tables
-from local.platform.changed_tables import ChangedTables
+from local.resnapshot import changed_tables
+from local.resnapshot.changed_tables import ChangedTables
 from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
 from plugins.source_connector import source_connector

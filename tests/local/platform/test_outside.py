@@ -9,14 +9,14 @@ from contract import rds_ca
 from db.errors import LoadError, LoginError
 from local.errors import PlatformError
 from local.look.status import read_status
-from local.platform import outside
 from local.platform.connectors import source_settings
 from local.platform.job import places
-from local.platform.outside import OutsideDatabase, find_password
 from local.platform.platform import Platform
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
 from local.services.postgres import Postgres
+from local.source import outside
+from local.source.outside import OutsideDatabase, find_password
 from plugins.source_connector import source_connector
 from spark_jobs import keys
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
+from local.services.processes import Processes
 
 PASSWORDS = Passwords(superuser="s", connector="c")
 

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from local.errors import CancelledError, PlatformError
-from local.platform import processes as module
-from local.platform.processes import Command, Processes, Ways
+from local.services import processes as module
+from local.services.processes import Command, Processes, Ways
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -215,7 +215,7 @@ def test_a_log_that_has_grown_large_is_rotated(processes: Processes, monkeypatch
 
 def test_a_process_outlives_who_started_it_by_kill(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from pathlib import Path; from local.platform.processes import *\n"
+        "import os, signal, sys; from pathlib import Path; from local.services.processes import *\n"
         "p = Processes(Path(sys.argv[1]), Path(sys.argv[1]) / 'logs')\n"
         "p.start('kafka', Command(argv=['sleep', '60'], folder=p.folder)); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -10,9 +10,9 @@ from db.errors import LoadError
 from local.errors import FailingTablesError
 from local.platform.connectors import Connectors
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Processes
 from local.platform.services import Services
 from local.platform.set_aside import SetAside
+from local.services.processes import Processes
 from local.sink import held
 from local.sink.held import Held
 from plugins.captured import INCLUDED_TABLES, shown

@@ -10,9 +10,9 @@ from local.errors import PlatformError
 from local.platform import job
 from local.platform.connectors import Connectors, published
 from local.platform.job import multi_table_arguments, table_jobs
-from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
+from local.services.processes import Processes
 from settings.load_pipeline import PIPELINES, load_pipeline
 
 PASSWORDS = Passwords(superuser="s", connector="c")

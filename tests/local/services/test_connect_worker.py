@@ -12,9 +12,9 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
 from contract.text import UTF_8_FLAG
-from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.kafka.users import ADMIN
+from local.services.processes import Processes
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.ports import choose

@@ -20,10 +20,10 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection, PhysicalReplicationConnection
 
 from local.errors import PlatformError
-from local.platform.processes import Processes
 from local.services.passing_postgres import STOP_S, processes_of
 from local.services.postgres import Postgres
 from local.services.postgres_cluster import FALLBACK_PARENT, STOPPING, PostgresError
+from local.services.processes import Processes
 from tests.conftest import free_port
 
 pytestmark = pytest.mark.integration

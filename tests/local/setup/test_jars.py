@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from contract.errors import CANNOT, one_line_errors
 from local.setup import ivy, jars
+from local.setup.archives import unpack
 
 CONTENT = {"a-1.0.jar": b"first", "b-2.0.jar": b"second"}
 
@@ -149,3 +151,36 @@ def test_ivy_is_told_what_comes_alone_and_what_with_its_dependencies() -> None:
     assert 'type="tar.gz" ext="tar.gz" m:classifier="plugin"' in described
     assert 'name="release" type="zip" ext="zip" />' in described
     assert '<exclude module="provided"' in described
+
+
+FILE, HARD, SYMBOLIC, DEVICE = tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE
+
+
+@pytest.mark.parametrize(
+    ("prefix", "members", "left"),
+    [
+        ("a/", [("a/b.js", FILE, ""), ("a/b.txt", FILE, ""), ("c.js", FILE, "")], ["a/b.js"]),
+        ("", [("a/b.js", FILE, ""), ("c.js", HARD, "a/b.js")], ["a/b.js", "c.js"]),
+        ("", [("a/../../b.js", FILE, ""), ("{outside}/b.js", FILE, ""), ("b.js", DEVICE, "")], []),
+        ("", [("b.js", HARD, "../kept"), ("c.js", SYMBOLIC, "{outside}/kept")], []),
+        # Through a link that leads out of the folder.
+        ("", [("a.js", SYMBOLIC, ".."), ("a.js/b.js", FILE, "")], ["a.js/b.js"]),
+    ],
+)
+def test_only_files_within_the_folder_are_made(
+    tmp_path: Path, prefix: str, members: list[tuple[str, bytes, str]], left: list[str]
+) -> None:
+    (tmp_path / "kept").write_bytes(b"as it was")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, kind, link in members:
+            member = tarfile.TarInfo(name.format(outside=tmp_path))
+            member.type, member.linkname, member.mode = kind, link.format(outside=tmp_path), 0o4777
+            member.size = len(b"new") if kind == FILE else 0
+            tar.addfile(member, io.BytesIO(b"new"))
+    folder = tmp_path / "folder"
+    with tarfile.open(fileobj=io.BytesIO(packed.getvalue())) as tar:
+        unpack(tar, folder, prefix=prefix, suffix=".js")
+    made = {path: path.read_bytes() for path in tmp_path.rglob("*") if not path.is_dir()}
+    assert made == {tmp_path / "kept": b"as it was"} | {folder / name: b"new" for name in left}
+    assert not [path for path in made if path.stat().st_mode & 0o7111]

@@ -12,6 +12,7 @@ STAND_IN, CONNECTOR = "stand-in", "connector"
 # A sink that has FAILED, or that is never started.
 REFUSED = "refused"
 RUNS = "runs"
+# The stand-in refuses the second one.
 LAYOUTS: dict[str, tuple[str, ...]] = {"an outage of S3 of 15 s": (), "the same with PARTITIONBY": ("k",)}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.platform.processes import Processes
+from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
 from tests.broker import RunningBroker

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from botocore.exceptions import ClientError, EndpointConnectionError
 from confluent_kafka import KafkaError, Message
 
-from local.sink.consumer import GroupConsumer
-from local.sink.errors import RevokedError, UnavailableError
+from local.sink.consumer import Committed, GroupConsumer, TopicState
+from local.sink.errors import UnavailableError
 from local.sink.held import Held
-from local.sink.offsets import CommittedOffset
 from local.sink.partition import Partition
 from local.sink.settings import TaskSettings
 from local.sink.store import LandingStore
@@ -96,8 +95,7 @@ class FakeTopic:
         self.low = 0
         self.high = len(values)
         self.topic_id = "id-1"
-        self.committed: tuple[int, str] | None = None
-        self.history: list[int] = []
+        self.committed: Committed | None = None
         self.failures = 0
 
     def append(self, *values: Value) -> None:
@@ -110,35 +108,24 @@ class FakeTopic:
 
 
 class FakeConsumer(GroupConsumer):
-    """The only member of its group. `poll` passes the time of idle topics, so that intervals end.
-
-    Records come from one partition after the other, in turns.
-    """
+    """`poll` passes the time of idle topics, so that intervals end. Partitions give their records in turns."""
 
     def __init__(
         self, topics: Mapping[Partition, FakeTopic], clock: Clock, steps: Steps, *, when_idle: Callable[[], None]
     ) -> None:
         self._fakes, self._clock, self._steps, self._when_idle = topics, clock, steps, when_idle
         self._positions: dict[Partition, int] = {}
-        self.revoked_from: int | None = None
-        self.before_objects: Callable[[], None] = lambda: None
-        self.while_paused: Callable[[FakeConsumer], None] = lambda _: None
-        self.paused = False
         self.closed = False
 
-    def subscribe(self, *, assigned: Callable[[set[Partition]], None], revoked: Callable[[], None]) -> None:
-        self._on_assigned, self._on_revoked = assigned, revoked
-        self._is_assigned = False
+    def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
+        found: dict[str, TopicState] = {}
+        for partition, fake in self._fakes.items():
+            if partition.topic in names:
+                others = found[partition.topic].partitions if partition.topic in found else frozenset()
+                found[partition.topic] = TopicState(id=fake.topic_id, partitions=others | {partition})
+        return found
 
     def poll(self, seconds: float) -> Message | None:
-        if not self._is_assigned:
-            self._is_assigned = True
-            self.get_partition()
-            return None
-        if not self._positions or self.paused:
-            self._clock.now += seconds
-            self.while_paused(self)
-            return None
         for partition, position in list(self._positions.items()):
             if (message := self._next(partition, position)) is not None:
                 return message
@@ -160,44 +147,18 @@ class FakeConsumer(GroupConsumer):
     def read_from(self, positions: Mapping[Partition, int]) -> None:
         self._positions = dict(positions)
 
-    def pause(self) -> None:
-        self.paused = True
+    def committed(self, partition: Partition) -> Committed:
+        return self._fakes[partition].committed or Committed(offset=0)
 
-    def resume(self) -> None:
-        self.paused = False
-
-    def committed(self, partitions: Iterable[Partition]) -> dict[Partition, CommittedOffset]:
-        found = {partition: self._fakes[partition].committed for partition in partitions}
-        return {partition: CommittedOffset.of(*commit) for partition, commit in found.items() if commit is not None}
-
-    def commit(self, partition: Partition, committed: CommittedOffset) -> None:
+    def commit(self, partition: Partition, committed: Committed) -> None:
         fake = self._fakes[partition]
         if fake.failures:
             fake.failures -= 1
             raise UnavailableError("no coordinator")
-        if self.revoked_from is not None and committed.offset >= self.revoked_from:
-            self.revoked_from = None
-            raise RevokedError("illegal generation")
-        self._steps.step(lambda: self._commit(fake, committed))
-
-    def _commit(self, fake: FakeTopic, committed: CommittedOffset) -> None:
-        fake.committed = (committed.offset, committed.note())
-        fake.history.append(committed.offset)
-        if committed.until is not None:
-            self.before_objects()
-
-    def lose_partition(self) -> None:
-        self._positions = {}
-        self._on_revoked()
-
-    def get_partition(self) -> None:
-        self._on_assigned(set(self._fakes))
+        self._steps.step(lambda: setattr(fake, "committed", committed))
 
     def log_bounds(self, partition: Partition) -> tuple[int, int]:
         return self._fakes[partition].low, self._fakes[partition].high
-
-    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        return {partition.topic: fake.topic_id for partition, fake in self._fakes.items() if partition.topic in topics}
 
     def close(self) -> None:
         self.closed = True
@@ -206,14 +167,14 @@ class FakeConsumer(GroupConsumer):
 class FakeS3:
     """The calls of an S3 client that the sink makes, with S3's own error codes.
 
-    No object is ever replaced by one with fewer lines, whoever writes.
+    No object is ever replaced.
     """
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.steps = Steps()
         self.failures = 0
-        self.replaced: list[str] = []
+        self.listed: list[str] = []
 
     def put_object(self, *, Bucket: str, Key: str, Body: bytes, IfNoneMatch: str | None = None) -> None:  # noqa: N803
         self._answer(Bucket)
@@ -222,9 +183,7 @@ class FakeS3:
         self.steps.step(lambda: self._put(Key, Body))
 
     def _put(self, key: str, body: bytes) -> None:
-        if key in self.objects and not key.startswith("."):
-            assert set(self.objects[key].splitlines()) <= set(body.splitlines()), f"{key} lost events"
-            self.replaced.append(key)
+        assert key not in self.objects or key.startswith("."), f"{key} is replaced"
         self.objects[key] = body
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
@@ -233,18 +192,14 @@ class FakeS3:
             raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
         return {"Body": BytesIO(self.objects[Key])}
 
-    def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
-        self._answer(Bucket)
-        if Key not in self.objects:
-            raise _error("404", 404)
-
     def get_paginator(self, operation: str) -> "FakeS3":
         assert operation == "list_objects_v2"
         return self
 
-    def paginate(self, *, Bucket: str, Prefix: str) -> Iterator[dict[str, Any]]:  # noqa: N803
+    def paginate(self, *, Bucket: str, Prefix: str, StartAfter: str = "") -> Iterator[dict[str, Any]]:  # noqa: N803
         self._answer(Bucket)
-        for key in sorted(key for key in self.objects if key.startswith(Prefix)):
+        for key in sorted(key for key in self.objects if key.startswith(Prefix) and key > StartAfter):
+            self.listed.append(key)
             yield {"Contents": [{"Key": key}]}
 
     def _answer(self, bucket: str) -> None:
@@ -297,8 +252,9 @@ class World:
         return {key: body for key, body in self.s3.objects.items() if not key.startswith(".")}
 
     def gaps(self) -> list[tuple[Any, Any]]:
-        store = LandingStore(cast("S3Client", self.s3), BUCKET, self.settings.name)
-        return [(gap["first"], gap["end"]) for gap in store.gaps()]
+        prefix, _ = LandingStore.note_keys(self.settings.name, TOPIC)
+        notes = [json.loads(body) for key, body in sorted(self.s3.objects.items()) if key.startswith(prefix)]
+        return [(gap["first"], gap["end"]) for gap in notes]
 
 
 class Run:
@@ -306,25 +262,29 @@ class Run:
 
     def __init__(self, world: World, crash_at: int | None, **hooks: Any) -> None:
         self.crashed = False
-        fragile: bool = hooks.pop("fragile", False)
         passed_over: Sequence[Held] = hooks.pop("passed_over", ())
         self.steps = Steps(crash_at)
         world.s3.steps = self.steps
         when_idle: Callable[[SinkTask], None] = hooks.pop("when_idle", SinkTask.stop)
         self.consumer = FakeConsumer(world.topics, world.clock, self.steps, when_idle=lambda: when_idle(self.task))
-        for name, value in hooks.items():
-            setattr(self.consumer, name, value)
+        self._while_waiting: Callable[[SinkTask], None] = hooks.pop("while_waiting", lambda _: None)
+        assert not hooks
+        self._clock = world.clock
         store = LandingStore(cast("S3Client", world.s3), BUCKET, world.settings.name)
         self.task = SinkTask(
             world.settings,
             self.consumer,
             store,
             None,
-            fragile=fragile,
             clock=world.clock,
+            sleep=self._sleep,
             passed_over=passed_over,
             tell=lambda held: setattr(world, "held", list(held)),
         )
+
+    def _sleep(self, seconds: float) -> None:
+        self._clock.now += seconds
+        self._while_waiting(self.task)
 
 
 def task_settings(**settings: Any) -> TaskSettings:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from local.platform.processes import Processes
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
+from local.services.processes import Processes
 from local.services.s3 import REGION, S3
 from local.sink.consumer import GroupConsumer
 from local.sink.dead_letters import DeadLetterQueue
@@ -125,7 +125,10 @@ class Pipeline:
         return folders
 
     def gaps(self) -> list[tuple[Any, Any]]:
-        return [(gap["first"], gap["end"]) for gap in self.store().gaps()]
+        client, (prefix, _) = self.services.s3.client(), LandingStore.note_keys(self.sink.name, self.topic)
+        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
+        notes = [json.loads(client.get_object(Bucket=BUCKET, Key=it["Key"])["Body"].read()) for it in listed]
+        return [(gap["first"], gap["end"]) for gap in notes]
 
     def store(self) -> LandingStore:
         return LandingStore(s3_client(region=REGION, endpoint=self.settings.endpoint), BUCKET, self.settings.name)
@@ -204,12 +207,3 @@ def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = PAT
     while not condition():
         assert time.monotonic() < deadline, f"not so after {seconds:.0f} s: {what}"
         time.sleep(0.05)
-
-
-def by_key(values: Sequence[bytes], fields: Sequence[str]) -> Mapping[tuple[object, ...], list[bytes]]:
-    """Group events as the folders do."""
-    groups: dict[tuple[object, ...], list[bytes]] = {}
-    for value in values:
-        event = json.loads(value)
-        groups.setdefault(tuple(event[field] for field in fields), []).append(value)
-    return groups

@@ -32,7 +32,7 @@ def test_every_configuration_that_can_be_made_is_supported() -> None:
     variants = [
         SINK,
         replace(SINK, endpoint=None),
-        replace(SINK, partition_by=("a", "b"), flush_bytes=1_000, tasks_max=4),
+        replace(SINK, flush_bytes=1_000, tasks_max=4),
         replace(SINK, dead_letter_topic="dead"),
         replace(SINK, topics=("orders", "customers"), tasks_max=2),
     ]
@@ -88,6 +88,11 @@ def test_a_dead_letter_topic_is_taken_over() -> None:
         ),
         ({"consumer.override.partition.assignment.strategy": "Sticky"}, "strategy: must be org.apache.*RoundRobin"),
         ({"connect.s3.kcql": "INSERT"}, "KCQL: not of the form"),
+        (
+            {"connect.s3.kcql": BOTH.replace("landing", "other-bucket", 1), "topics": "orders,other"},
+            "one bucket alone",
+        ),
+        ({"connect.s3.kcql": TO_ORDERS.replace("FROM orders", "FROM orders PARTITIONBY a")}, "has no PARTITIONBY"),
     ],
 )
 def test_what_would_land_other_data_than_the_connector_is_refused(changes: dict[str, str], message: str) -> None:
@@ -111,15 +116,3 @@ def test_a_file_that_isnt_a_configuration_is_named(tmp_path: Path, text: str) ->
         TaskSettings.read(file)
     with pytest.raises(SinkError, match=r"absent\.json"):
         TaskSettings.read(tmp_path / "absent.json")
-
-
-def test_tasks_share_topics_of_one_partition_as_the_connectors_do() -> None:
-    assert TaskSettings.of("s", sink_connector(SINK)).assignment == "range"
-    many = replace(SINK, topics=("orders", "customers"))
-    assert TaskSettings.of("s", sink_connector(many)).assignment == "roundrobin"
-
-
-def test_one_bucket_is_landed_in() -> None:
-    two = BOTH.replace("landing", "other-bucket", 1)
-    with pytest.raises(SinkError, match="one bucket alone"):
-        TaskSettings.of("s", {**sink_connector(SINK), "connect.s3.kcql": two, "topics": "orders,other"})

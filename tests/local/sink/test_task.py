@@ -1,17 +1,17 @@
 """The sink's loop against a topic and a bucket in memory, killed at every step that it makes."""
 
+import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from local.sink.offsets import CommittedOffset
+from local.sink.consumer import Committed
+from local.sink.errors import SinkError
 from local.sink.partition import Partition
 from local.sink.task import SinkTask
-from tests.local.sink.fakes import TOPIC, World, events, lines
-
-FOLDERS = ("customer_id",)
-LAYOUTS = pytest.mark.parametrize("partition_by", [(), FOLDERS], ids=["ordered", "folders"])
+from tests.local.sink.fakes import TOPIC, World, events, lines, task_settings
 
 
 def test_records_are_landed_in_order_and_committed_behind() -> None:
@@ -21,61 +21,47 @@ def test_records_are_landed_in_order_and_committed_behind() -> None:
         "events/orders/0/000000000002_1000_1002.json": b"".join(event + b"\n" for event in lines(6)[:3]),
         "events/orders/0/000000000005_1003_1005.json": b"".join(event + b"\n" for event in lines(6)[3:]),
     }
-    assert world.topic.committed == (
-        6,
-        CommittedOffset(offset=6, landed="events/orders/0/000000000005_1003_1005.json").note(),
-    )
+    assert world.topic.committed == Committed(offset=6, landed=6)
 
 
-@LAYOUTS
-def test_a_sink_that_is_killed_at_any_step_lands_everything_exactly_once(partition_by: tuple[str, ...]) -> None:
-    intact = World(events(20), partition_by=partition_by)
-    points = intact.run().steps.point
+def changed_settings(world: World) -> None:
+    world.settings = task_settings(flush_count=2)
+
+
+def lost_offsets(world: World) -> None:
+    world.topic.committed = None
+    changed_settings(world)
+
+
+@pytest.mark.parametrize("meanwhile", [lambda _: None, changed_settings, lost_offsets])
+def test_a_sink_that_is_killed_at_any_step_lands_everything_exactly_once(meanwhile: Callable[[World], None]) -> None:
+    points = World(events(20)).run().steps.point
     assert points > 20
     for point in range(points):
-        world = World(events(20), partition_by=partition_by)
+        world = World(events(20))
         assert world.run(crash_at=point).crashed
+        meanwhile(world)
         world.run()
-        assert world.landed_objects() == intact.landed_objects(), f"killed at {point}"
-        assert world.s3.replaced == []
-        assert world.topic.history == sorted(world.topic.history)
+        assert world.landed() == lines(20), f"killed at {point}"
 
 
-@LAYOUTS
-def test_a_sink_that_is_killed_again_and_again_lands_everything_exactly_once(partition_by: tuple[str, ...]) -> None:
-    intact = World(events(20), partition_by=partition_by)
-    intact.run()
-    world = World(events(20), partition_by=partition_by)
+def test_a_sink_that_is_killed_again_and_again_lands_everything_exactly_once() -> None:
+    world = World(events(20))
     lives = 0
-    # A life gets past the note of the topic's id, an intent, an object and a commit, and is killed in what follows.
-    while world.run(crash_at=9).crashed:
+    # A life gets past the note of the topic's id, its first commit, an object and a commit; what follows kills it.
+    while world.run(crash_at=7).crashed:
         lives += 1
         assert lives < 100
     assert lives > 2
-    assert world.landed_objects() == intact.landed_objects()
+    assert world.landed() == lines(20)
 
 
-@LAYOUTS
-def test_other_flush_settings_after_a_kill_never_take_events_from_an_object(partition_by: tuple[str, ...]) -> None:
-    points = World(events(20), partition_by=partition_by, flush_count=5).run().steps.point
-    for point in range(points):
-        world = World(events(20), partition_by=partition_by, flush_count=5)
-        world.run(crash_at=point)
-        world.settings = World([], partition_by=partition_by, flush_count=2).settings
-        world.run()
-        assert sorted(world.landed()) == sorted(lines(20))
-
-
-@LAYOUTS
-def test_lost_group_offsets_never_take_events_from_an_object(partition_by: tuple[str, ...]) -> None:
-    points = World(events(20), partition_by=partition_by, flush_count=5).run().steps.point
-    for point in range(2, points):
-        world = World(events(20), partition_by=partition_by, flush_count=5)
-        world.run(crash_at=point)
-        world.topic.committed = None
-        world.settings = World([], partition_by=partition_by, flush_count=2).settings
-        world.run()
-        assert set(world.landed()) == set(lines(20)), f"killed at {point}"
+def test_a_start_lists_the_last_object_alone() -> None:
+    world = World(events(20))
+    world.run()
+    world.s3.listed.clear()
+    world.run()
+    assert world.s3.listed == [list(world.landed_objects())[-1]]
 
 
 def test_an_open_batch_is_landed_when_it_is_old_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,19 +84,7 @@ def test_stopping_lands_what_is_open() -> None:
     world.run()
     assert world.landed() == lines(2)
     assert world.topic.committed is not None
-    assert world.topic.committed[0] == 2
-
-
-def test_a_batch_being_landed_again_isnt_cut_short_by_stopping() -> None:
-    world = World(events(2), flush_count=10)
-    world.run(crash_at=4)
-    assert world.topic.committed == (0, CommittedOffset(offset=0, until=2).note())
-    del world.topic.records[1]
-    world.run()
-    assert world.landed() == []
-    world.topic.records[1] = events(2)[1]
-    world.run()
-    assert world.landed() == lines(2)
+    assert world.topic.committed.offset == 2
 
 
 def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> None:
@@ -120,7 +94,7 @@ def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> Non
         world.run()
         assert sorted(world.landed()) == sorted([good] * 4 + [b"1", b"2", b"3", b"4"])
         assert world.topic.committed is not None
-        assert world.topic.committed[0] == 4
+        assert world.topic.committed.offset == 4
         [held] = world.held
         assert (held.place, held.offset) == (Partition(TOPIC, 0), 4)
         assert held.reason == "orders[0] offset 4: the value isn't JSON"
@@ -144,7 +118,7 @@ def test_a_partition_is_read_on_once_the_log_has_the_malformed_value_no_more() -
 
 
 @pytest.mark.parametrize("value", [b"{", b"\xff", b'{"a": 123456789012345678901234567890}'])
-def test_a_value_that_the_connector_couldnt_land_as_it_is_is_refused_without_folders_too(value: bytes) -> None:
+def test_a_value_that_the_connector_couldnt_land_as_it_is_is_refused(value: bytes) -> None:
     world = World([b'{"customer_id": 1}'] * 3 + [value], others={Partition(TOPIC, 1): []})
     world.run()
     assert re.match(r"orders\[0\] offset 3: the (value|number) ", world.held[0].reason)
@@ -157,7 +131,7 @@ def test_values_that_the_connector_skips_leave_no_line_and_no_gap() -> None:
     assert world.landed() == [b"1", b"2"]
     assert world.gaps() == []
     assert world.topic.committed is not None
-    assert world.topic.committed[0] == 6
+    assert world.topic.committed.offset == 6
 
 
 def test_much_data_is_landed_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,3 +139,110 @@ def test_much_data_is_landed_before_its_time(monkeypatch: pytest.MonkeyPatch) ->
     world = World([b'"' + b"x" * 18 + b'"' for _ in range(6)], flush_count=1_000)
     world.run()
     assert len(world.landed_objects()) == 2
+
+
+def test_s3_and_kafka_are_tried_until_they_answer() -> None:
+    world = World(events(4))
+    world.s3.failures = 5
+    world.topic.failures = 3
+    world.run()
+    assert world.landed() == lines(4)
+    assert world.clock.now > 1
+
+
+def test_an_outage_of_an_hour_ends_nothing() -> None:
+    world = World(events(20))
+    world.s3.failures = 10**9
+
+    def come_back(_: SinkTask) -> None:
+        if world.clock.now >= 3_600:
+            world.s3.failures = 0
+
+    world.run(while_waiting=come_back)
+    assert world.landed() == lines(20)
+    assert world.clock.now >= 3_600
+
+
+def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() -> None:
+    world = World(events(1))
+
+    def s3_goes_away(task: SinkTask) -> None:
+        world.s3.failures = 10**9
+        task.stop()
+
+    with pytest.raises(SinkError, match="stopped with records not landed"):
+        world.run(when_idle=s3_goes_away)
+    assert 20 < world.clock.now < 30
+    assert world.topic.committed == Committed(offset=0)
+    world.s3.failures = 0
+    world.run()
+    assert world.landed() == lines(1)
+
+
+def test_records_that_kafka_deleted_before_they_were_landed_are_noted() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.append(*events(10, start=3))
+    world.topic.delete_before(8)
+    world.run()
+    assert world.gaps() == [(3, 8)]
+    assert json.loads(world.landed()[-1])["n"] == 12
+
+
+def test_records_that_kafka_deletes_under_the_readers_position_are_noted() -> None:
+    world = World(events(3))
+
+    def go_on(task: SinkTask) -> None:
+        if world.topic.high > 3:
+            task.stop()
+        else:
+            world.topic.append(*events(5, start=3))
+            world.topic.delete_before(5)
+
+    world.run(when_idle=go_on)
+    assert world.gaps() == [(3, 5)]
+    assert {json.loads(line)["n"] for line in world.landed()} == {0, 1, 2, 5, 7}
+
+
+def test_offsets_left_out_by_the_log_are_noted() -> None:
+    world = World(events(6))
+    del world.topic.records[1]
+    del world.topic.records[2]
+    world.run()
+    assert world.gaps() == [(1, 3)]
+
+
+def test_a_topic_made_again_isnt_mixed_with_the_former_one() -> None:
+    world = World(events(3))
+    world.run()
+    world.topic.topic_id = "id-2"
+    world.topic.committed = None
+    with pytest.raises(SinkError, match=f"{TOPIC} was deleted and made again since its objects were landed"):
+        world.run()
+    assert world.landed() == lines(3)
+
+
+def test_objects_of_unknown_origin_arent_added_to() -> None:
+    world = World(events(3))
+    world.s3.objects["events/orders/0/000000000001_1_2.json"] = b"{}\n"
+    with pytest.raises(SinkError, match="neither the group's offsets nor a note tell"):
+        world.run()
+
+
+def test_a_log_that_was_truncated_is_refused() -> None:
+    world = World(events(6))
+    world.run()
+    world.topic.high = 4
+    with pytest.raises(SinkError, match=r"orders\[0\]: offset 6 was landed but the log ends at 4"):
+        world.run()
+
+
+def test_objects_that_were_taken_away_are_landed_again() -> None:
+    world = World(events(9))
+    world.run()
+    before = world.landed_objects()
+    for key in list(before)[1:]:
+        del world.s3.objects[key]
+    world.run()
+    assert world.landed_objects() == before
+    assert world.gaps() == []

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local.platform.processes import Command, Processes
 from local.services.connect import Connect
 from local.services.jvm import java_command, log4j_options
+from local.services.processes import Command, Processes
 from local.setup.ports import HOST
 from plugins import worker_health
 from plugins.archive import write_resources

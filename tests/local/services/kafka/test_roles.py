@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from local.platform.pipeline import LocalPipeline
-from local.platform.processes import Processes
 from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import passwords
 from local.services.kafka.acls import Acl
 from local.services.kafka.roles import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, platform_acls
+from local.services.processes import Processes
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.topics import planned_topics
 from settings.connectors import sink_settings, source_settings, topics

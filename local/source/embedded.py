@@ -14,9 +14,9 @@ from db.loading import LoadOptions, load, transaction
 from db.migrating import migrate
 from db.source_preparing import UnpreparableError, plan, prepare
 from local.errors import PlatformError
-from local.platform.outside import OutsideDatabase
 from local.platform.services import PlatformOptions
 from local.services.source_database import SourceDatabase
+from local.source.outside import OutsideDatabase
 from settings.pipeline import Pipeline
 
 

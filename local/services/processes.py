@@ -21,7 +21,7 @@ import psutil
 
 from contract.text import UTF_8_LOCALE
 from local.errors import CancelledError, PlatformError
-from local.platform.account import Account
+from local.services.account import Account
 
 PLATFORM_VARIABLE = "CDC_PLATFORM_FOLDER"
 SERVICE_VARIABLE = "CDC_PLATFORM_SERVICE"

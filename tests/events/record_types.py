@@ -15,12 +15,12 @@ import typer
 
 from local.errors import PlatformError
 from local.look.topic import Topic
-from local.platform.processes import Processes
 from local.services.connect import Connect
 from local.services.kafka.broker import Kafka
 from local.services.kafka.users import ADMIN
 from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters, Postgres
+from local.services.processes import Processes
 from local.setup.ports import choose
 from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic

@@ -1,75 +1,78 @@
 """Proves that the outbox says what the source's tables say: each row recomputed and compared, at one snapshot.
 
-`reconcile` compares the outbox with the lake, so a stale outbox row would be equal there. This finds it.
+A comparison of the outbox with the lake calls a stale outbox row equal. This finds it.
 """
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import psycopg2
 from psycopg2 import sql
 
-from contract.source import SCHEMA
+from contract.source import OUTBOX_TABLE, SCHEMA
+from db.connecting import connect
+from local.comparison.compare import SHOWN_ROWS, WAIT_BETWEEN_LOOKS_S, Difference, TableComparison
 from local.errors import PlatformError
-from local.look.reconcile import KEY, OUTBOX, WAIT_BETWEEN_ROUNDS_S, Comparison
 
+KEY = "order_id"
+OUTBOX = (SCHEMA, OUTBOX_TABLE)
 # What the outbox should say (db/sql/03_outbox.sql); it has all of the outbox's columns but the time of writing.
 RECOMPUTED = (SCHEMA, "current_order_events")
 
 
 def compare_outbox(
-    parameters: Mapping[str, Any],
-    *,
-    timeout_s: float,
-    on_round: Callable[[Comparison], None] = lambda _comparison: None,
-) -> Comparison:
+    parameters: Any, *, timeout_s: float, on_look: Callable[[TableComparison], None] = lambda _found: None
+) -> TableComparison:
     """Compare the tables with the outbox; look again at what differs until nothing does or `timeout_s` has passed.
 
     In the result `source` are the tables' orders and `lake` the outbox's rows. An edit that many orders embed reaches
-    the outbox some time after its commit, so a difference counts only when it stays. Raises psycopg2.Error, and
-    PlatformError when there is no outbox.
+    the outbox some time after its commit, so a difference counts only when it stays. Raises psycopg2.Error, LoadError,
+    and PlatformError when there is no outbox.
     """
-    deadline = time.monotonic() + timeout_s
-    comparison = _look(parameters, None)
-    on_round(comparison)
-    while not comparison.equal and time.monotonic() < deadline:
-        time.sleep(WAIT_BETWEEN_ROUNDS_S)
-        now = _look(parameters, comparison.open_keys)
-        comparison = replace(
-            now, lsn=comparison.lsn, source_rows=comparison.source_rows, lake_rows=comparison.lake_rows
-        )
-        on_round(comparison)
-    return comparison
+    started = time.monotonic()
+    first, keys = _look(parameters, None)
+    found = first
+    on_look(found)
+    while not found.equal and time.monotonic() < started + timeout_s:
+        time.sleep(WAIT_BETWEEN_LOOKS_S)
+        found, keys = _look(parameters, keys)
+        found = replace(found, position=first.position, source_rows=first.source_rows, lake_rows=first.lake_rows)
+        on_look(found)
+    return replace(found, seconds=time.monotonic() - started)
 
 
-def _look(parameters: Mapping[str, Any], keys: Iterable[str] | None) -> Comparison:
-    """Compare all orders, or those of `keys`; the counts are of all."""
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+def _look(parameters: Any, keys: Sequence[str] | None) -> tuple[TableComparison, list[str]]:
+    """Compare all orders, or those of `keys`; the counts are of all. Return the keys that differ, too."""
+    with contextlib.closing(connect(parameters)) as connection:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with connection, connection.cursor() as cursor:
             columns = _columns(cursor)
-            cursor.execute(
-                sql.SQL(
-                    f"SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {SCHEMA}.orders),"
-                    " (SELECT count(*) FROM {})"
-                ).format(sql.Identifier(*OUTBOX))
-            )
-            lsn, orders, rows = cursor.fetchone() or ("", 0, 0)
-            wanted = None if keys is None else [int(key) for key in keys]
-            cursor.execute(_differences(columns), {"keys": wanted})
+            counts = "SELECT pg_current_wal_insert_lsn()::text, (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
+            cursor.execute(sql.SQL(counts).format(sql.Identifier(SCHEMA, "orders"), sql.Identifier(*OUTBOX)))
+            position, orders, rows = cursor.fetchone() or ("", 0, 0)
+            cursor.execute(_differences(columns), {"keys": None if keys is None else [int(key) for key in keys]})
             found = cursor.fetchall()
-    return Comparison(
-        lsn=lsn,
+    kinds = {"missing": [one for one in found if not one[1]], "extra": [one for one in found if not one[2]]}
+    kinds["different"] = [one for one in found if one[1] and one[2]]
+    shown = tuple(
+        Difference(key={KEY: key}, kind=kind, columns=tuple(names) if kind == "different" else ())
+        for kind, some in kinds.items()
+        for key, _, _, names in some[:SHOWN_ROWS]
+    )
+    comparison = TableComparison(
+        table="tables and outbox",
+        position=position,
         columns=len(columns) + 1,
         source_rows=orders,
         lake_rows=rows,
-        missing=[key for key, there, _, _ in found if not there],
-        extra=[key for key, _, wanted_there, _ in found if not wanted_there],
-        different={key: names for key, there, wanted_there, names in found if there and wanted_there},
+        shown=shown,
+        missing=len(kinds["missing"]),
+        extra=len(kinds["extra"]),
+        different=len(kinds["different"]),
     )
+    return comparison, [key for key, _, _, _ in found]
 
 
 def _columns(cursor: Any) -> list[str]:

@@ -7,13 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from local.comparison import platform_reconcile as command
-from local.look.deep import compare_outbox
-from local.look.lake import Lake
-from local.look.reconcile import Comparison
+from local.comparison import platform_reconcile
+from local.comparison.compare import TableComparison
+from local.comparison.outbox import compare_outbox
 from local.platform.platform import Platform
 from local.services.postgres import Postgres
-from settings.load_pipeline import load_pipeline
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.integration
@@ -47,45 +45,43 @@ def test_what_changed_with_triggers_off_is_found_by_order_and_column(shop: Shop)
     )
     found = compare_outbox(shop.parameters, timeout_s=0)
     assert not found.equal
-    assert (found.missing, found.extra) == (["10252"], ["10250"])
+    shown = {(one.kind, one.key["order_id"]): one.columns for one in found.shown}
+    assert {key for kind, key in shown if kind == "missing"} == {"10252"}
+    assert {key for kind, key in shown if kind == "extra"} == {"10250"}
     shipped = {str(key) for key in shop.values("SELECT order_id FROM orders WHERE ship_via = 1")} - {"10252"}
-    assert found.different.keys() == shipped | {"10248"}
-    assert set(found.different["10248"]) >= {"order_date", "shipment"}
-    assert all("shipper" in found.different[key] for key in shipped)
+    assert (found.missing, found.extra, found.different) == (1, 1, len(shipped | {"10248"}))
+    assert set(shown["different", "10248"]) >= {"order_date", "shipment"}
+    others = {key: columns for (kind, key), columns in shown.items() if kind == "different" and key != "10248"}
+    assert others.keys() <= shipped
+    assert all("shipper" in columns for columns in others.values())
 
 
 def test_what_arrives_while_it_looks_is_no_difference(shop: Shop) -> None:
     without_triggers(shop, "UPDATE orders SET freight = 4711 WHERE order_id = 10248")
-    rounds: list[Comparison] = []
+    rounds: list[TableComparison] = []
 
-    def repair(comparison: Comparison) -> None:
+    def repair(comparison: TableComparison) -> None:
         rounds.append(comparison)
         if len(rounds) == 1:
             shop.run("CALL usp_init_order_events()")
 
-    found = compare_outbox(shop.parameters, timeout_s=20, on_round=repair)
+    found = compare_outbox(shop.parameters, timeout_s=20, on_look=repair)
     assert [comparison.equal for comparison in rounds] == [False, True]
-    assert (found.source_rows, found.lake_rows, found.lsn) == (829, 829, rounds[0].lsn)
+    assert (found.source_rows, found.lake_rows, found.position) == (829, 829, rounds[0].position)
 
 
 def test_the_command_shows_both_comparisons_and_fails_for_a_stale_outbox(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Endpoints:
-        source = shop.parameters
-
-    monkeypatch.setattr(Platform, "endpoints", Endpoints())
-    monkeypatch.setattr(Platform, "services", SimpleNamespace(pipeline=load_pipeline("orders")))
-    monkeypatch.setattr(command, "_refuse_to_wait_in_vain", lambda _platform: None)
-    monkeypatch.setattr(Platform, "lake", Lake(base_uri="unused"))
-    equal = Comparison(lsn="0/1", columns=12, source_rows=829, lake_rows=829, missing=[], extra=[], different={})
-    monkeypatch.setattr(command, "compare_source_and_lake", lambda *_args, **_options: equal)
+    monkeypatch.setattr(Platform, "endpoints", SimpleNamespace(source=shop.parameters))
+    monkeypatch.setattr(platform_reconcile, "_refuse_to_wait_in_vain", lambda _platform: None)
+    monkeypatch.setattr(platform_reconcile, "reconcile_platform", lambda *_args, **_options: True)
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 0, run.output
-    assert "tables and outbox at LSN" in run.output
-    assert "reconcile at LSN 0/1" in run.output
+    assert "tables and outbox  equal  829 rows" in run.output
     without_triggers(shop, "UPDATE orders SET freight = 4711 WHERE order_id = 10248")
     run = CliRunner().invoke(app, ["reconcile", "--deep", "--timeout", "0"])
     assert run.exit_code == 1
-    assert "different: 10248 in shipment" in run.output
+    assert "different: order_id = 10248 in shipment" in run.output
+    assert "829 in the outbox" in run.output
     assert CliRunner().invoke(app, ["reconcile", "--timeout", "0"]).exit_code == 0

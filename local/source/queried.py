@@ -10,8 +10,8 @@ from capture.query_checks import unfit
 from db.errors import LoadError
 from db.loading import transaction
 from local.errors import PlatformError
-from local.platform.outside import OutsideDatabase
-from local.platform.source import EmbeddedSource
+from local.source.embedded import EmbeddedSource
+from local.source.outside import OutsideDatabase
 from settings.pipeline import Pipeline
 
 

@@ -1,0 +1,148 @@
+"""Makes a change on the source and waits until the lake shows it."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import psycopg2
+import psycopg2.extras
+from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+
+from local.comparison.compare import same_rows
+from local.comparison.describe import describe
+from local.comparison.platform_tables import compare_platform, compared_tables
+from local.comparison.run import read_catalogue
+from local.demo.arrival import Arrival, NotArrivedError, Row, Seen
+from local.demo.change import Change, Reached
+from local.platform.platform import Platform
+from local.platform.tables import LocalTable
+
+# A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
+POLL_S = 0.3
+
+
+class Watch:
+    """The places where a change is looked at: the source database, the topic where there is one, and the lake."""
+
+    def __init__(self, platform: Platform, loaded: float) -> None:
+        """`loaded`: the time.monotonic() at which the source had its rows."""
+        self.parameters = platform.endpoints.source
+        self._platform = platform
+        self._loaded = loaded
+        self._topic = None if platform.services.pipeline.is_queried else platform.topic
+        self._before = 0
+
+    def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
+        """Wait until each table is in the lake as it is in the source; the seconds are those since it was loaded.
+
+        What the job derives from them has to be there, too: it is no part of the first change. Raises NotArrivedError.
+        """
+        deadline = time.monotonic() + timeout_s
+        services = self._platform.services
+        of = sum(self._count(table) for table in services.tables)
+        while (rows := sum(_lake_count(table) for table in services.tables)) != of:
+            on_count(f"{rows:,} of {of:,} rows in the lake")
+            _pause(f"initial load: {rows} of {of} rows", deadline, timeout_s)
+        seconds = time.monotonic() - self._loaded
+        while absent := [table.lake_name for table in services.derived if not table.lake.exists()]:
+            _pause(f"initial load: no {', '.join(absent)}", deadline, timeout_s)
+        different = [one.table for one in compare_platform(self._platform) if not one.equal]
+        if different:
+            raise NotArrivedError(f"initial load: {', '.join(different)} isn't in the lake as it is in the source")
+        self._before = self._topic.bounds()[1] if self._topic else 0
+        return rows, seconds
+
+    def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:
+        """Return the question whether the lake has these rows, in all their columns, or has them no more."""
+        name = self._table(reached).entry.name
+        [wanted] = [wanted for wanted in compared_tables(self._platform) if wanted.entry.name == name]
+        table = describe(wanted, read_catalogue(self.parameters, [wanted]))
+        return partial(same_rows, self.parameters, table, [str(key) for key in keys])
+
+    def seen(self, reached: Reached, keys: list[int]) -> Seen:
+        """Return what the source, the topic since the change before, and the lake have of these rows."""
+        table, events = self._table(reached), []
+        [name] = table.entry.key
+        if self._topic:
+            events = [event for event in self._topic.events(self._before) if event.key.get(name) in keys]
+            self._before = self._topic.bounds()[1]
+        rows = table.lake.rows().to_pylist()
+        with self._cursor() as cursor:
+            cursor.execute(f"SELECT * FROM {_rows_of(table)} WHERE {name} = %s", (keys[0],))
+            found = cursor.fetchone()
+        source: Row | None = None if found is None else dict(found)
+        lake = next((row for row in rows if row[name] == keys[0]), None)
+        return Seen(reached=reached, keys=keys, source=source, lake=lake, events=events)
+
+    def _table(self, reached: Reached) -> LocalTable:
+        tables = self._platform.services.tables
+        return tables[0] if len(tables) == 1 else next(one for one in tables if one.lake_name == reached.what)
+
+    def _count(self, table: LocalTable) -> int:
+        with self._cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM {_rows_of(table)}")
+            (rows,) = cursor.fetchone() or (0,)
+            return int(rows)
+
+    def make(self, change: Change, *, timeout_s: float) -> Arrival:
+        """Commit the change, wait until the lake has it, and return what each place shows.
+
+        Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source refuses the change.
+        """
+        keys = self._commit(change)
+        seconds = self._wait(change, keys, timeout_s)
+        reached = zip(change.reaches, keys, strict=True)
+        return Arrival(seen=tuple(self.seen(one, its_keys) for one, its_keys in reached), seconds=seconds)
+
+    def _wait(self, change: Change, keys: list[list[int]], timeout_s: float) -> float:
+        """Wait until the lake has the rows of these keys; return the seconds since the commit."""
+        committed = time.monotonic()
+        awaited = {
+            f"{one.what} {', '.join(map(str, its_keys))}": self.arrives(one, its_keys)
+            for one, its_keys in zip(change.reaches, keys, strict=True)
+        }
+        while True:
+            awaited = {what: arrived for what, arrived in awaited.items() if not arrived()}
+            seconds = time.monotonic() - committed
+            if not awaited:
+                return seconds
+            if seconds > timeout_s:
+                raise NotArrivedError(f"{change.name}: {'; '.join(awaited)} not in the lake after {timeout_s:.0f} s")
+            time.sleep(POLL_S)
+
+    def _commit(self, change: Change) -> list[list[int]]:
+        with self._cursor() as cursor:
+            for statement in change.statements:
+                cursor.execute(statement)
+                if cursor.rowcount == 0:
+                    raise NotArrivedError(f"{change.name}: the source has no such row: {statement}")
+            keys = []
+            for reached in change.reaches:
+                cursor.execute(reached.keys)
+                keys.append([key for (key,) in cursor.fetchall()])
+            return keys
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        """Open a transaction on the source; rows come by their columns' names, too."""
+        connection = psycopg2.connect(**self.parameters, cursor_factory=psycopg2.extras.DictCursor)
+        with contextlib.closing(connection), connection, connection.cursor() as cursor:
+            yield cursor
+
+
+def _pause(what: str, deadline: float, timeout_s: float) -> None:
+    """Wait for another look. Raises NotArrivedError when the time is over."""
+    if time.monotonic() > deadline:
+        raise NotArrivedError(f"{what} after {timeout_s:.0f} s")
+    time.sleep(POLL_S)
+
+
+def _rows_of(table: LocalTable) -> str:
+    """Write where the source has the rows: the pipeline is ours, so its names need no quotes."""
+    entry = table.entry
+    return f"({entry.query}) AS rows" if entry.query is not None else f"{entry.schema_name}.{entry.table_name}"
+
+
+def _lake_count(table: LocalTable) -> int:
+    return table.lake.rows(list(table.entry.key)).num_rows if table.lake.exists() else 0
