@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("contract", "spark_jobs")
 # Modules, and what they read from beside them.
-KINDS = ("*.py", "*.txt", "*.java", "*.pem")
+KINDS = ("*.py", "*.txt", "*.tsv", "*.java", "*.pem")
 # Where boto3 and what it needs lie in the archive; spark_jobs/libraries.py unpacks them.
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")

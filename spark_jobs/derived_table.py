@@ -22,7 +22,7 @@ from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
 from spark_jobs.session import as_in_athena
 from spark_jobs.settings import Settings
-from spark_jobs.sql_settings import SqlSettings
+from spark_jobs.source_settings import SqlSettings
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
 from spark_jobs.turns import Turns

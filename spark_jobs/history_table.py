@@ -25,10 +25,10 @@ from spark_jobs.derived_rows import HUDIS
 from spark_jobs.derived_table import as_of, report
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.history_settings import HistorySettings
 from spark_jobs.kept_table import KeptTable
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
+from spark_jobs.source_settings import HistorySettings
 from spark_jobs.table import Commit, HudiTable
 from spark_jobs.timeline import Timeline
 from spark_jobs.turns import Turns

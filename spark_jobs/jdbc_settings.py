@@ -2,39 +2,22 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import READ_MS
 from contract.secret_names import is_secret
 from spark_jobs import keys
+from spark_jobs.declared import DAY_S, declare, declared_in, number, read
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
 from spark_jobs.properties import OLD_PREFIX, PREFIX, parse_overrides
-from spark_jobs.property_values import fields, flag, number, required
 
 DRIVER = "org.postgresql.Driver"
 _SCHEME = "jdbc:postgresql://"
 _DEFAULT_SCHEMA = "public"
-# What Spark's reader takes; this job reads in its own parts, by its own snapshot.
-_SPARKS_OWN = (
-    *("dbtable", "query", "partitionColumn", "lowerBound", "upperBound", "numPartitions", "queryTimeout", "driver"),
-    *("sessionInitStatement", "preferTimestampNTZ", "customSchema", "pushDownPredicate", "connectionProvider"),
-)
 _FETCH_SIZE = "fetchsize"
-_CLASS = f"no other class verifies the server than ours: say {keys.JDBC_CA_FILE}, or how strictly by sslmode"
-_PLACE = f"{keys.JDBC_URL} alone says which server and database: write them in front of its question mark"
-# Of the driver's own settings, whether in the URL or given by themselves.
-_REFUSED = {
-    **dict.fromkeys(("sslfactory", "sslfactoryarg", "sslhostnameverifier"), _CLASS),
-    **dict.fromkeys(("host", "port", "dbname", "PGHOST", "PGPORT", "PGDBNAME", "service"), _PLACE),
-}
-_NOT_USED = {
-    keys.JDBC_INCREMENTAL: "changes are always found, and only they are written",
-    keys.JDBC_FALLBACK: "everything is read anew where changes can't be told, and nowhere else",
-    keys.JDBC_STORAGE_LEVEL: "a batch is kept in memory, and on disk where that lacks",
-}
 
 
 class Detection(Enum):
@@ -50,22 +33,22 @@ class Detection(Enum):
 class Password:
     """Where the password is: at most one of these; it is read anew at each connection."""
 
-    given: str | None = field(default=None, repr=False)
-    file: str | None = None
-    secret: str | None = None
-    variable: str | None = None
+    given: str | None = declare(keys.JDBC_PASSWORD, hidden=True)
+    file: str | None = declare(keys.JDBC_PASSWORD_FILE)
+    secret: str | None = declare(keys.JDBC_PASSWORD_SECRET)
+    variable: str | None = declare(keys.JDBC_PASSWORD_VARIABLE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
     """A database, and as whom the job reads it; tables with the same share their connections."""
 
-    url: str
-    user: str | None
+    url: str = declare(keys.JDBC_URL, needed_by="JdbcSource")
+    user: str | None = declare(keys.JDBC_USER)
     password: Password
-    ca_file: str | None
-    connections: int
-    statement_seconds: float
+    ca_file: str | None = declare(keys.JDBC_CA_FILE)
+    connections: int = number(keys.JDBC_CONNECTIONS, 2, 1, 100)
+    statement_seconds: float = number(keys.JDBC_TIMEOUT, 600, 1, DAY_S, whole=False)
     # The driver's own settings, by its names.
     extra: tuple[tuple[str, str], ...]
 
@@ -93,23 +76,37 @@ class JdbcSettings:
 
     server: Server
     schema: str
-    table: str
-    query: str | None
-    detection: Detection
-    column: str | None
-    left_out: tuple[str, ...]
-    margin_seconds: float
-    sweep_seconds: float
-    deletes_percent: float
-    max_rows: int
-    fetch_size: int
-    readers: int
-    looked_file: str | None = None
+    table: str = declare(keys.JDBC_TABLE, needed_by="JdbcSource")
+    query: str | None = declare(keys.JDBC_QUERY)
+    detection: Detection = declare(keys.JDBC_DETECTION, default="auto", words=("auto", "xmin", "column", "hash"))  # noqa: RUF009  (a field)
+    column: str | None = declare(keys.JDBC_COLUMN)
+    left_out: tuple[str, ...] = declare(keys.JDBC_LEFT_OUT, default=())
+    margin_seconds: float = number(keys.JDBC_MARGIN, 1, 0, DAY_S, whole=False)
+    sweep_seconds: float = number(keys.JDBC_SWEEP, 5, 0, DAY_S, whole=False)
+    deletes_percent: float = number(keys.JDBC_DELETES_PERCENT, 10, 0, 100, whole=False)
+    max_rows: int = number(keys.JDBC_MAX_ROWS, 1_000_000, 1, 1_000_000_000)
+    fetch_size: int = number(keys.JDBC_FETCH_SIZE, 10_000, 1, 1_000_000)
+    readers: int = number(keys.JDBC_READERS, 4, 1, 100)
+    looked_file: str | None = declare(keys.JDBC_LOOKED_FILE)
 
     @property
     def name(self) -> str:
         """What lines of the log call it."""
         return f"{self.schema}.{self.table}" if self.query is None else f"the query of {self.table}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """What has one value, or no use."""
+
+    driver: str = declare(keys.JDBC_DRIVER, default=DRIVER, words=(DRIVER,))
+    incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
+    fallback: str = declare(
+        keys.JDBC_FALLBACK, unused="everything is read anew where changes can't be told, and nowhere else"
+    )
+    storage_level: str = declare(
+        keys.JDBC_STORAGE_LEVEL, unused="a batch is kept in memory, and on disk where that lacks"
+    )
 
 
 def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> JdbcSettings:
@@ -119,25 +116,23 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callabl
     """
     _refuse_secrets_in_arguments(options)
     _refuse_others(options, properties)
-    for key, reason in _NOT_USED.items():
-        if key in properties:
-            warn(f"{key} is not used: {reason}")
+    for key, accepted in declared_in(Accepted).items():
+        if accepted.unused and key in properties:
+            warn(f"{key} is not used: {accepted.unused}")
     schema, table = _table(options, properties)
-    return JdbcSettings(
+    limit = {"max_rows": options.source_limit} if options.source_limit else {}
+    detection = Detection(declared_in(JdbcSettings)[keys.JDBC_DETECTION].read(properties))
+    if detection is Detection.COLUMN and keys.JDBC_COLUMN not in properties:
+        raise SettingsError(f"{keys.JDBC_COLUMN} is missing: {keys.JDBC_DETECTION}=column needs it")
+    return read(
+        JdbcSettings,
+        properties,
         server=_server(properties),
         schema=schema,
         table=table,
-        query=properties.get(keys.JDBC_QUERY),
-        detection=_detection(properties),
-        column=properties.get(keys.JDBC_COLUMN),
-        left_out=fields(properties.get(keys.JDBC_LEFT_OUT, "")),
-        margin_seconds=number(properties, keys.JDBC_MARGIN),
-        sweep_seconds=number(properties, keys.JDBC_SWEEP),
-        deletes_percent=number(properties, keys.JDBC_DELETES_PERCENT),
-        max_rows=options.source_limit or int(number(properties, keys.JDBC_MAX_ROWS)),
+        detection=detection,
         fetch_size=_fetch_size(properties),
-        readers=int(number(properties, keys.JDBC_READERS)),
-        looked_file=properties.get(keys.JDBC_LOOKED_FILE),
+        **limit,
     )
 
 
@@ -148,20 +143,21 @@ class CatalogueSettings:
     server: Server | None
     schema: str = ""
     table: str = ""
+    types: str = declare(
+        keys.NEW_COLUMN_TYPES, default=keys.TYPES_GUESSED, words=(keys.TYPES_GUESSED, keys.TYPES_OF_SOURCE)
+    )
 
 
 def catalogue_settings(options: Options, properties: Mapping[str, str]) -> CatalogueSettings | None:
     """Return where the types of new columns are asked; None where they are guessed. Raises SettingsError."""
-    given = properties.get(keys.NEW_COLUMN_TYPES, keys.TYPES_GUESSED)
-    if given not in (keys.TYPES_GUESSED, keys.TYPES_OF_SOURCE):
-        raise SettingsError(f"{keys.NEW_COLUMN_TYPES}={given}: say {keys.TYPES_GUESSED} or {keys.TYPES_OF_SOURCE}")
-    if given == keys.TYPES_GUESSED:
+    types = declared_in(CatalogueSettings)[keys.NEW_COLUMN_TYPES].read(properties)
+    if types == keys.TYPES_GUESSED:
         return None
     if keys.JDBC_URL not in properties:
-        return CatalogueSettings(server=None)
+        return CatalogueSettings(server=None, types=types)
     _refuse_secrets_in_arguments(options)
     schema, table = _table(options, properties)
-    return CatalogueSettings(server=_server(properties), schema=schema, table=table)
+    return CatalogueSettings(server=_server(properties), schema=schema, table=table, types=types)
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
@@ -177,10 +173,8 @@ def _refuse_secrets_in_arguments(options: Options) -> None:
 
 
 def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
-    driver = properties.get(keys.JDBC_DRIVER, DRIVER)
-    if driver != DRIVER:
-        raise SettingsError(f"{keys.JDBC_DRIVER}={driver} isn't supported: only PostgreSQL's, {DRIVER}")
-    if flag(properties, keys.APPEND_ONLY):
+    read(Accepted, properties)
+    if properties.get(keys.APPEND_ONLY, "false").lower() != "false":
         raise SettingsError(f"{keys.APPEND_ONLY}=true isn't possible with JdbcSource, which tells rows by their key")
     if options.ordering_field != READ_MS:
         raise SettingsError(
@@ -191,19 +185,17 @@ def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
 
 def _server(properties: Mapping[str, str]) -> Server:
     extra = _extra(properties)
-    return Server(
+    return read(
+        Server,
+        properties,
         url=_url(properties),
-        user=properties.get(keys.JDBC_USER),
         password=_password(properties),
-        ca_file=properties.get(keys.JDBC_CA_FILE),
-        connections=int(number(properties, keys.JDBC_CONNECTIONS)),
-        statement_seconds=number(properties, keys.JDBC_TIMEOUT),
         extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
     )
 
 
 def _url(properties: Mapping[str, str]) -> str:
-    url = required(properties, keys.JDBC_URL, "JdbcSource")
+    url = str(declared_in(Server)[keys.JDBC_URL].read(properties))
     parts = urlsplit(url.removeprefix("jdbc:"))
     if not url.startswith(_SCHEME) or not parts.netloc or not parts.path.strip("/"):
         # Not the URL itself: it may have a password in it.
@@ -215,8 +207,8 @@ def _url(properties: Mapping[str, str]) -> str:
             f"{keys.JDBC_PASSWORD_FILE} or {keys.JDBC_PASSWORD_SECRET}"
         )
     for name in named:
-        if name in _REFUSED:
-            raise SettingsError(f"{keys.JDBC_URL}: ?{name}= isn't supported: {_REFUSED[name]}")
+        if reason := keys.refused("driver").get(name):
+            raise SettingsError(f"{keys.JDBC_URL}: ?{name}= isn't supported: {reason}")
     return url
 
 
@@ -225,12 +217,10 @@ def _query(url: str) -> dict[str, str]:
 
 
 def _password(properties: Mapping[str, str]) -> Password:
-    places = (keys.JDBC_PASSWORD, keys.JDBC_PASSWORD_FILE, keys.JDBC_PASSWORD_SECRET, keys.JDBC_PASSWORD_VARIABLE)
-    given = [key for key in places if key in properties]
+    given = [key for key in declared_in(Password) if key in properties]
     if len(given) > 1:
         raise SettingsError(f"{' and '.join(given)}: say one of them")
-    value, file, secret, variable = (properties.get(key) for key in places)
-    return Password(given=value, file=file, secret=secret, variable=variable)
+    return read(Password, properties)
 
 
 def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
@@ -238,37 +228,23 @@ def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
         if keys.JDBC_TABLE in properties:
             raise SettingsError(f"{keys.JDBC_TABLE} and {keys.JDBC_QUERY}: say one of them")
         return "", options.target_table.rpartition(".")[2]
-    name = required(properties, keys.JDBC_TABLE, "JdbcSource")
+    name = declared_in(JdbcSettings)[keys.JDBC_TABLE].read(properties)
     schema, _, table = name.rpartition(".")
     return schema or _DEFAULT_SCHEMA, table
 
 
-def _detection(properties: Mapping[str, str]) -> Detection:
-    text = properties.get(keys.JDBC_DETECTION, Detection.AUTO.value).lower()
-    known = [detection.value for detection in Detection]
-    if text not in known:
-        raise SettingsError(f"{keys.JDBC_DETECTION}={text}: say {', '.join(known)}")
-    found = Detection(text)
-    if found is Detection.COLUMN and keys.JDBC_COLUMN not in properties:
-        raise SettingsError(f"{keys.JDBC_COLUMN} is missing: {keys.JDBC_DETECTION}=column needs it")
-    return found
-
-
 def _extra(properties: Mapping[str, str]) -> dict[str, str]:
     extra = {k.removeprefix(keys.JDBC_EXTRA): v for k, v in properties.items() if k.startswith(keys.JDBC_EXTRA)}
+    refused = {**keys.refused("spark"), **keys.refused("driver")}
     for name in extra:
-        if name in _SPARKS_OWN:
-            raise SettingsError(
-                f"{keys.JDBC_EXTRA}{name} isn't supported: parts are read by the key, {keys.JDBC_READERS} at a time"
-            )
-        if name in _REFUSED:
-            raise SettingsError(f"{keys.JDBC_EXTRA}{name} isn't supported: {_REFUSED[name]}")
+        if name in refused:
+            raise SettingsError(f"{keys.JDBC_EXTRA}{name} isn't supported: {refused[name]}")
         if name in ("user", "password"):
             raise SettingsError(f"{keys.JDBC_EXTRA}{name}: say {keys.JDBC_PREFIX}{name}")
     return extra
 
 
 def _fetch_size(properties: Mapping[str, str]) -> int:
-    sparks = f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
-    given = sparks if sparks in properties else keys.JDBC_FETCH_SIZE
-    return int(number(properties, given, like=keys.JDBC_FETCH_SIZE))
+    """HoodieStreamer hands Spark's own name of it through."""
+    declared, sparks = declared_in(JdbcSettings)[keys.JDBC_FETCH_SIZE], f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
+    return int(replace(declared, names=(sparks,) if sparks in properties else declared.names).read(properties))

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import multi_table_options, session
+from spark_jobs import options, session
 from spark_jobs.application import watched
 from spark_jobs.backoff import Backoff, retry_outages
 from spark_jobs.hadoop import read_text
 from spark_jobs.many_tables import ManyTables
-from spark_jobs.multi_table_options import MultiTableOptions
+from spark_jobs.options import MultiTableOptions
 from spark_jobs.program import exit_code, log
 from spark_jobs.signals import stop_on_signals
 from spark_jobs.table_list import TableList
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stream(arguments: Sequence[str]) -> int:
-    given = multi_table_options.parse(arguments)
+    given = options.parse_many(arguments)
     if given.names_target_table:
         log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
     stop = threading.Event()

@@ -4,24 +4,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contract.lake import QUARANTINE_FOLDER
-from spark_jobs import hudi_keys, keys
-from spark_jobs.beside import CLAIMS_FOLDER, EVENTS_FOLDER, beside
+from spark_jobs import keys
+from spark_jobs.declared import DAY_S, declare, declared_in, number, read
 from spark_jobs.errors import SettingsError
-from spark_jobs.history_settings import HistorySettings
-from spark_jobs.jdbc_settings import CatalogueSettings, catalogue_settings
+from spark_jobs.jdbc_settings import Accepted, CatalogueSettings, JdbcSettings, Password, Server, catalogue_settings
 from spark_jobs.options import Options
-from spark_jobs.property_checks import refuse_beyond_bounds, refuse_contradictions, refuse_unknown
-from spark_jobs.property_values import flag, number, required
-from spark_jobs.source_settings import FileSettings, KafkaSettings, SourceSettings, source_settings
-from spark_jobs.sql_settings import SqlSettings
-from spark_jobs.table_settings import SyncSettings, TableSettings, sync_settings, table_settings
+from spark_jobs.refusals import refuse
+from spark_jobs.source_settings import FileSettings, HistorySettings, KafkaSettings, SourceSettings, SqlSettings
+from spark_jobs.source_settings import source_settings as decide_source
+from spark_jobs.table_settings import (
+    CLAIMS_FOLDER,
+    EVENTS_FOLDER,
+    SyncSettings,
+    TableSettings,
+    sibling_path,
+    sync_settings,
+    table_settings,
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TransformerSettings:
     """The query that changes each batch's rows, and how often it is applied."""
 
-    query: str
+    query: str = declare(keys.TRANSFORMER_SQL, needed_by="SqlQueryBasedTransformer")
     times: int
 
 
@@ -33,27 +39,46 @@ class Settings:
     table: TableSettings
     sync: SyncSettings | None
     # Empty for a derived table and a history: the columns are those of what they are made of.
-    schema_file: str
-    target_schema_file: str
+    schema_file: str = declare(keys.SCHEMA_FILE, needed_by="FilebasedSchemaProvider")
+    target_schema_file: str = declare(keys.TARGET_SCHEMA_FILE)
     transformer: TransformerSettings | None
-    quarantine_path: str
+    quarantine_path: str = declare(keys.QUARANTINE_PATH, default=QUARANTINE_FOLDER)
     claim_path: str
     # Where the events of commits go; None where no history takes them.
     events_path: str | None
-    quarantine_limit: int
-    deletes_limit: int
-    new_columns_limit: int
+    quarantine_limit: int = number(keys.QUARANTINE_LIMIT, 1000, 0, 1_000_000)
+    deletes_limit: int = number(keys.DELETES_LIMIT, 20_000, 0, 1_000_000)
+    new_columns_limit: int = number(keys.NEW_COLUMNS_LIMIT, 50, 0, 10_000)
     # None: the types of new columns are guessed by their values.
     catalogue: CatalogueSettings | None
-    poll_seconds: float
+    history_kept: bool = declare(keys.HISTORY_KEPT, default=False)
+    poll_seconds: float = number(keys.POLL_INTERVAL, 1, 0.1, DAY_S, whole=False)
     min_interval_seconds: int
     continuous: bool
     checkpoint: str | None
     ignore_checkpoint: str | None
     max_retries: int
     retry_seconds: int
-    stop_file: str | None
-    metrics_namespace: str | None
+    stop_file: str | None = declare(keys.STOP_FILE)
+    metrics_namespace: str | None = declare(keys.METRICS_NAMESPACE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplicationSettings:
+    """What HoodieMultiTableStreamer's properties say of all tables or, the last two, of one in its own file."""
+
+    names: tuple[str, ...] = declare(keys.TABLES, default=())
+    parallel_commits: int = number(keys.PARALLEL_COMMITS, 4, 1, 1000)
+    base_path: str | None = declare(keys.TARGET_BASE_PATH)
+    min_interval_seconds: int | None = number(keys.MIN_SYNC_INTERVAL, None, 0, DAY_S)
+
+
+# In the README's order.
+PROPERTIES = declared_in(
+    *(FileSettings, KafkaSettings, Password, Server, JdbcSettings, Accepted, SqlSettings, HistorySettings),
+    *(TransformerSettings, Settings, CatalogueSettings, TableSettings, SyncSettings),
+)
+OF_MANY_TABLES = declared_in(ApplicationSettings)
 
 
 def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> Settings:
@@ -61,48 +86,39 @@ def decide(options: Options, properties: Mapping[str, str], warn: Callable[[str]
 
     Raises SettingsError, naming the key, for one that is unknown, unsupported, missing or contradicts an option.
     """
-    refuse_unknown(properties)
-    refuse_beyond_bounds(properties)
-    refuse_contradictions(options, properties)
-    hudi_keys.check(properties, [*keys.NOT_USED, *keys.OURS], warn)
-    for key, reason in keys.NOT_USED.items():
-        if key in properties:
-            warn(f"{key} is not used: {reason}")
+    refuse(options, properties, PROPERTIES, warn)
     table = table_settings(options, properties)
-    source = source_settings(options, properties, warn)
+    source = decide_source(options, properties, warn)
     derived = isinstance(source, SqlSettings | HistorySettings)
-    schema_file = "" if derived else required(properties, keys.SCHEMA_FILE, "FilebasedSchemaProvider")
+    schema_file = "" if derived else PROPERTIES[keys.SCHEMA_FILE].read(properties)
     transformer = None if derived else _transformer(options, properties)
-    return Settings(
+    return read(
+        Settings,
+        properties,
         source=source,
         table=table,
         sync=sync_settings(options, properties, table),
         schema_file=schema_file,
         target_schema_file=_target_schema_file(properties, schema_file, transformer),
         transformer=transformer,
-        quarantine_path=properties.get(keys.QUARANTINE_PATH, beside(table.base_path, QUARANTINE_FOLDER)).rstrip("/"),
-        claim_path=beside(table.base_path, CLAIMS_FOLDER),
+        quarantine_path=properties.get(keys.QUARANTINE_PATH, sibling_path(table.base_path, QUARANTINE_FOLDER)).rstrip(
+            "/"
+        ),
+        claim_path=sibling_path(table.base_path, CLAIMS_FOLDER),
         events_path=_events_path(properties, table, source, transformer, warn),
-        quarantine_limit=int(number(properties, keys.QUARANTINE_LIMIT)),
-        deletes_limit=int(number(properties, keys.DELETES_LIMIT)),
-        new_columns_limit=int(number(properties, keys.NEW_COLUMNS_LIMIT)),
         catalogue=catalogue_settings(options, properties),
-        poll_seconds=number(properties, keys.POLL_INTERVAL),
         min_interval_seconds=options.min_sync_interval_seconds,
         continuous=options.continuous,
         checkpoint=options.checkpoint,
         ignore_checkpoint=options.ignore_checkpoint,
         max_retries=options.max_retry_count,
         retry_seconds=options.retry_interval_seconds,
-        stop_file=properties.get(keys.STOP_FILE),
-        metrics_namespace=properties.get(keys.METRICS_NAMESPACE),
     )
 
 
 def _transformer(options: Options, properties: Mapping[str, str]) -> TransformerSettings | None:
     if options.transformers:
-        query = required(properties, keys.TRANSFORMER_SQL, "SqlQueryBasedTransformer")
-        return TransformerSettings(query, options.transformers)
+        return read(TransformerSettings, properties, times=options.transformers)
     if keys.TRANSFORMER_SQL in properties:
         raise SettingsError(f"{keys.TRANSFORMER_SQL} needs --transformer-class SqlQueryBasedTransformer")
     return None
@@ -115,7 +131,7 @@ def _events_path(
     transformer: TransformerSettings | None,
     warn: Callable[[str], None],
 ) -> str | None:
-    if not flag(properties, keys.HISTORY_KEPT):
+    if not PROPERTIES[keys.HISTORY_KEPT].read(properties):
         return None
     if not isinstance(source, FileSettings | KafkaSettings):
         warn(f"{keys.HISTORY_KEPT} is not used: only events say what was between two commits")
@@ -123,7 +139,7 @@ def _events_path(
     for contradicting, found in ((keys.APPEND_ONLY, table.append_only), ("--transformer-class", transformer)):
         if found:
             raise SettingsError(f"{keys.HISTORY_KEPT}=true isn't supported with {contradicting}")
-    return beside(table.base_path, EVENTS_FOLDER)
+    return sibling_path(table.base_path, EVENTS_FOLDER)
 
 
 def _target_schema_file(properties: Mapping[str, str], source: str, transformer: TransformerSettings | None) -> str:

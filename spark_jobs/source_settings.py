@@ -1,28 +1,32 @@
 """Decides what the job reads: a topic, a folder of files, a database's rows, or other tables of the lake."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from contract.events import READ_MS
+from contract.history import COLUMNS, COMMIT, VERSION, column
+from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
 from spark_jobs import keys
+from spark_jobs.declared import DAY_S, declare, declared_in, listed, number, read
 from spark_jobs.errors import SettingsError
-from spark_jobs.history_settings import HistorySettings, history_settings
 from spark_jobs.jdbc_settings import JdbcSettings, jdbc_settings
-from spark_jobs.option_values import JDBC_SOURCES, KAFKA_SOURCES
-from spark_jobs.options import Options
-from spark_jobs.property_values import flag, number, required
-from spark_jobs.sql_settings import SqlSettings, sql_settings
+from spark_jobs.options import JDBC_SOURCES, KAFKA_SOURCES, Options
+from spark_jobs.table_settings import EVENTS_FOLDER, sibling_path
+
+# By default what the source may let through (contract/sizes.py), and some more.
+_LINE_BYTES = LARGEST_SETTING_BYTES + HEADROOM_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaSettings:
     """A topic to read, and what its consumer needs (`bootstrap.servers`, security)."""
 
-    topic: str
+    topic: str = declare(keys.KAFKA_TOPIC, needed_by="JsonKafkaSource")
     consumer: Mapping[str, str] = field(repr=False)
-    from_earliest: bool
-    max_events: int
+    from_earliest: bool = declare(keys.KAFKA_RESET)
+    max_events: int = number(keys.KAFKA_MAX_EVENTS, 5_000_000, 1, 1_000_000_000)
     line_bytes: int
-    fail_on_loss: bool
+    fail_on_loss: bool = declare(keys.KAFKA_FAIL_ON_LOSS, default=False)
     # A continuous job waits for a topic or folder that isn't there yet.
     must_exist: bool
 
@@ -36,12 +40,32 @@ class KafkaSettings:
 class FileSettings:
     """A folder of JSON files to read."""
 
-    root: str
-    remembered_files: int
-    sweep_seconds: float
-    line_bytes: int
+    root: str = declare(keys.FILES_ROOT, needed_by="JsonDFSSource")
+    remembered_files: int = number(keys.FILES_REMEMBERED, 5000, 1, 100_000)
+    sweep_seconds: float = number(keys.FILES_SWEEP, 300, 0, DAY_S, whole=False)
+    line_bytes: int = number(keys.LINE_BYTES, _LINE_BYTES, 1000, 1_000_000_000)
     max_bytes: int | None
     must_exist: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlSettings:
+    """A derived table's query in Spark's SQL, and the base path of each table that it names."""
+
+    query: str = declare(keys.SQL_QUERY)
+    tables: Mapping[str, str] = declare(keys.SQL_TABLES, needed_by=keys.SQL_QUERY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistorySettings:
+    """The base path of the table whose versions are kept, and what the history calls the columns of that table's key.
+
+    `events_path`: where its job puts the events of its commits.
+    """
+
+    path: str = declare(keys.HISTORY_OF)
+    events_path: str
+    key_fields: tuple[str, ...]
 
 
 SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | HistorySettings
@@ -54,45 +78,45 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Calla
     have.
     """
     if keys.HISTORY_OF in properties:
-        return history_settings(options, properties)
+        return _history_settings(options, properties)
     if keys.SQL_QUERY in properties:
-        return sql_settings(options, properties)
+        return _sql_settings(options, properties)
     if keys.SQL_TABLES in properties:
         raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
     given = set(properties)
-    if options.source_class in JDBC_SOURCES:
-        for key in [*consumer, *sorted((keys.FILES_ONLY | keys.KAFKA_ONLY) & given)]:
-            warn(f"{key} is not used: it has no meaning for JDBC")
-        return jdbc_settings(options, properties, warn)
-    # Those say where the types of new columns are asked.
+    # Those of JDBC say where the types of new columns are asked.
     asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
     jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    if options.source_class in JDBC_SOURCES:
+        _tell_unused(warn, "JDBC", consumer, (keys.FILES_ONLY | keys.KAFKA_ONLY) & given)
+        return jdbc_settings(options, properties, warn)
     if options.source_class in KAFKA_SOURCES:
-        for key in sorted(keys.FILES_ONLY & given | jdbc):
-            warn(f"{key} is not used: it has no meaning for Kafka")
-        reset = _reset(properties)
-        consumer.pop(keys.KAFKA_NATIVE_RESET, None)
-        if "bootstrap.servers" not in consumer:
-            raise SettingsError("bootstrap.servers is missing: JsonKafkaSource needs it as a property")
-        return KafkaSettings(
-            topic=required(properties, keys.KAFKA_TOPIC, "JsonKafkaSource"),
-            consumer=consumer,
-            from_earliest=reset == "EARLIEST",
-            max_events=options.source_limit or int(number(properties, keys.KAFKA_MAX_EVENTS)),
-            line_bytes=int(number(properties, keys.LINE_BYTES)),
-            fail_on_loss=flag(properties, keys.KAFKA_FAIL_ON_LOSS),
-            must_exist=not options.continuous,
-        )
-    for key in [*consumer, *sorted(keys.KAFKA_ONLY & given | jdbc)]:
-        warn(f"{key} is not used: it has no meaning for JSON files")
-    return FileSettings(
-        root=required(properties, keys.FILES_ROOT, "JsonDFSSource").rstrip("/"),
-        remembered_files=int(number(properties, keys.FILES_REMEMBERED)),
-        sweep_seconds=number(properties, keys.FILES_SWEEP),
-        line_bytes=int(number(properties, keys.LINE_BYTES)),
-        max_bytes=options.source_limit,
+        _tell_unused(warn, "Kafka", (), keys.FILES_ONLY & given | jdbc)
+        return _kafka_settings(options, properties, consumer)
+    _tell_unused(warn, "JSON files", consumer, keys.KAFKA_ONLY & given | jdbc)
+    files = read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
+    return replace(files, root=files.root.rstrip("/"))
+
+
+def _tell_unused(warn: Callable[[str], None], source: str, others: Iterable[str], ours: Iterable[str]) -> None:
+    for key in [*others, *sorted(ours)]:
+        warn(f"{key} is not used: it has no meaning for {source}")
+
+
+def _kafka_settings(options: Options, properties: Mapping[str, str], consumer: Mapping[str, str]) -> KafkaSettings:
+    reset = _reset(properties)
+    if "bootstrap.servers" not in consumer:
+        raise SettingsError("bootstrap.servers is missing: JsonKafkaSource needs it as a property")
+    limit = {"max_events": options.source_limit} if options.source_limit else {}
+    return read(
+        KafkaSettings,
+        properties,
+        consumer={key: value for key, value in consumer.items() if key != keys.KAFKA_NATIVE_RESET},
+        from_earliest=reset == "EARLIEST",
+        line_bytes=declared_in(FileSettings)[keys.LINE_BYTES].read(properties),
         must_exist=not options.continuous,
+        **limit,
     )
 
 
@@ -105,3 +129,39 @@ def _reset(properties: Mapping[str, str]) -> str:
     if len(set(given.values())) > 1:
         raise SettingsError(" and ".join(f"{key}={value}" for key, value in given.items()) + " contradict each other")
     return next(iter(given.values()), "LATEST")
+
+
+def _refuse_for_made(options: Options, properties: Mapping[str, str], ordering: str, table: str) -> None:
+    """Raise SettingsError for what a table that is made of others can't have."""
+    if options.ordering_field != ordering:
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: {table}'s rows are ordered by {ordering}"
+        )
+    if options.operation != "upsert":
+        raise SettingsError(f"--op {options.operation.upper()}: {table}'s rows are upserted")
+    if properties.get(keys.PARTITION_PATH):
+        raise SettingsError(f"{keys.PARTITION_PATH}: {table} has no partitions")
+
+
+def _history_settings(options: Options, properties: Mapping[str, str]) -> HistorySettings:
+    key = listed(properties.get(keys.RECORD_KEY, ""))
+    if len(key) < 3 or key[-2:] != (COMMIT, VERSION):
+        raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT},{VERSION}")
+    for name in key[:-2]:
+        if name in COLUMNS:
+            raise SettingsError(f"{keys.RECORD_KEY}: {name} is a column of each history: its table's is {column(name)}")
+    _refuse_for_made(options, properties, COMMIT, "a history")
+    path = properties[keys.HISTORY_OF].rstrip("/")
+    return HistorySettings(path=path, events_path=sibling_path(path, EVENTS_FOLDER), key_fields=key[:-2])
+
+
+def _sql_settings(options: Options, properties: Mapping[str, str]) -> SqlSettings:
+    _refuse_for_made(options, properties, READ_MS, "a derived table")
+    given = read(SqlSettings, properties)
+    tables: dict[str, str] = {}
+    for pair in str(given.tables).split(","):
+        name, sign, path = (part.strip() for part in pair.partition("="))
+        if not (name and sign and path) or name in tables:
+            raise SettingsError(f"{keys.SQL_TABLES}: {pair.strip()!r} isn't a table's name=path, each once")
+        tables[name] = path.rstrip("/")
+    return replace(given, tables=tables)

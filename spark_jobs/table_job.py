@@ -15,7 +15,6 @@ from spark_jobs.file_memory import remembering
 from spark_jobs.glue_sync import GlueSync
 from spark_jobs.glue_tool import sync_to_glue
 from spark_jobs.hadoop import Hadoop, read_text
-from spark_jobs.history_settings import HistorySettings
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.ingest import Ingest
 from spark_jobs.jdbc_settings import JdbcSettings
@@ -28,7 +27,7 @@ from spark_jobs.quarantine import Quarantine
 from spark_jobs.queried_rows import QueriedRows
 from spark_jobs.schema import Column, with_decimal_ordering
 from spark_jobs.settings import Settings
-from spark_jobs.source_settings import FileSettings, KafkaSettings
+from spark_jobs.source_settings import FileSettings, HistorySettings, KafkaSettings, SqlSettings
 from spark_jobs.sources import Source
 from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.sources.jdbc.source import Jdbc
@@ -36,7 +35,6 @@ from spark_jobs.sources.json_files import JsonFiles
 from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
-from spark_jobs.sql_settings import SqlSettings
 from spark_jobs.table import HudiTable
 from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer

@@ -5,21 +5,13 @@ from dataclasses import dataclass, replace
 
 from spark_jobs import keys, properties
 from spark_jobs.errors import SettingsError
-from spark_jobs.multi_table_options import MultiTableOptions
-from spark_jobs.option_values import OPERATIONS, TABLE_TYPES, is_table_name, transformers
-from spark_jobs.options import Options
-from spark_jobs.property_values import number
-from spark_jobs.settings import Settings, decide
+from spark_jobs.options import OPERATIONS, TABLE_TYPES, MultiTableOptions, Options, is_table_name, transformers
+from spark_jobs.settings import OF_MANY_TABLES, PROPERTIES, Settings, decide
 
 ReadText = Callable[[str], str]
 Log = Callable[[str], None]
 _NO_DATABASE = "default"
 # In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
-_TYPE_KEYS = ("hoodie.datasource.write.table.type", "hoodie.table.type")
-_ORDERING_KEYS = (
-    *("hoodie.datasource.write.precombine.field", "hoodie.payload.ordering.field", "hoodie.table.precombine.field"),
-    "hoodie.payload.event.time.field",
-)
 _OPERATION_KEYS = ("hoodie.datasource.write.operation",)
 
 
@@ -55,12 +47,12 @@ class TableList:
     @property
     def parallel_commits(self) -> int:
         """How many tables may decode and commit at the same time."""
-        return int(number(self._all({}), keys.PARALLEL_COMMITS))
+        return int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(self._all({})))
 
     @property
     def poll_seconds(self) -> float:
         """The time between two looks for data, unless a table's own file says another."""
-        return number(self._all({}), keys.POLL_INTERVAL)
+        return float(PROPERTIES[keys.POLL_INTERVAL].read(self._all({})))
 
     @property
     def stop_file(self) -> str | None:
@@ -93,7 +85,7 @@ class TableList:
         return {**self._common, **own, **self._overrides}
 
     def _listed(self) -> tuple[ListedTable, ...]:
-        names = [name.strip() for name in self._all({}).get(keys.TABLES, "").split(",") if name.strip()]
+        names = OF_MANY_TABLES[keys.TABLES].read(self._all({}))
         if not names:
             raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
         tables = tuple(map(self._table, names))
@@ -114,7 +106,7 @@ class TableList:
 
     def _refuse_unknown(self, given: Mapping[str, str]) -> None:
         for key in given:
-            ours = key in keys.MULTI_TABLE_PROPERTIES or key.endswith(keys.CONFIG_FILE_SUFFIX)
+            ours = key in OF_MANY_TABLES or key.endswith(keys.CONFIG_FILE_SUFFIX)
             if key.startswith(keys.INGESTION_PREFIX) and not ours:
                 raise SettingsError(f"{key}: unknown property")
         names = {f"{keys.INGESTION_PREFIX}{table.full_name}{keys.CONFIG_FILE_SUFFIX}" for table in self.tables}
@@ -124,9 +116,7 @@ class TableList:
 
     def _options(self, table: ListedTable, own: Mapping[str, str], merged: Mapping[str, str]) -> Options:
         shared = self._given.shared
-        interval = shared.min_sync_interval_seconds
-        if keys.MIN_SYNC_INTERVAL in merged:
-            interval = int(number(merged, keys.MIN_SYNC_INTERVAL))
+        interval = OF_MANY_TABLES[keys.MIN_SYNC_INTERVAL].read(merged)
         applied = shared.transformers
         if given := merged.get(keys.TRANSFORMER_CLASS):
             applied = _transformers(given)
@@ -135,10 +125,10 @@ class TableList:
             shared,
             target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
             target_table=table.full_name,
-            table_type=_own(own, _TYPE_KEYS, shared.table_type, TABLE_TYPES),
+            table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
             operation=_own(own, _OPERATION_KEYS, shared.operation.upper(), OPERATIONS).lower(),
-            ordering_field=_own(own, _ORDERING_KEYS, shared.ordering_field, None),
-            min_sync_interval_seconds=interval,
+            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, None),
+            min_sync_interval_seconds=shared.min_sync_interval_seconds if interval is None else interval,
             transformers=applied,
         )
 

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contract.events import EVENT_ID, LSN
-from spark_jobs import hudi_keys, keys
+from spark_jobs import keys, refusals
+from spark_jobs.declared import Declared, declare, declared_in, listed, number, read
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import Options
-from spark_jobs.property_values import fields, flag, number, required
+
+CLAIMS_FOLDER = "_claims"
+# The events of commits, until the table's history has the versions that these make (docs/decisions/0094).
+EVENTS_FOLDER = "_events"
 
 _GENERATORS = "org.apache.hudi.keygen."
 _SUPPORTED_GENERATORS = {
@@ -28,10 +32,8 @@ class TableSettings:
     operation: str
     ordering_field: str
     key_fields: tuple[str, ...]
-    # Every event is a row, whose key the job makes.
-    append_only: bool
-    # What the event of a TRUNCATE does; None: none is expected, and one goes to quarantine.
-    truncate: str | None
+    append_only: bool = declare(keys.APPEND_ONLY, default=False)
+    truncate: str | None = declare(keys.TRUNCATE, words=(keys.TRUNCATE_APPLY, keys.TRUNCATE_IGNORE))
     partition_fields: tuple[str, ...]
     key_generator: str
     hive_style: bool
@@ -50,22 +52,41 @@ class SyncSettings:
     table: str
     partition_fields: tuple[str, ...]
     properties: Mapping[str, str]
-    timeout_seconds: float
+    timeout_seconds: float = number(keys.SYNC_TIMEOUT, 60, 0, 3600, whole=False)
+
+
+# Of Hudi's own properties those whose values the job reads, too.
+_KEY = Declared(names=(keys.RECORD_KEY,), needed_by="a Hudi table", default=())
+_HIVE_STYLE = Declared(names=(keys.HIVE_STYLE,), default=False)
+_URL_ENCODE = Declared(names=(keys.URL_ENCODE,), default=False)
+
+
+def sibling_path(base_path: str, folder: str) -> str:
+    """Return a table's part of a folder next to it, which no reader of the lake takes for a table's.
+
+    A table that has a bucket of its own has the folder in itself.
+    """
+    parent, _, name = base_path.rpartition("/")
+    if not parent or parent.endswith("/"):  # a bucket of its own
+        return f"{base_path}/{folder}"
+    return f"{parent}/{folder}/{name}"
 
 
 def table_settings(options: Options, properties: Mapping[str, str]) -> TableSettings:
     """Return the settings of the table that the options name."""
     database, _, name = options.target_table.rpartition(".")
-    partition_fields = fields(properties.get(keys.PARTITION_PATH, ""))
-    append_only = flag(properties, keys.APPEND_ONLY)
+    partition_fields = listed(properties.get(keys.PARTITION_PATH, ""))
+    append_only = declared_in(TableSettings)[keys.APPEND_ONLY].read(properties)
     key_fields = _key_fields(properties, append_only=append_only)
     if partition_fields and keys.INDEX_TYPE not in properties:
         # A key's partition may change (an order given to another customer); only a global index finds the old row.
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
     else:
         index = {}
-    passed = {key: hudi_keys.spelt(key, value) for key, value in properties.items() if _is_write_option(key)}
-    return TableSettings(
+    passed = {key: refusals.spelt(key, value) for key, value in properties.items() if _is_write_option(key)}
+    return read(
+        TableSettings,
+        properties,
         base_path=options.target_base_path,
         database=database,
         name=name,
@@ -77,8 +98,8 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
         truncate=_truncate(options, properties, append_only=append_only),
         partition_fields=partition_fields,
         key_generator=_key_generator(properties, key_fields, partition_fields),
-        hive_style=flag(properties, keys.HIVE_STYLE),
-        url_encode=flag(properties, keys.URL_ENCODE) if keys.URL_ENCODE in properties else None,
+        hive_style=_HIVE_STYLE.read(properties),
+        url_encode=_URL_ENCODE.read(properties) if keys.URL_ENCODE in properties else None,
         global_index=(index | passed)[keys.INDEX_TYPE] in keys.GLOBAL_INDEXES if partition_fields else True,
         compaction=not options.disable_compaction,
         write_options=index | passed,
@@ -87,8 +108,8 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
 
 def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[str, ...]:
     if not append_only:
-        return fields(required(properties, keys.RECORD_KEY, "a Hudi table"))
-    given = fields(properties.get(keys.RECORD_KEY, EVENT_ID))
+        return tuple(_KEY.read(properties))
+    given = listed(properties.get(keys.RECORD_KEY, EVENT_ID))
     if given != (EVENT_ID,):
         raise SettingsError(
             f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true, by which the job makes the key"
@@ -97,16 +118,12 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
 
 
 def _truncate(options: Options, properties: Mapping[str, str], *, append_only: bool) -> str | None:
-    given = properties.get(keys.TRUNCATE)
-    if given is None:
-        return None
-    if given not in (keys.TRUNCATE_APPLY, keys.TRUNCATE_IGNORE):
-        raise SettingsError(f"{keys.TRUNCATE}={given}: say {keys.TRUNCATE_APPLY} or {keys.TRUNCATE_IGNORE}")
-    if append_only:
+    given: str | None = declared_in(TableSettings)[keys.TRUNCATE].read(properties)
+    if given and append_only:
         raise SettingsError(
             f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true, by which a TRUNCATE is a row"
         )
-    if options.ordering_field != LSN:
+    if given and options.ordering_field != LSN:
         raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, by which it has its place")
     return given
 
@@ -134,17 +151,20 @@ def _key_generator(properties: Mapping[str, str], key_fields: tuple[str, ...], p
 
 def sync_settings(options: Options, properties: Mapping[str, str], table: TableSettings) -> SyncSettings | None:
     """Return the settings of the catalogue sync; None when none is wanted."""
-    enabled = options.enable_sync or any(flag(properties, key) for key in keys.SYNC_ENABLE)
+    enabled = options.enable_sync or any(
+        Declared(names=(key,), default=False).read(properties) for key in keys.SYNC_ENABLE
+    )
     if not enabled:
         return None
     database = properties.get(keys.SYNC_DATABASE, table.database)
     if not database:
         raise SettingsError(f"{keys.SYNC_DATABASE} is missing: say it, or --target-table database.table")
-    skipped = {*keys.NOT_USED, *keys.SYNC_ENABLE}
-    return SyncSettings(
+    skipped = {*keys.refused("unused"), *keys.SYNC_ENABLE}
+    return read(
+        SyncSettings,
+        properties,
         database=database,
         table=properties.get(keys.SYNC_TABLE, table.name),
-        partition_fields=fields(properties.get(keys.SYNC_PARTITIONS, ",".join(table.partition_fields))),
+        partition_fields=listed(properties.get(keys.SYNC_PARTITIONS, ",".join(table.partition_fields))),
         properties={k: v for k, v in properties.items() if k.startswith(keys.SYNC_PREFIXES) and k not in skipped},
-        timeout_seconds=number(properties, keys.SYNC_TIMEOUT),
     )

@@ -24,6 +24,7 @@ from plugins.source_connector import source_connector
 from settings.load_pipeline import load_pipeline
 from spark_jobs import append_only, keys, metrics, options
 from spark_jobs import schema as schema_of_the_job
+from spark_jobs import settings as job_settings
 from stacks.handlers import connector, emr_steps, framework, source_record
 from stacks.monitoring import words
 
@@ -85,7 +86,7 @@ print(
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [
                 *map(options.ordering_of, ("JsonDFSSource", "JdbcSource")),
-                keys.STREAMER_PROPERTIES[keys.QUARANTINE_PATH].default,
+                job_settings.PROPERTIES[keys.QUARANTINE_PATH].default,
             ],
             "pipeline": ORDERS.model_dump(mode="json"),
             "handlers": [

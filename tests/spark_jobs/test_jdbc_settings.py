@@ -60,8 +60,8 @@ def test_what_has_no_use_is_told() -> None:
         ({keys.JDBC_TABLE: ""}, "table.name is missing: JdbcSource needs it"),
         ({keys.JDBC_QUERY: "SELECT 1"}, "table.name and .*query: say one of them"),
         ({keys.JDBC_PASSWORD: "hush"}, "password and .*password.file: say one of them"),
-        ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver isn't supported: only PostgreSQL's"),
-        ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto, xmin, column, hash"),
+        ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver: say org.postgresql.Driver"),
+        ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto or xmin or column or hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
         ({keys.JDBC_READERS: "0"}, "readers=0: say a whole number from 1 to 100"),
         (

@@ -41,16 +41,11 @@ def test_names_have_their_aliases_and_both_forms() -> None:
     assert given.hoodie_conf == ("a=1,2", "b=x=y")
 
 
-@pytest.mark.parametrize("name", sorted(options.UNSUPPORTED))
-def test_known_but_unsupported_options_are_refused_with_a_reason(name: str) -> None:
-    with pytest.raises(SettingsError) as refusal:
-        options.parse([*NEEDED, name, "value"])
-    assert str(refusal.value) == f"{name} isn't supported: {options.UNSUPPORTED[name]}"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--filter-dupes", "x"], "--filter-dupes isn't supported: each batch already keeps the newest event of a key"),
+        (["-rc"], "-rc isn't supported: table services run inside the commit here, one at a time"),
         (["--continous"], "--continous: unknown option; did you mean --continuous?"),
         (["--conti"], "--conti: unknown option"),
         (["--enable-sync=true"], "--enable-sync"),

@@ -1,78 +1,60 @@
-"""The job's README lists every option and property with its real default, and nothing else."""
+"""The job's README has every option and property with its real default, and nothing else.
+
+`python -m tests.spark_jobs.test_readme` writes the defaults, and what `--help` says of options, anew.
+"""
 
 import re
+from dataclasses import fields
 
-import pytest
-
-from spark_jobs import keys, multi_table_options, options
-from spark_jobs.number import Number
+from spark_jobs import options, settings
+from spark_jobs.declared import Declared
 from tests.spark_jobs.conftest import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
-README = (ROOT / "spark_jobs" / "README.md").read_text()
+README = ROOT / "spark_jobs" / "README.md"
+_TABLE = re.compile(r"\| (?:option|property) \| default \| meaning \|\n\|---\|---\|---\|\n((?:\| .*\n)*)")
+_OF_MANY = [field.metadata["declared"] for field in fields(options.OfManyTables)]
+# In the page's order.
+TABLES: list[dict[str, Declared]] = [
+    {option.key: option for option in options.ONE_TABLE.declared.values()},
+    settings.PROPERTIES,
+    {option.key: option for option in _OF_MANY},
+    settings.OF_MANY_TABLES,
+]
 
 
-def table(heading: str) -> dict[str, list[str]]:
-    """The rows of a section's tables: the names in a row's first cell → its other cells."""
-    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    return {name: cells[1:] for cells in rows for name in re.findall(r"`([^`]+)`", cells[0])}
+def row(line: str, declared: Declared) -> str:
+    """A table's line as it should be; the page alone has what a property means and why there is no default."""
+    names, default, meaning = line.strip("| ").split(" | ", 2)
+    is_option = declared.key.startswith("--")
+    names = ", ".join(f"`{name}`" for name in declared.names) if is_option else names
+    says = declared.default not in (None, ()) or declared.number or (is_option and declared.needed_by)
+    return f"| {names} | {declared.default_cell() if says else default} | {declared.help if is_option else meaning} |"
 
 
-def number_cell(number: Number) -> str:
-    """A number's default, and its bounds."""
-    return f"{'none' if number.default is None else f'`{number.default}`'}, {number}"
+def tables() -> list[list[str]]:
+    """The lines of the page's tables."""
+    return [found.splitlines() for found in _TABLE.findall(README.read_text())]
 
 
-def test_every_option_is_listed_with_its_default() -> None:
-    listed = table("Options")
-    actions = {name: action for action in options.build_parser()._actions for name in action.option_strings}
-    for name in ("--help", "-h"):
-        del actions[name]
-    assert set(listed) == set(actions)
-    for name, action in actions.items():
-        cell = listed[name][0]
-        if name in options.REQUIRED:
-            assert cell == "needed", name
-        elif name in options.NUMBERS:
-            assert cell == number_cell(options.NUMBERS[name]), name
-        elif isinstance(action.default, str | int) and not isinstance(action.default, bool):
-            assert cell == f"`{action.default}`", name
-        elif action.default is False:
-            assert cell in ("off", "on"), name
+def key(line: str) -> str:
+    """The first name in a table's line."""
+    return line.split("`")[1]
 
 
-@pytest.mark.parametrize("name", sorted(keys.STREAMER_PROPERTIES))
-def test_every_property_is_listed_with_its_default(name: str) -> None:
-    known, cells = keys.STREAMER_PROPERTIES[name], table("Properties")[name]
-    if name in keys.NUMBERS:
-        assert cells[0] == number_cell(keys.NUMBERS[name])
-    elif known.default is not None and " " not in known.default:
-        assert cells[0] == f"`{known.default}`"
-    assert cells[1].startswith("own: ") is known.own
-
-
-def test_no_other_property_is_listed() -> None:
-    assert set(table("Properties")) == set(keys.STREAMER_PROPERTIES)
-
-
-def test_what_many_tables_take_besides_is_listed() -> None:
-    listed = table("Many tables")
-    one = {name for action in options.build_parser()._actions for name in action.option_strings}
-    many = {name for action in multi_table_options.build_parser()._actions for name in action.option_strings}
-    assert one - many == {"--target-base-path"}
-    needed = {name for name, cells in listed.items() if cells[0] == "needed" and name.startswith("--")}
-    assert needed == set(multi_table_options.REQUIRED)
-    assert set(listed) == (many - one) | needed | {"--target-table"} | set(keys.MULTI_TABLE_PROPERTIES)
-
-
-@pytest.mark.parametrize("name", sorted(keys.MULTI_TABLE_PROPERTIES))
-def test_a_property_of_many_tables_is_listed_with_its_default(name: str) -> None:
-    known, cells = keys.MULTI_TABLE_PROPERTIES[name], table("Many tables")[name]
-    expected = number_cell(keys.NUMBERS[name]) if name in keys.NUMBERS else known.default or cells[0]
-    assert cells[0].strip("`") == expected.strip("`")
-    assert cells[1].startswith("own: ") is known.own
+def test_each_table_has_what_is_declared() -> None:
+    assert [sorted(map(key, table)) for table in tables()] == [sorted(declared) for declared in TABLES]
+    for table, declared in zip(tables(), TABLES, strict=True):
+        assert table == [row(line, declared[key(line)]) for line in table]
 
 
 def test_the_line_of_a_commit_is_the_real_one() -> None:
-    assert REPORT.line() in README.splitlines()
+    assert REPORT.line() in README.read_text().splitlines()
+
+
+if __name__ == "__main__":
+    text = README.read_text()
+    for found, known in zip(tables(), TABLES, strict=True):
+        for old in found:
+            text = text.replace(old, row(old, known[key(old)]))
+    README.write_text(text)

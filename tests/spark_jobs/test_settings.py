@@ -180,14 +180,25 @@ def test_refusals_name_the_key(changed: dict[str, str], message: str) -> None:
     assert message in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", [*options.NUMBERS, *keys.NUMBERS])
+NUMBERS = {
+    name: declared.number
+    for name, declared in {
+        **{option.key: option for option in options.ONE_TABLE.declared.values()},
+        **settings.PROPERTIES,
+        **settings.OF_MANY_TABLES,
+    }.items()
+    if declared.number
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 def test_each_number_has_bounds(name: str) -> None:
-    bounds = options.NUMBERS.get(name) or keys.NUMBERS[name]
+    bounds = NUMBERS[name]
 
     def say(text: str) -> None:
-        if name in options.NUMBERS:
+        if name.startswith("--"):
             options.parse([*NEEDED, f"{name}={text}"])
-        elif name in keys.MULTI_TABLE_PROPERTIES:
+        elif name in settings.OF_MANY_TABLES:
             own = "\n".join(f"{key}={value}" for key, value in LEAST.items())
             found = listed({"list.properties": f"{keys.TABLES}=a\n{name}={text}\n", "default_a_config.properties": own})
             assert found.parallel_commits

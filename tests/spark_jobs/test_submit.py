@@ -108,7 +108,7 @@ def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip") as packed:
         names = set(packed.namelist())
     ours = [path for folder in ("contract", "spark_jobs") for path in (ROOT / folder).rglob("*.py")]
-    ours += [ROOT / "spark_jobs" / name for name in ("hudi_keys.txt", "RememberingFileSystem.java")]
+    ours += [ROOT / "spark_jobs" / name for name in ("hudi_keys.txt", "refused.tsv", "RememberingFileSystem.java")]
     ours.append(ROOT / "contract" / "rds-ca.pem")
     modules = {path.relative_to(ROOT).as_posix() for path in ours}
     shipped = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}

@@ -19,7 +19,7 @@ from local.platform.tables import DERIVED, HISTORY
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline
-from spark_jobs import keys, multi_table_options, options, properties
+from spark_jobs import keys, options, properties
 from spark_jobs.jdbc_settings import Detection, JdbcSettings, jdbc_settings
 from tests.local.dashboard.test_state import WELL, stage
 
@@ -62,7 +62,7 @@ def test_the_job_logs_in_as_the_pipelines_role_by_a_file(services: Services) -> 
 
 def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path) -> None:
     arguments = multi_table_arguments(services.pipeline, tmp_path / "tables", places(services))
-    assert multi_table_options.parse(arguments).shared.source_class.endswith("JdbcSource")
+    assert options.parse_many(arguments).shared.source_class.endswith("JdbcSource")
     found: dict[str, JdbcSettings] = {}
     warned: list[str] = []
     captured = {services.pipeline.lake_table(table) for table in services.pipeline.tables}
