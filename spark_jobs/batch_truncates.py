@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from contract.events import LSN, OPERATION, TRUNCATE
-from spark_jobs.changes import KEY
+from spark_jobs.changes import KEY, key_of
 from spark_jobs.deletes_register import rank
 from spark_jobs.keys import TRUNCATE_APPLY
 from spark_jobs.schema import IS_DELETED
@@ -84,10 +84,9 @@ def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position:
 
     `newest` are the batch's folded events. The result has key, partition, position and Hudi's flag of deletes.
     """
-    key = F.to_json(F.array(*(F.col(name).cast("string") for name in table.key_fields)))
     columns = dict.fromkeys((*table.key_fields, *table.partition_fields))
     kind = rows.schema[LSN].dataType
-    gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key.alias(KEY), *columns)
+    gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key_of(table.key_fields).alias(KEY), *columns)
     # Without a global index a key may be in several partitions, each row of its own.
     places = () if table.global_index else table.partition_fields
     written = newest.select(KEY, *(F.col(f"row.{name}").alias(f"_to_{name}") for name in places))

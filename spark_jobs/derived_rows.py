@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.events import READ_MS
-from spark_jobs.changes import KEY
+from spark_jobs.changes import KEY, key_of
 from spark_jobs.errors import JobError
+from spark_jobs.made_table import META_PREFIX
 from spark_jobs.same_values import comparable
 from spark_jobs.schema import IS_DELETED, WIDENED
 
@@ -23,8 +23,6 @@ from spark_jobs.schema import IS_DELETED, WIDENED
 _NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
 _SAME, _NEW, _CHANGED, _GONE = "same", "new", "changed", "gone"
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
-# What Hudi's own columns begin with.
-HUDIS = "_hoodie_"
 _RESERVED = (READ_MS,)
 # What Avro, by which Hudi writes, hasn't: what stands for it.
 _WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
@@ -96,7 +94,7 @@ def writable(
     there = {
         field.name: field.dataType
         for field in fields
-        if field.name not in reserved and not field.name.startswith(HUDIS)
+        if field.name not in reserved and not field.name.startswith(META_PREFIX)
     }
     for name, kind in there.items():
         if name in given and not _fits(kind, given[name]):
@@ -119,7 +117,7 @@ def compare(
     Raises JobError for keys that are null or twice, after which nothing is cached.
     """
     lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
-    keyed = rows.select(_key(key_fields), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
+    keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
     now = keyed.groupBy(KEY).agg(F.count("*").alias(_ROWS), F.first(_NOW).alias(_NOW), F.max(_LACKS).alias(_LACKS))
     compared = [field for field in rows.schema.fields if field.name not in ignored]
     differing = _flagged(now, _there(rows, stored, key_fields), compared).persist()
@@ -134,13 +132,13 @@ def compare(
 
 def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> DataFrame:
     if stored is None:
-        return rows.limit(0).select(_key(key_fields), F.struct(*rows.columns).alias(_THERE))
+        return rows.limit(0).select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_THERE))
     known = set(stored.columns)
     values = [
         (F.col(field.name) if field.name in known else F.lit(None)).cast(field.dataType).alias(field.name)
         for field in rows.schema.fields
     ]
-    return stored.select(_key(key_fields), F.struct(*values).alias(_THERE))
+    return stored.select(key_of(key_fields).alias(KEY), F.struct(*values).alias(_THERE))
 
 
 def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
@@ -169,15 +167,11 @@ def _refuse_keys(differing: DataFrame, key_fields: Sequence[str]) -> None:
     )
 
 
-def _key(key_fields: Sequence[str]) -> Expression:
-    return F.to_json(F.array(*(F.col(name).cast("string") for name in key_fields))).alias(KEY)
-
-
 def _check_names(names: Sequence[str], key_fields: Sequence[str], reserved: Collection[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise JobError(f"the query gives the column {name} twice: name each once")
-        if name in reserved or name.startswith(HUDIS) or not _NAME.fullmatch(name):
+        if name in reserved or name.startswith(META_PREFIX) or not _NAME.fullmatch(name):
             raise JobError(
                 f"the query's column {name!r} can't be a column of the table: name it otherwise, in lower-case "
                 "letters, digits and underscores"

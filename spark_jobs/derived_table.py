@@ -9,27 +9,24 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs import derived_rows
-from spark_jobs.claim import Claim
-from spark_jobs.derived_rows import HUDIS, Difference
+from spark_jobs.derived_rows import Difference
 from spark_jobs.errors import JobError, first_line, value_error
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.kept_table import KeptTable
+from spark_jobs.made_table import MadeTable, as_of, report
 from spark_jobs.report import CommitReport
 from spark_jobs.session import as_in_athena
 from spark_jobs.settings import Settings
 from spark_jobs.source_settings import SqlSettings
-from spark_jobs.table import Commit, HudiTable
+from spark_jobs.table import Commit
 from spark_jobs.timeline import Timeline
-from spark_jobs.turns import Turns
 
-Log = Callable[[str], None]
 _DIGEST_DIGITS = 16
-_AS_OF = "as.of.instant"
 
 
 @dataclass(frozen=True)
@@ -58,32 +55,18 @@ def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
         raise JobError(f"the table's progress {text[:60]!r} isn't a derived table's: give it another name") from error
 
 
-class DerivedTable:
+class DerivedTable(MadeTable):
     """Brings what a query gives into the table; holds between two commits what the rows are of."""
 
-    ignored_truncates = None
-    horizon_age_seconds = None
-
     def __init__(
-        self,
-        spark: SparkSession,
-        settings: Settings,
-        *,
-        table: HudiTable,
-        log: Log,
-        claim: Claim | None = None,
-        turns: Turns | None = None,
-        clock: Callable[[], float] = time.time,
+        self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
     ) -> None:
-        """`claim` makes this job the table's only writer, a round computes and commits in a turn of its own."""
+        """`shared` is MadeTable's."""
+        super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
-        self._spark = spark
         self._keys = settings.table.key_fields
         self._source = settings.source
         self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
-        self._kept = KeptTable(table, settings.table, claim=claim, log=log)
-        self._log = log
-        self._turns = turns or Turns(1)
         self._clock = clock
         hadoop = Hadoop(spark)
         # What a table's properties say stays as it is: only its timeline is listed anew at each look.
@@ -92,14 +75,8 @@ class DerivedTable:
         self._read_ms = 0
         self._missing: tuple[str, ...] = ()
 
-    @property
-    def last_commit(self) -> Commit | None:
-        """The newest commit of this run."""
-        return self._kept.last_commit
-
-    def load(self) -> None:
-        """Read from the table what its rows are of: at the start, and after a failure, when a commit may be there."""
-        self._of, self._read_ms = stored_progress(self._kept.load())
+    def _begin(self, progress: str | None) -> None:
+        self._of, self._read_ms = stored_progress(progress)
 
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
@@ -119,9 +96,6 @@ class DerivedTable:
                     raise JobError(f"the query fails: {reason}") from error
                 raise
 
-    def close(self) -> None:
-        """End what is open: nothing is."""
-
     def _waits(self, missing: tuple[str, ...]) -> bool:
         if missing != self._missing:
             self._log(f"waits for {', '.join(missing)}: no commit yet" if missing else "the query's tables are there")
@@ -129,11 +103,11 @@ class DerivedTable:
         return bool(missing)
 
     def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
-        stored = self._kept.rows()
+        stored = self._rows()
         rows = derived_rows.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = derived_rows.compare(rows, stored, self._keys)
         try:
-            commit = None if difference.is_none else self._write(difference, wanted)
+            commit = None if difference.is_none else self._upsert(difference, wanted)
         finally:
             difference.release()
         self._of = wanted
@@ -149,32 +123,9 @@ class DerivedTable:
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 
-    def _write(self, difference: Difference, wanted: DerivedFrom) -> Commit:
+    def _upsert(self, difference: Difference, wanted: DerivedFrom) -> Commit:
         # A clock that goes back must not make older rows win.
         read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
-        commit = self._kept.write(difference.to_write(read_ms), wanted.to_text(read_ms))
+        commit = self._write(difference.to_write(read_ms), wanted.to_text(read_ms))
         self._read_ms = read_ms
         return commit
-
-
-def as_of(spark: SparkSession, path: str, instant: str) -> DataFrame:
-    """Return a table's rows as they were after a commit, without Hudi's own columns."""
-    rows = spark.read.format("hudi").option(_AS_OF, instant).load(path)
-    return rows.drop(*(column for column in rows.columns if column.startswith(HUDIS)))
-
-
-def report(commit: Commit, events: int, inputs: int, started: float) -> CommitReport:
-    """Return what is told of a commit that is made of other tables."""
-    return CommitReport(
-        commit=commit.instant,
-        files=inputs,
-        events=events,
-        upserts=commit.inserts + commit.updates,
-        deletes=commit.deletes,
-        quarantined=0,
-        folded=0,
-        seconds=time.monotonic() - started,
-        lag_seconds=None,
-        missing_offsets=0,
-        late_files=0,
-    )

@@ -9,8 +9,9 @@ found by whoever asks.
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -19,22 +20,17 @@ from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE
 from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION, column
 from spark_jobs import commit_events, derived_rows
 from spark_jobs.changes import KEY, key_of
-from spark_jobs.claim import Claim
 from spark_jobs.commit_events import CommitEvents
-from spark_jobs.derived_rows import HUDIS
-from spark_jobs.derived_table import as_of, report
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.kept_table import KeptTable
+from spark_jobs.made_table import META_PREFIX, MadeTable, as_of, report
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
 from spark_jobs.source_settings import HistorySettings
-from spark_jobs.table import Commit, HudiTable
+from spark_jobs.table import Commit
 from spark_jobs.timeline import Timeline
-from spark_jobs.turns import Turns
 from spark_jobs.version_chains import chained, events_between
 
-Log = Callable[[str], None]
 # Fewer than Hudi's cleaner leaves whole (hoodie.cleaner.commits.retained, 10 by default).
 _READABLE_COMMITS = 8
 # What says how a row travelled: a row that is read again with the same values is the same version.
@@ -42,46 +38,24 @@ _HOW_IT_CAME = frozenset((*ADDED_TYPES, *QUERIED_TYPES, DELETED))
 _AGE = "age of version"
 
 
-class HistoryTable:
+class HistoryTable(MadeTable):
     """Brings the versions of a table's commits into its history, a commit of it at a time."""
 
-    ignored_truncates = None
-    horizon_age_seconds = None
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: Settings,
-        *,
-        table: HudiTable,
-        log: Log,
-        claim: Claim | None = None,
-        turns: Turns | None = None,
-    ) -> None:
-        """`claim` makes this job the table's only writer, a round computes and commits in a turn of its own."""
+    def __init__(self, spark: SparkSession, settings: Settings, **shared: Any) -> None:
+        """`shared` is MadeTable's."""
+        super().__init__(spark, settings, **shared)
         assert isinstance(settings.source, HistorySettings)  # noqa: S101  (table_job.py puts the two together)
-        self._spark = spark
         self._path = settings.source.path
         self._keys = settings.source.key_fields
-        self._kept = KeptTable(table, settings.table, claim=claim, log=log)
-        self._log = log
-        self._turns = turns or Turns(1)
         self._of = Timeline(Hadoop(spark), self._path)
         self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
 
-    @property
-    def last_commit(self) -> Commit | None:
-        """The newest commit of this run."""
-        return self._kept.last_commit
-
-    def load(self) -> None:
-        """Read which commit of the table the history goes to. Raises JobError for another kind of table's progress."""
-        stored = self._kept.load()
+    def _begin(self, progress: str | None) -> None:
         try:
-            self._read_to = "" if stored is None else str(json.loads(stored)["history_to"])
+            self._read_to = "" if progress is None else str(json.loads(progress)["history_to"])
         except (ValueError, TypeError, LookupError) as error:
-            raise JobError(f"the table's progress {(stored or '')[:60]!r} isn't a history's") from error
+            raise JobError(f"the table's progress {(progress or '')[:60]!r} isn't a history's") from error
 
     def run_batch(self) -> CommitReport | None:
         """Append the versions of the next commit that has some; None when there is none."""
@@ -96,9 +70,6 @@ class HistoryTable:
             if found is not None:
                 return found
 
-    def close(self) -> None:
-        """End what is open: nothing is."""
-
     def _next(self) -> tuple[str, ...]:
         """Return the commits that come next, together: the last one's files are whole for sure."""
         waiting = self._of.instants_after(self._read_to)
@@ -107,7 +78,7 @@ class HistoryTable:
         return tuple(waiting[: max(len(waiting) - _READABLE_COMMITS, 0) + 1])
 
     def _brought(self, instants: Sequence[str], started: float) -> CommitReport | None:
-        instant, stored = instants[-1], self._kept.rows()
+        instant, stored = instants[-1], self._rows()
         schema = None if stored is None else stored.schema
         rows = as_of(self._spark, self._path, instant)
         rows = rows.select(*(F.col(name).alias(column(name)) for name in rows.columns))
@@ -154,14 +125,14 @@ class HistoryTable:
         return keyed.join(others.select(key_of(self._keys).alias(KEY)).distinct(), KEY, "left_anti").drop(KEY)
 
     def _append(self, versions: DataFrame, instant: str) -> Commit:
-        return self._kept.write(self._dated(versions, instant), json.dumps({"history_to": instant}))
+        return self._write(self._dated(versions, instant), json.dumps({"history_to": instant}))
 
     def _newest(self, stored: DataFrame) -> DataFrame:
         """Return the newest version of each key, without those that have ended."""
         newest_first = Window.partitionBy(*self._keys).orderBy(F.desc(COMMIT), F.desc(VERSION))
         numbered = stored.withColumn(_AGE, F.row_number().over(newest_first))
         newest = numbered.filter((F.col(_AGE) == 1) & ~F.col(ENDED))
-        others = [name for name in newest.columns if name in (_AGE, *COLUMNS) or name.startswith(HUDIS)]
+        others = [name for name in newest.columns if name in (_AGE, *COLUMNS) or name.startswith(META_PREFIX)]
         return newest.drop(*others)
 
     def _dated(self, versions: DataFrame, instant: str) -> DataFrame:

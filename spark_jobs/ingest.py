@@ -20,14 +20,13 @@ from spark_jobs.commit_events import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
 from spark_jobs.logged_events import LoggedEvents
 from spark_jobs.one_writer import OneWriter
-from spark_jobs.operation import operation_for
 from spark_jobs.quarantine import COLUMNS, Quarantine
 from spark_jobs.queried_rows import QueriedRows
 from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
 from spark_jobs.session import Compiling
 from spark_jobs.settings import Settings
-from spark_jobs.settled import LakeRows, Settled
+from spark_jobs.settled import Settled, StoredRows, operation_for
 from spark_jobs.source_settings import KafkaSettings
 from spark_jobs.source_types import SourceTypes
 from spark_jobs.sources import Batch, Source
@@ -84,7 +83,7 @@ class Ingest:
         self._transformer = transformer
         self._commit_events = commit_events
         self._compiling = Compiling(spark)
-        self._lake_rows = LakeRows(table, settings.table, self._compiling)
+        self._lake_rows = StoredRows(table, settings.table, self._compiling)
         self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.

@@ -11,14 +11,16 @@ from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
 from spark_jobs.batch_truncates import BatchTruncates
 from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.known import remembered_deletes
 from spark_jobs.quarantine import COLUMNS
-from spark_jobs.settled import LakeRows, Settled
+from spark_jobs.settled import Settled, StoredRows
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary
 from spark_jobs.table_settings import TableSettings
 from spark_jobs.topic_place import LATE
 from spark_jobs.values import has_placeholder
+
+# Keys that one look-up brings to the driver; of more, Spark looks for them.
+_COLLECTED = 10_000
 
 
 class LoggedEvents:
@@ -27,7 +29,7 @@ class LoggedEvents:
     remembers_deletes = True
 
     def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: LakeRows
+        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: StoredRows
     ) -> None:
         self._spark = spark
         self._settings = settings
@@ -43,7 +45,7 @@ class LoggedEvents:
             events = self._placed(events, summary, truncates, progress)
         events = truncates.remaining(events)
         lowest = None if summary.snapshot_rows else summary.lowest
-        remembered = remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
+        remembered = _remembered_deletes(self._spark, events, progress, ordering=ordering, lowest=lowest)
         if remembered is not None:
             events = changes.without_deleted_before(events, remembered, ordering=ordering)
         notes: tuple[str, ...] = ()
@@ -114,3 +116,24 @@ class LoggedEvents:
             emptied=emptied,
             only_these=summary.snapshot_rows == summary.events - summary.bad - summary.marks,
         )
+
+
+def _remembered_deletes(
+    spark: SparkSession, events: DataFrame, progress: Checkpoint, *, ordering: str, lowest: str | None
+) -> DataFrame | None:
+    """Return the remembered deletes that matter to keyed `events`, as a register's frame; None when none does.
+
+    `lowest` is the events' lowest ordering value, None where it isn't known. As a rule all are newer than every
+    remembered delete, and nothing has to be looked up: otherwise those that aren't are few, being late or repeated.
+    """
+    newest = progress.newest_delete
+    if newest is None or (lowest is not None and deletes_register.rank(lowest) > deletes_register.rank(newest)):
+        return None
+    value = F.col(f"row.{ordering}")
+    ordering_type = events.select(value.alias("value")).schema["value"].dataType
+    late = events.filter(value <= F.lit(newest).cast(ordering_type)).select(KEY).distinct()
+    keys = [row[KEY] for row in late.limit(_COLLECTED + 1).collect()]
+    if len(keys) > _COLLECTED:
+        return deletes_register.as_frame(spark, progress.deleted)
+    found = {key: progress.deleted[key] for key in keys if key in progress.deleted}
+    return deletes_register.as_frame(spark, found) if found else None

@@ -94,7 +94,7 @@ class ManyTables:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)
-        around = table_job.Surroundings(
+        shared = table_job.SharedParts(
             stop=self._stop,
             log=log,
             metrics=metrics,
@@ -104,7 +104,7 @@ class ManyTables:
             status=status,
         )
         # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.
-        table_job.run(self._spark.newSession(), decided, columns, around)
+        table_job.run(self._spark.newSession(), decided, columns, shared)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
         path = decided.table.base_path

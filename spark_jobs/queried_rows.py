@@ -23,7 +23,7 @@ from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.same_values import comparable
 from spark_jobs.schema import Column
-from spark_jobs.settled import LakeRows, Settled
+from spark_jobs.settled import Settled, StoredRows
 from spark_jobs.sources import Batch
 from spark_jobs.sources.jdbc.batch import JdbcBatch
 from spark_jobs.sources.jdbc.relation import ALL
@@ -61,7 +61,7 @@ class QueriedRows:
     remembers_deletes = False
 
     def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: LakeRows
+        self, spark: SparkSession, settings: TableSettings, *, decoder: BatchDecoder, lake_rows: StoredRows
     ) -> None:
         """Raise SettingsError for a table in which a key may be twice."""
         self._spark = spark

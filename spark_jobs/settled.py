@@ -1,15 +1,17 @@
-"""What a batch's decoded events mean for the table: each kind of source has its own answer."""
+"""What a batch's decoded events mean for the table, and by which operation they are written there."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.batch_decoder import DecodedBatch
+from spark_jobs.changes import KEY, STORED_AT, key_of
 from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.known import stored_rows
+from spark_jobs.index_layout import is_bucketed
 from spark_jobs.session import Compiling
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary
@@ -22,8 +24,8 @@ class Settled:
     """The events, with changes.KEY, that the table takes in; those that don't fit after all, None for none of these.
 
     `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
-    `rewrites` says that the table has rows of some of these keys, which an insert would double. `fresh` says that each
-    event is a row of a key of its own, which the table hasn't. `notes` are lines for the log.
+    `rewrites` says that the table has rows of some of these keys, which an insert would duplicate. `fresh` says that
+    each event is a row of a key of its own, which the table hasn't. `notes` are lines for the log.
     """
 
     events: DataFrame
@@ -47,7 +49,7 @@ class Settles(Protocol):
         """Free what was cached for the batch: it is committed, or has failed."""
 
 
-class LakeRows:
+class StoredRows:
     """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
 
     def __init__(self, table: HudiTable, settings: TableSettings, compiling: Compiling) -> None:
@@ -57,14 +59,42 @@ class LakeRows:
         self.passed_on: Collection[str] | None = None
 
     def __call__(self, columns: Mapping[str, T.DataType]) -> DataFrame | None:
-        """Return KEY, STORED_AT and `columns` of the rows; None without a table."""
-        stored = stored_rows(
-            self._table,
-            columns,
-            key_fields=self._settings.key_fields,
-            ordering=self._settings.ordering_field,
-            usable=self.passed_on,
-        )
-        if stored is not None:
-            self._compiling.resume()  # however few events, the table may have millions of rows
+        """Return KEY, STORED_AT (the ordering value) and `columns` of the rows; None without a table.
+
+        Columns that aren't the source's own are null.
+        """
+        schema = self._table.schema()
+        if schema is None:
+            return None
+        known = set(schema.names) if self.passed_on is None else set(schema.names) & set(self.passed_on)
+        key = key_of(self._settings.key_fields).alias(KEY)
+        values = [
+            (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
+        ]
+        stored = self._table.rows().select(key, F.col(self._settings.ordering_field).alias(STORED_AT), *values)
+        self._compiling.resume()  # however few events, the table may have millions of rows
         return stored
+
+
+def operation_for(settings: TableSettings, settled: Settled, *, is_new: bool, log: Callable[[str], None]) -> str:
+    """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
+
+    `log` gets a line when it isn't the settings'.
+    """
+    wanted, summary = settings.operation, settled.summary
+    bucketed = is_bucketed(settings)
+    if wanted == "upsert" and settled.fresh and not summary.deletes:
+        # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and
+        # the buckets of a bucket index can be filled in bulk once.
+        return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
+    if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
+        log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
+        return "upsert"
+    if wanted != "upsert" and settled.rewrites:
+        log(f"{wanted} would double rows: this batch has changed ones and is written by upsert")
+        return "upsert"
+    if wanted == "bulk_insert" and bucketed and not is_new:
+        # Each would add a second file to the buckets, after which Hudi can't write to the table any more.
+        log("bulk_insert fills a bucket index only once: this batch is written by insert")
+        return "insert"
+    return wanted

@@ -51,13 +51,13 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     """
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        around = table_job.Surroundings(stop=stop, log=log, metrics=metrics)
+        shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
         pause = partial(Backoff, stop=stop, longest_seconds=decided.retry_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
         known: Sequence[Column] | None = columns
         while known is not None:
             try:
-                table_job.run(spark, decided, known, around)
+                table_job.run(spark, decided, known, shared)
                 known = None
             except UndescribedError as error:
                 if not decided.continuous:

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -22,6 +23,7 @@ from spark_jobs.listeners import Listeners
 from spark_jobs.logged_events import LoggedEvents
 from spark_jobs.looked_file import LookedFile
 from spark_jobs.loop import Loop
+from spark_jobs.made_table import MadeTable
 from spark_jobs.metrics import Metrics
 from spark_jobs.quarantine import Quarantine
 from spark_jobs.queried_rows import QueriedRows
@@ -43,19 +45,24 @@ from spark_jobs.turns import Turns
 Log = Callable[[str], None]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SharedParts:
+    """What a table's job shares with others, or outlives it."""
+
+    log: Log
+    stop: threading.Event = field(default_factory=threading.Event)
+    metrics: Metrics | None = None
+    turns: Turns | None = None
+    listing: SharedListing | None = None
+    databases: Databases | None = None
+    status: TableStatus | None = None
+
+
 def build_ingest(
-    spark: SparkSession,
-    decided: Settings,
-    columns: Sequence[Column],
-    *,
-    log: Log,
-    claim: Claim | None = None,
-    turns: Turns | None = None,
-    listing: SharedListing | None = None,
-    databases: Databases | None = None,
+    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, claim: Claim | None = None
 ) -> Ingest:
     """Return what brings the source's events into the table; without a `claim` the caller sees that it is alone."""
-    hadoop = Hadoop(spark)
+    hadoop, log = Hadoop(spark), shared.log
     stores = [decided.table.base_path, *([decided.source.root] if isinstance(decided.source, FileSettings) else [])]
     table = HudiTable(spark, decided.table, look_anew=remembering(hadoop, stores, log))
     return Ingest(
@@ -63,26 +70,25 @@ def build_ingest(
         decided,
         columns,
         table=table,
-        source=open_source(spark, decided, columns, log, table, listing=listing, databases=databases),
+        source=_source(spark, decided, columns, table, shared),
         quarantine=Quarantine(hadoop, decided.quarantine_path),
         log=log,
         claim=claim,
-        turns=turns,
+        turns=shared.turns,
         transformer=_transformer(spark, decided, columns),
         commit_events=CommitEvents(spark, decided.events_path) if decided.events_path else None,
         settling=QueriedRows if isinstance(decided.source, JdbcSettings) else LoggedEvents,
-        databases=databases,
+        databases=shared.databases,
     )
 
 
-def build_kept(
-    spark: SparkSession, decided: Settings, *, log: Log, claim: Claim | None = None, turns: Turns | None = None
-) -> DerivedTable | HistoryTable:
+def build_made(
+    spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim | None = None, **more: Any
+) -> MadeTable:
     """Return what keeps a table that is made of others; without a `claim` the caller sees that it is alone."""
-    look_anew = remembering(Hadoop(spark), [decided.table.base_path], log)
-    table = HudiTable(spark, decided.table, look_anew=look_anew)
+    table = HudiTable(spark, decided.table, look_anew=remembering(Hadoop(spark), [decided.table.base_path], shared.log))
     kind = HistoryTable if isinstance(decided.source, HistorySettings) else DerivedTable
-    return kind(spark, decided, table=table, log=log, claim=claim, turns=turns)
+    return kind(spark, decided, table=table, log=shared.log, claim=claim, turns=shared.turns, **more)
 
 
 def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
@@ -92,45 +98,23 @@ def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
     return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surroundings:
-    """What a table's job shares with others, or outlives it."""
-
-    stop: threading.Event
-    log: Log
-    metrics: Metrics | None
-    turns: Turns | None = None
-    listing: SharedListing | None = None
-    databases: Databases | None = None
-    status: TableStatus | None = None
-
-
-def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], around: Surroundings) -> None:
+def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts) -> None:
     """Bring the source's events into the table, and the table into the catalogue, until all is read or told to stop.
 
     Raises JobError when the job can't go on.
     """
-    hadoop, stop, log = Hadoop(spark), around.stop, around.log
-    claim = Claim(claim_store(decided.claim_path, hadoop), decided.table.base_path, log=log, stop=stop)
-    kept: Ingest | DerivedTable | HistoryTable
+    stop, log = shared.stop, shared.log
+    claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=stop)
+    kept: Ingest | MadeTable
     if isinstance(decided.source, SqlSettings | HistorySettings):
-        kept = build_kept(spark, decided, log=log, claim=claim, turns=around.turns)
+        kept = build_made(spark, decided, shared, claim)
     else:
-        kept = build_ingest(
-            spark,
-            decided,
-            columns,
-            log=log,
-            claim=claim,
-            turns=around.turns,
-            listing=around.listing,
-            databases=around.databases,
-        )
+        kept = build_ingest(spark, decided, columns, shared, claim)
     listeners = Listeners(
         kept=kept,
         glue_sync=_glue_sync(spark, decided, log),
-        metrics=around.metrics,
-        status=around.status,
+        metrics=shared.metrics,
+        status=shared.status,
         looked_file=_looked_file(decided, kept, log),
     )
     loop = Loop(
@@ -154,22 +138,13 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], aroun
             claim.release()
 
 
-def open_source(
-    spark: SparkSession,
-    decided: Settings,
-    columns: Sequence[Column],
-    log: Log,
-    table: HudiTable,
-    *,
-    listing: SharedListing | None = None,
-    databases: Databases | None = None,
+def _source(
+    spark: SparkSession, decided: Settings, columns: Sequence[Column], table: HudiTable, shared: SharedParts
 ) -> Source:
-    """Return the source that the settings name, of what is brought into `table`.
-
-    Its folder on S3 is looked at with those of `listing`'s others, its database by the connections of `databases`.
-    """
+    """Return the source that the settings name, of what is brought into `table`."""
+    log = shared.log
     if isinstance(decided.source, JdbcSettings):
-        database = (databases or Databases(spark, log=log)).of(decided.source.server)
+        database = (shared.databases or Databases(spark, log=log)).of(decided.source.server)
         named = {column.name: column.source for column in columns}
         key = [named.get(name, name) for name in decided.table.key_fields]
         return Jdbc(spark, decided.source, database, key, log=log, newest_ms=table.newest)
@@ -177,7 +152,8 @@ def open_source(
         return JsonKafka(spark, decided.source, log=log)
     if isinstance(decided.source, SqlSettings | HistorySettings):
         raise TypeError("a table that is made of others has no source of events")
-    lister, note = lister_for(decided.source.root, Hadoop(spark), listing.lister if listing else S3Lister)
+    s3_lister = shared.listing.lister if shared.listing else S3Lister
+    lister, note = lister_for(decided.source.root, Hadoop(spark), s3_lister)
     if note:
         log(note)
     return JsonFiles(spark, decided.source, lister, log=log)
@@ -197,7 +173,7 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
     )
 
 
-def _looked_file(decided: Settings, kept: Ingest | DerivedTable | HistoryTable, log: Log) -> LookedFile | None:
+def _looked_file(decided: Settings, kept: Ingest | MadeTable, log: Log) -> LookedFile | None:
     path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
     if path is None or not isinstance(kept, Ingest):
         return None

@@ -1,7 +1,9 @@
 """Where events come from: each source knows what is new, and how far the table's progress has come."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
@@ -34,50 +36,60 @@ class Findings:
     notes: tuple[str, ...] = ()
 
 
-class Batch(Protocol):
-    """Some new events, and the progress that holds when they are committed."""
+class Batch(ABC):
+    """Some new events, and the progress that holds when they are committed; all of it can be read, as a rule."""
 
-    @property
-    def files(self) -> int:
-        """How many files (or topic partitions) the batch comes from."""
+    # Name → reason of what can't be read, or not all of it: `lines` are without, a copy goes to quarantine.
+    unreadable: Mapping[str, str] = MappingProxyType({})
 
     @property
     def has_lines(self) -> bool:
         """False when there is progress but nothing to read, as with empty objects."""
+        return True
 
     @property
+    @abstractmethod
+    def files(self) -> int:
+        """How many files (or topic partitions, or parts) the batch comes from."""
+
+    @property
+    @abstractmethod
     def is_small(self) -> bool:
         """Whether it has at most SMALL_BYTES, or SMALL_EVENTS where bytes aren't known."""
 
     @property
-    def has_passed(self) -> bool:
-        """Whether some of it lies below what was read before: it comes late, or again."""
-
-    @property
-    def unreadable(self) -> Mapping[str, str]:
-        """Name → reason of what can't be read, or not all of it: `lines` are without, a copy goes to quarantine."""
-
-    def without_unreadable(self) -> "Batch | None":
-        """Return the batch without what can't be read, after reading it has failed; None when all of it can."""
-
-    def copy(self, name: str, folder: str) -> str:
-        """Copy what can't be read below a folder, as it is; return the copy's path."""
-
-    @property
+    @abstractmethod
     def checkpoint(self) -> str:
         """The progress to store with the commit."""
 
+    @abstractmethod
     def lines(self) -> DataFrame:
         """Return the batch's lines with the columns `decode.LINE_COLUMNS`."""
 
+    @property
+    def has_passed(self) -> bool:
+        """Whether some of it lies below what was read before: it comes late, or again."""
+        return False
+
+    def without_unreadable(self) -> "Batch | None":
+        """Return the batch without what can't be read, after reading it has failed; None when all of it can."""
+        return None
+
+    def copy(self, name: str, folder: str) -> str:
+        """Copy what can't be read below a folder, as it is; return the copy's path."""
+        raise NotImplementedError(f"{name} in {folder}")
+
     def name_of(self, origin: str) -> str:
         """Return what an origin is called relative to its source."""
+        return origin
 
     def content_of(self, origin: str) -> str:
         """Return a name for an origin and its present content: another one when a file was written again."""
+        return origin
 
-    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
+    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (by default nothing is lacking)
         """Compare how many lines each origin had with how many its name or range says."""
+        return Findings()
 
 
 class Source(Protocol):

@@ -15,7 +15,7 @@ from spark_jobs import keys
 from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.source_settings import FileSettings
-from spark_jobs.sources import SMALL_BYTES, Findings, bounded
+from spark_jobs.sources import SMALL_BYTES, Batch, Findings, bounded
 from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
@@ -51,7 +51,7 @@ def normalised_root(root: str) -> str:
 
 
 @dataclass(frozen=True)
-class FileBatch:
+class FileBatch(Batch):
     """Some files to consume in one commit."""
 
     spark: SparkSession

@@ -12,7 +12,7 @@ from contract.sizes import SizeLimits
 from spark_jobs import keys
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.source_settings import KafkaSettings
-from spark_jobs.sources import SMALL_EVENTS, Findings, bounded
+from spark_jobs.sources import SMALL_EVENTS, Batch, Findings, bounded
 
 Offsets = dict[int, int]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -60,7 +60,7 @@ def limited(start: Mapping[int, int], end: Mapping[int, int], max_events: int) -
 
 
 @dataclass(frozen=True)
-class KafkaBatch:
+class KafkaBatch(Batch):
     """A range of offsets per partition, to be consumed in one commit; `lost` offsets the topic no longer has."""
 
     spark: SparkSession
@@ -75,31 +75,9 @@ class KafkaBatch:
         return sum(self.stop[partition] > self.start[partition] for partition in self.stop)
 
     @property
-    def has_lines(self) -> bool:
-        """True: a batch without new offsets isn't made."""
-        return True
-
-    @property
     def is_small(self) -> bool:
         """Whether the ranges have SMALL_EVENTS at most."""
         return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
-
-    @property
-    def has_passed(self) -> bool:
-        """False: offsets are read in their order."""
-        return False
-
-    @property
-    def unreadable(self) -> Mapping[str, str]:
-        """Nothing: the consumer decompresses, and what it can't read it can't pass by."""
-        return {}
-
-    def without_unreadable(self) -> None:
-        """Return None, as nothing is unreadable by itself."""
-
-    def copy(self, name: str, folder: str) -> str:
-        """Never called, as nothing is unreadable by itself."""
-        raise NotImplementedError(name)
 
     @property
     def checkpoint(self) -> str:
@@ -126,14 +104,6 @@ class KafkaBatch:
             F.col("offset").alias("number"),
             F.struct(*place).alias("tie"),
         )
-
-    def name_of(self, origin: str) -> str:
-        """Return `topic/partition`."""
-        return origin
-
-    def content_of(self, origin: str) -> str:
-        """Return `topic/partition`: what has an offset never changes."""
-        return origin
 
     def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (offsets of a topic may have holes)
         """Report what the topic had lost before it was read."""

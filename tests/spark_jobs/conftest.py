@@ -22,7 +22,7 @@ from spark_jobs.report import CommitReport
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
 from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_ingest
+from spark_jobs.table_job import SharedParts, build_ingest
 from tests.spark_jobs import class_archive
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class Lake:
         decided = self.settings()
         text = Path(decided.schema_file).read_text()
         columns = schema.parse(text, decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, log=self.log.append)
+        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
         job.load()
         return job
 

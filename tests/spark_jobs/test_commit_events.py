@@ -18,7 +18,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_kept
+from spark_jobs.table_job import SharedParts, build_made
 from spark_jobs.timeline import Carried, Timeline
 from tests.spark_jobs.conftest import Event, Lake, event, has_cached
 
@@ -55,7 +55,7 @@ class Kept:
             "hoodie.upsert.shuffle.parallelism": "2",
         }
         decided = settings.decide(options.parse(arguments), pairs, self.log.append)
-        job = build_kept(self.lake.spark.newSession(), decided, log=self.log.append)
+        job = build_made(self.lake.spark.newSession(), decided, SharedParts(log=self.log.append))
         assert isinstance(job, HistoryTable)
         job.load()
         commits = 0

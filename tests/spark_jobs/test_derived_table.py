@@ -16,7 +16,7 @@ from spark_jobs.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
 from spark_jobs.report import CommitReport
 from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_kept
+from spark_jobs.table_job import SharedParts, build_made
 
 pytestmark = pytest.mark.integration
 
@@ -83,7 +83,7 @@ class Shop:
 
     def job(self, **more: Any) -> DerivedTable:
         """A job that has read the table's progress, as after a start."""
-        job = build_kept(self.spark.newSession(), self.settings(), log=self.log.append, **more)
+        job = build_made(self.spark.newSession(), self.settings(), SharedParts(log=self.log.append), **more)
         assert isinstance(job, DerivedTable)
         job.load()
         return job

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from contract.events import DATABASE, DELETED, OPERATION, READ_MS, SCHEMA, TABLE, UPDATE
 from spark_jobs.schema import Column
-from spark_jobs.sources import SMALL_BYTES, SMALL_EVENTS, Findings
+from spark_jobs.sources import SMALL_BYTES, SMALL_EVENTS, Batch
 from spark_jobs.sources.jdbc.access import Database, Look, spark_options
 from spark_jobs.sources.jdbc.progress import Progress
 from spark_jobs.sources.jdbc.relation import ALL, Key, Relation
@@ -29,7 +29,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JdbcBatch:
+class JdbcBatch(Batch):
     """Rows that changed, of one snapshot: `count` of them, of `size` bytes, those that fulfil `condition`.
 
     `complete` says that nothing is left of what this look found: what the lake has and the source hasn't is deleted
@@ -62,31 +62,9 @@ class JdbcBatch:
         return len(self.parts)
 
     @property
-    def has_lines(self) -> bool:
-        """True: also without rows, keys may be gone."""
-        return True
-
-    @property
     def is_small(self) -> bool:
         """Whether it is read by the look's own connection."""
         return self.count <= SMALL_EVENTS and self.size <= SMALL_BYTES
-
-    @property
-    def has_passed(self) -> bool:
-        """False: a look has the rows as they are."""
-        return False
-
-    @property
-    def unreadable(self) -> Mapping[str, str]:
-        """Nothing: what PostgreSQL can't write as a line ends the look."""
-        return {}
-
-    def without_unreadable(self) -> None:
-        """Return None, as nothing is unreadable by itself."""
-
-    def copy(self, name: str, folder: str) -> str:
-        """Never called, as nothing is unreadable by itself."""
-        raise NotImplementedError(name)
 
     @property
     def checkpoint(self) -> str:
@@ -133,17 +111,9 @@ class JdbcBatch:
             return self._as_lines(self._of_text(self.look.text(_together(self.relation.key_lines(ALL))) or ""))
         return self._as_lines(self._read(self.relation.key_lines, self._parts_of_all()))
 
-    def name_of(self, origin: str) -> str:
-        """Return the table's name."""
-        return origin
-
     def content_of(self, origin: str) -> str:
         """Return the table's name with the batch's ordering value: a look is never repeated."""
         return f"{origin}/{self.read_ms}.json"
-
-    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (one snapshot lacks nothing)
-        """Report nothing."""
-        return Findings()
 
     def close(self) -> None:
         """End the look: nothing is read any more."""

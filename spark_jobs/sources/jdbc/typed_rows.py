@@ -24,7 +24,7 @@ from spark_jobs.sources.jdbc.event_sql import SourceColumn, literal, quoted
 
 ODD = "odd"
 # What has an era, more than four digits in its year, or is infinite is odd.
-_FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
+_FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _day(value: Expression, _stored: T.DataType) -> Expression:
     return F.call_function("date_from_unix_date", value)
 
 
-_WITHIN = f"{{c}} >= '{_FIRST_DAY}' AND {{c}} < '{_LAST_DAY}'"
+_WITHIN = f"{{c}} >= '{_FIRST_DAY}' AND {{c}} < '{_BEYOND}'"
 _AS_IT_IS = _Way("{c}", _cast)
 _TEXT = _Way("{c}::text", _cast, f"{{c}}::text = {literal(PLACEHOLDER)}")
 # An infinite one has no number.

@@ -18,7 +18,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
 from spark_jobs.sources.jdbc import source
-from spark_jobs.table_job import build_ingest
+from spark_jobs.table_job import SharedParts, build_ingest
 from tests.conftest import execute
 
 ADDRESS = """CREATE TABLE address (
@@ -98,7 +98,7 @@ class Queried:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         columns = schema.parse(Path(decided.schema_file).read_text(), decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, log=self.log.append)
+        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
         job.load()
         return job
 
