@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
-from spark_jobs.stop_file import StopFile
+from spark_jobs.stopping import StopFile
 
 Log = Callable[[str], None]
 _LOOK_S = 1.0

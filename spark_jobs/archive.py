@@ -1,16 +1,22 @@
-"""Packs the job for `--py-files`: the same sources make the same bytes. Standard library only: CDK's app imports it."""
+"""Packs the job for `--py-files`, and unpacks the boto3 in it: EMR's Python 3.11 has none.
+
+The same sources make the same bytes. Standard library only: CDK's app imports it.
+"""
 
 import importlib.util
 import os
+import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("contract", "spark_jobs")
 # Modules, and what they read from beside them.
 KINDS = ("*.py", "*.txt", "*.tsv", "*.java", "*.pem")
-# Where boto3 and what it needs lie in the archive; spark_jobs/libraries.py unpacks them.
+# Where boto3 and what it needs lie in the archive.
 LIBRARIES = "aws_sdk"
 PACKAGES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
 # Of botocore's 400 services those that the job talks to, and what every client reads.
@@ -60,3 +66,21 @@ def _is_needed(name: Path) -> bool:
         return True
     is_data = name.parts[:2] == ("botocore", "data")
     return is_data and (len(name.parts) == 3 or name.parts[2] in SERVICES)
+
+
+def use_shipped(loader: Any) -> tempfile.TemporaryDirectory[str] | None:
+    """Unpack the libraries of the archive that `loader` loaded this job from; None where there are none.
+
+    botocore reads its models as files, so it can't run from within an archive. The folder lives as long as the object.
+    """
+    path = getattr(loader, "archive", None)
+    if path is None:
+        return None
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.startswith(f"{LIBRARIES}/")]
+        if not names:
+            return None
+        folder = tempfile.TemporaryDirectory(prefix="streamer-libraries-")
+        archive.extractall(folder.name, names)
+    sys.path.insert(0, f"{folder.name}/{LIBRARIES}")
+    return folder

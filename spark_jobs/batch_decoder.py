@@ -14,12 +14,12 @@ from contract.added_columns import AddedColumn
 from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
 from contract.special_values import SPECIALS_COLUMN
 from spark_jobs import append_only, failing_lines, keys, partitions
-from spark_jobs.cached import Cached, cached
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.evolution import described_columns, infer_columns, new_columns
 from spark_jobs.failing_lines import Reasons
-from spark_jobs.outages import may_be_a_value
+from spark_jobs.query_plans import CachedFrame, cached
+from spark_jobs.retry import may_be_a_value
 from spark_jobs.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
 from spark_jobs.settings import Settings
 from spark_jobs.snapshot_rows import have_places
@@ -35,7 +35,7 @@ Log = Callable[[str], None]
 class DecodedBatch:
     """A decoded batch, cached, with the counts of its first pass."""
 
-    cached: Cached
+    cached: CachedFrame
     summary: Summary
 
     @property

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.window import WindowSpec
 
 from spark_jobs.schema import IS_DELETED
@@ -141,3 +142,8 @@ def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
     lacking = F.array_except("placeholders", F.array(*found))
     none = F.array().cast("array<string>")
     return history.withColumns({"row": row, "placeholders": F.when(~F.col("deleted"), lacking).otherwise(none)})
+
+
+def comparison_form(value: Expression, kind: T.DataType) -> Expression:
+    """Return what tells values of a type apart: -0 equals 0, and is another value."""
+    return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from contract import events
 from spark_jobs import unfit_values, values, wire
-from spark_jobs.planned_once import PlannedOnce
+from spark_jobs.query_plans import ReusedPlan
 from spark_jobs.schema import Column, Encoding
 from spark_jobs.snapshot_rows import is_snapshot_row
 from spark_jobs.truncates import is_mark
@@ -98,7 +98,7 @@ class Decoder:
         )
         others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
         self._output = [*map(F.col, others), unknown_of_fitting, kept]
-        self._planned = PlannedOnce(self._decoded)
+        self._planned = ReusedPlan(self._decoded)
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).

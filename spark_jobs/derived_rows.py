@@ -13,10 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.events import READ_MS
-from spark_jobs.changes import KEY, key_of
+from spark_jobs.changes import KEY, comparison_form, key_of
 from spark_jobs.errors import JobError
 from spark_jobs.made_table import META_PREFIX
-from spark_jobs.same_values import comparable
 from spark_jobs.schema import IS_DELETED, WIDENED
 
 # No column of a query can be called so: each has a blank.
@@ -146,7 +145,7 @@ def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]
     joined = now.join(there, KEY, "full_outer")
     # One comparison of structs: Spark goes down a condition over 1,600 columns by recursion.
     there_, now_ = (
-        F.struct(*(comparable(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
+        F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
         for row in (_THERE, _NOW)
     )
     same = there_.eqNullSafe(now_)

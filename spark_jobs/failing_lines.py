@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import first_line
-from spark_jobs.outages import may_be_a_value
+from spark_jobs.retry import may_be_a_value
 from spark_jobs.schema import Column, Encoding
 
 # More of them in one batch are no odd values but a fault that somebody must look at.

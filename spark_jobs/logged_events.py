@@ -1,4 +1,4 @@
-"""Settles the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
+"""Orderer the events of a log: each is a change, in an order, and may come again, late, or with values left out."""
 
 from functools import reduce
 from operator import or_
@@ -12,7 +12,7 @@ from spark_jobs.batch_truncates import BatchTruncates
 from spark_jobs.changes import KEY, STORED_AT
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.quarantine import COLUMNS
-from spark_jobs.settled import Settled, StoredRows
+from spark_jobs.settled import OrderedChanges, StoredRows
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary
 from spark_jobs.table_settings import TableSettings
@@ -36,7 +36,7 @@ class LoggedEvents:
         self._decoder = decoder
         self._lake_rows = lake_rows
 
-    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return the events with TOAST placeholders replaced, and those for which no value was found."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
@@ -52,14 +52,14 @@ class LoggedEvents:
         if batch.has_passed:
             notes, events = self._overtaken(events), self._without_passed(events)
         if not summary.placeholders:
-            return Settled(events, None, summary, notes=notes)
+            return OrderedChanges(events, None, summary, notes=notes)
         types = {column.name: column.stored for column in self._decoder.columns if column.name in summary.placeholders}
         stored = self._lake_rows(types)
         if summary.deletes and self._decoder.places_snapshots:
             events = key_changes.with_moved(events, stored, list(types))
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
-        return Settled(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
+        return OrderedChanges(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
 
     def _without_passed(self, events: DataFrame) -> DataFrame:
         """Drop late events that aren't newer than their rows: one of a row's own position comes again.

@@ -8,10 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs import checkpoint
 from spark_jobs.claim import Claim
-from spark_jobs.one_writer import OneWriter
 from spark_jobs.report import CommitReport
 from spark_jobs.settings import Settings
-from spark_jobs.table import Commit, HudiTable
+from spark_jobs.table import Commit, ForeignCommits, HudiTable
 from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
@@ -42,7 +41,7 @@ class MadeTable(ABC):
         self._turns = turns or Turns(1)
         self._table = table
         self._claim = claim
-        self._writer = OneWriter(table, settings.table.base_path, claim)
+        self._writer = ForeignCommits(table, settings.table.base_path, claim)
         self.last_commit: Commit | None = None
 
     def load(self) -> None:

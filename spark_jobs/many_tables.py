@@ -7,15 +7,15 @@ from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.backoff import Backoff
-from spark_jobs.errors import JobError, SettingsError, said
+from spark_jobs.errors import JobError, SettingsError, user_message
+from spark_jobs.listeners import TableStatus
 from spark_jobs.metrics import Metrics, metrics_for, publishing
+from spark_jobs.retry import Backoff
 from spark_jobs.session import slots
 from spark_jobs.settings import Settings
 from spark_jobs.sources.jdbc.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.table_list import ListedTable, TableList
-from spark_jobs.table_status import TableStatus
 from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
@@ -84,10 +84,10 @@ class ManyTables:
         except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
             if self._stop.is_set():
                 return None
-            status.fails(said(error))
+            status.fails(user_message(error))
             if metrics:
                 metrics.failed()
-            return JobError(said(error))
+            return JobError(user_message(error))
         return None
 
     def _run(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> None:

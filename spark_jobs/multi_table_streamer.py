@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import options, session
 from spark_jobs.application import watched
-from spark_jobs.backoff import Backoff, retry_outages
 from spark_jobs.hadoop import read_text
 from spark_jobs.many_tables import ManyTables
 from spark_jobs.options import MultiTableOptions
 from spark_jobs.program import exit_code, log
-from spark_jobs.signals import stop_on_signals
+from spark_jobs.retry import Backoff, retry_outages
+from spark_jobs.stopping import stop_on_signals
 from spark_jobs.table_list import TableList
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs import libraries
-from spark_jobs.errors import said
+from spark_jobs import archive
+from spark_jobs.errors import user_message
 
 
 def log(message: str) -> None:
@@ -17,14 +17,14 @@ def log(message: str) -> None:
 
 def exit_code(run: Callable[[], int]) -> int:
     """Run a program with the libraries that its archive ships; return its exit code, 1 after one line of an error."""
-    shipped = libraries.use_shipped(libraries.__loader__)
+    shipped = archive.use_shipped(archive.__loader__)
     try:
         return run()
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
     except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
-        log(f"error: {said(error)}")
+        log(f"error: {user_message(error)}")
         return 1
     finally:
         if shipped:

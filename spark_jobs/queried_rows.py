@@ -1,4 +1,4 @@
-"""Settles rows that were queried: those that the table has as they are need no write, those that are gone go there.
+"""Orderer rows that were queried: those that the table has as they are need no write, those that are gone go there.
 
 An event of such a row says what the row is, not that it changed (docs/decisions/0090). Which rows are new, changed or
 gone is told by comparing them, and the source's keys, with the table.
@@ -17,13 +17,12 @@ from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, QUER
 from contract.special_values import SPECIALS_COLUMN
 from spark_jobs import changes, keys
 from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
-from spark_jobs.changes import KEY, STORED_AT
+from spark_jobs.changes import KEY, STORED_AT, comparison_form
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.same_values import comparable
 from spark_jobs.schema import Column
-from spark_jobs.settled import Settled, StoredRows
+from spark_jobs.settled import OrderedChanges, StoredRows
 from spark_jobs.sources import Batch
 from spark_jobs.sources.jdbc.batch import JdbcBatch
 from spark_jobs.sources.jdbc.relation import ALL
@@ -72,7 +71,7 @@ class QueriedRows:
         if not settings.global_index:
             raise SettingsError(f"{keys.INDEX_TYPE}: JdbcSource needs a global index, which finds a key anywhere")
 
-    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:  # noqa: ARG002
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:  # noqa: ARG002
         """Return the rows that are new or changed, and deletes of those that are gone.
 
         Raises JobError when more are gone than one commit may delete, or rows share a key.
@@ -93,7 +92,7 @@ class QueriedRows:
         batch.close()
         deletes = gone.count if gone else 0
         idle = not (compared.new or compared.changed or deletes)
-        return Settled(
+        return OrderedChanges(
             result,
             None,
             replace(summary, deletes=deletes),
@@ -230,7 +229,7 @@ def _with_operation(events: DataFrame, operation: Expression) -> DataFrame:
 
 
 def _is_same(column: Column) -> Expression:
-    stored, now = (comparable(F.col(row)[column.name], column.stored) for row in (_STORED, "row"))
+    stored, now = (comparison_form(F.col(row)[column.name], column.stored) for row in (_STORED, "row"))
     return stored.eqNullSafe(now)
 
 

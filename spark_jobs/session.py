@@ -81,7 +81,7 @@ def as_in_athena(spark: SparkSession) -> Iterator[None]:
             spark.conf.set(key, value)
 
 
-class Compiling:
+class CodegenSwitch:
     """Decides whether a session's queries are compiled or interpreted; the results are the same.
 
     The setting is the session's: jobs that run side by side have one each.

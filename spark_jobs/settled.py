@@ -12,7 +12,7 @@ from spark_jobs.batch_decoder import DecodedBatch
 from spark_jobs.changes import KEY, STORED_AT, key_of
 from spark_jobs.checkpoint import Checkpoint
 from spark_jobs.index_layout import is_bucketed
-from spark_jobs.session import Compiling
+from spark_jobs.session import CodegenSwitch
 from spark_jobs.sources import Batch
 from spark_jobs.summary import Summary
 from spark_jobs.table import HudiTable
@@ -20,7 +20,7 @@ from spark_jobs.table_settings import TableSettings
 
 
 @dataclass(frozen=True)
-class Settled:
+class OrderedChanges:
     """The events, with changes.KEY, that the table takes in; those that don't fit after all, None for none of these.
 
     `summary` counts the events as they are now. `idle` says that the table needs no commit: it has all of this.
@@ -37,12 +37,12 @@ class Settled:
     notes: tuple[str, ...] = ()
 
 
-class Settles(Protocol):
-    """Settles batches; `remembers_deletes` says that an event may come again, or late, after its key's delete."""
+class Orderer(Protocol):
+    """Orderer batches; `remembers_deletes` says that an event may come again, or late, after its key's delete."""
 
     remembers_deletes: bool
 
-    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> Settled:
+    def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return what the table takes in of a decoded batch, after the commit that `progress` is of."""
 
     def release(self) -> None:
@@ -52,7 +52,7 @@ class Settles(Protocol):
 class StoredRows:
     """The rows that the table has, to be compared with events; `passed_on` columns are the source's own, None: all."""
 
-    def __init__(self, table: HudiTable, settings: TableSettings, compiling: Compiling) -> None:
+    def __init__(self, table: HudiTable, settings: TableSettings, compiling: CodegenSwitch) -> None:
         self._table = table
         self._settings = settings
         self._compiling = compiling
@@ -76,7 +76,7 @@ class StoredRows:
         return stored
 
 
-def operation_for(settings: TableSettings, settled: Settled, *, is_new: bool, log: Callable[[str], None]) -> str:
+def operation_for(settings: TableSettings, settled: OrderedChanges, *, is_new: bool, log: Callable[[str], None]) -> str:
     """Return the operation that writes a batch; `is_new` says that the table has no commit yet.
 
     `log` gets a line when it isn't the settings'.

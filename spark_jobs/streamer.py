@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from spark_jobs import options, properties, session, settings, table_job
 from spark_jobs.application import watched
-from spark_jobs.backoff import Backoff, retry_outages
 from spark_jobs.errors import UndescribedError
 from spark_jobs.hadoop import read_text
 from spark_jobs.metrics import metrics_for, publishing
 from spark_jobs.program import exit_code, log
+from spark_jobs.retry import Backoff, retry_outages
 from spark_jobs.schema import Column
 from spark_jobs.settings import Settings
-from spark_jobs.signals import stop_on_signals
+from spark_jobs.stopping import stop_on_signals
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,9 +19,8 @@ from spark_jobs.hadoop import Hadoop, read_text
 from spark_jobs.history_table import HistoryTable
 from spark_jobs.ingest import Ingest
 from spark_jobs.jdbc_settings import JdbcSettings
-from spark_jobs.listeners import Listeners
+from spark_jobs.listeners import Listeners, SweepTimeFile, TableStatus
 from spark_jobs.logged_events import LoggedEvents
-from spark_jobs.looked_file import LookedFile
 from spark_jobs.loop import Loop
 from spark_jobs.made_table import MadeTable
 from spark_jobs.metrics import Metrics
@@ -38,7 +37,6 @@ from spark_jobs.sources.json_kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
 from spark_jobs.sources.shared_listing import SharedListing
 from spark_jobs.table import HudiTable
-from spark_jobs.table_status import TableStatus
 from spark_jobs.transform import SqlTransformer
 from spark_jobs.turns import Turns
 
@@ -173,11 +171,11 @@ def _transformer(spark: SparkSession, decided: Settings, columns: Sequence[Colum
     )
 
 
-def _looked_file(decided: Settings, kept: Ingest | MadeTable, log: Log) -> LookedFile | None:
+def _looked_file(decided: Settings, kept: Ingest | MadeTable, log: Log) -> SweepTimeFile | None:
     path = decided.source.looked_file if isinstance(decided.source, JdbcSettings) else None
     if path is None or not isinstance(kept, Ingest):
         return None
-    return LookedFile(path, looked_ms=lambda: kept.looked_ms, log=log)
+    return SweepTimeFile(path, looked_ms=lambda: kept.looked_ms, log=log)
 
 
 def _glue_sync(spark: SparkSession, decided: Settings, log: Log) -> GlueSync | None:

@@ -1,18 +1,45 @@
-"""Mends what a crash, or two jobs at once, have left of a table that Hudi can't get over by itself."""
+"""Mends what a crash, or two jobs at once, have left of a table that Hudi can't get over by itself.
+
+A bucket with two file groups Hudi 0.15 can never write to again. Two writers that put the first rows into a bucket at
+the same moment leave such a pair; so does a second bulk insert.
+"""
 
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import Any
 
-from spark_jobs import buckets, checkpoint
+from spark_jobs import checkpoint
 from spark_jobs.damage import damaged
 from spark_jobs.errors import JobError
 from spark_jobs.hadoop import Hadoop
 from spark_jobs.timeline import Timeline
+
+
+def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
+    """Return the buckets, as `partition/number`, of which these partitions of a table have more than one file group.
+
+    `client` is the table's HoodieTableMetaClient. Raises what the file system raises.
+    """
+    context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
+    views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
+    metadata = jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(False).build()
+    view = views.createInMemoryFileSystemView(context, client, metadata)
+    try:
+        found = Counter(
+            f"{partition}/{file_group.getFileGroupId().getFileId()[:8]}".lstrip("/")
+            for partition in partitions
+            for file_group in view.getAllFileGroups(partition).toArray()
+            if file_group.getLatestFileSlice().isPresent()
+        )
+    finally:
+        view.close()
+    return sorted(bucket for bucket, count in found.items() if count > 1)
+
 
 # Makes a write client with these options.
 Client = Callable[..., AbstractContextManager[Any]]
@@ -125,7 +152,7 @@ def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
     client = timeline.meta_client()
     newest = [json.loads(details) for _, details in islice(timeline.instants(client.getActiveTimeline()), 2)]
     written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
-    return buckets.doubled(jvm, client, sorted(written))
+    return doubled(jvm, client, sorted(written))
 
 
 def _is_created(hadoop: Hadoop, timeline: str, names: Collection[str]) -> bool:

@@ -9,9 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.history import ENDED, VERSION, column
-from spark_jobs.changes import KEY, key_of
+from spark_jobs.changes import KEY, comparison_form, key_of
 from spark_jobs.commit_events import DELETED, NEWER, ROW
-from spark_jobs.same_values import comparable
 
 # The row; whether it is gone; its commit's place and its own in that commit; its values as they are compared.
 _ROW, _GONE, _COMMIT, _PLACE, _STATE = "row", "gone", "commit", "place", "state"
@@ -51,7 +50,9 @@ def chained(
         chain = before.join(between.select(KEY).distinct(), KEY, "left_semi").unionByName(between)
     chain = chain.unionByName(_left(between, rows, key_fields))
     compared = [field for field in fields if field.name not in ignored]
-    state = F.struct(*(comparable(F.col(_ROW)[field.name], field.dataType).alias(field.name) for field in compared))
+    state = F.struct(
+        *(comparison_form(F.col(_ROW)[field.name], field.dataType).alias(field.name) for field in compared)
+    )
     in_order = Window.partitionBy(KEY).orderBy(_COMMIT, _PLACE)
     chain = chain.withColumn(_STATE, F.when(~F.col(_GONE), state))
     is_other = ~F.col(_STATE).eqNullSafe(F.lag(_STATE).over(in_order))

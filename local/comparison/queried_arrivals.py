@@ -1,6 +1,6 @@
 """Tells whether all that the source had at a look is in a queried table by now: the job says how far it has looked.
 
-The job writes when its last look at all rows began that the table has all of (spark_jobs/looked_file.py); it runs on
+The job writes when its last look at all rows began that the table has all of (spark_jobs/listeners.py); it runs on
 this machine, so its clock is ours. What was committed before that moment is in the table.
 """
 

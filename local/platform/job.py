@@ -64,7 +64,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return where the job in a folder says how far it has looked at a table (spark_jobs/looked_file.py)."""
+    """Return where the job in a folder says how far it has looked at a table (spark_jobs/listeners.py)."""
     return folder.resolve() / "looked" / lake_table
 
 

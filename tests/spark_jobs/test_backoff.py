@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from spark_jobs.backoff import LINE_S, Backoff, retry_outages
 from spark_jobs.errors import JobError
+from spark_jobs.retry import LINE_S, Backoff, retry_outages
 
 
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:

@@ -10,12 +10,11 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import batch_decoder, cached, failing_lines, keys, schema, snapshot_rows, values
+from spark_jobs import batch_decoder, failing_lines, keys, query_plans, schema, snapshot_rows, values
 from spark_jobs.commit_events import CommitEvents
 from spark_jobs.decode import Decoder
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
-from spark_jobs.one_writer import OneWriter
-from spark_jobs.table import HudiTable
+from spark_jobs.table import ForeignCommits, HudiTable
 from tests.spark_jobs.conftest import Lake, captured, event, has_cached
 
 pytestmark = pytest.mark.integration
@@ -116,11 +115,11 @@ def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("owner", "step"),
     [
-        (cached, "_one_node"),
+        (query_plans, "_one_node"),
         (batch_decoder, "summarise"),
         (batch_decoder, "infer_columns"),
         (snapshot_rows, "placed"),
-        (OneWriter, "check"),
+        (ForeignCommits, "check"),
         (CommitEvents, "put"),
         (HudiTable, "write"),
     ],

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from spark_jobs.looked_file import LookedFile
+from spark_jobs.listeners import SweepTimeFile
 
 
 def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:
     path, log, looks = tmp_path / "looked" / "address", list[str](), list[int | None]([None])
-    file = LookedFile(str(path), looked_ms=lambda: looks[-1], log=log.append)
+    file = SweepTimeFile(str(path), looked_ms=lambda: looks[-1], log=log.append)
     file.write()
     assert not path.exists()
     for looked_ms in (5, 5, 7_000):
@@ -21,7 +21,7 @@ def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     log: list[str] = []
-    file = LookedFile(str(tmp_path / "file" / "address"), looked_ms=lambda: 1, log=log.append)
+    file = SweepTimeFile(str(tmp_path / "file" / "address"), looked_ms=lambda: 1, log=log.append)
     file.write()
     file.write()
     assert len(log) == 1

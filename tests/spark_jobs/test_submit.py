@@ -11,7 +11,7 @@ import pytest
 
 from local.platform.job import job_arguments
 from settings.load_pipeline import load_pipeline
-from spark_jobs import archive, keys, libraries, options, properties, settings
+from spark_jobs import archive, keys, options, properties, settings
 from spark_jobs.source_settings import FileSettings
 from spark_jobs.submit import TableJob, YarnSubmission, yarn_command
 from spark_jobs.submit import job_arguments as arguments_of
@@ -127,8 +127,8 @@ def test_a_python_without_boto3_takes_it_from_the_archive(tmp_path: Path) -> Non
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path / "a.zip")!r})
-from spark_jobs import libraries
-folder = libraries.use_shipped(libraries.__loader__)
+from spark_jobs import archive
+folder = archive.use_shipped(archive.__loader__)
 import boto3
 assert boto3.__file__.startswith(folder.name), boto3.__file__
 for service in {archive.SERVICES!r}:
@@ -141,11 +141,11 @@ folder.cleanup()
 
 def test_without_an_archive_nothing_is_unpacked(tmp_path: Path) -> None:
     before = list(sys.path)
-    assert libraries.use_shipped(libraries.__loader__) is None
+    assert archive.use_shipped(archive.__loader__) is None
     archive.build_archive(tmp_path / "a.zip")
 
     class Loader:
         archive = str(tmp_path / "a.zip")
 
-    assert libraries.use_shipped(Loader()) is None
+    assert archive.use_shipped(Loader()) is None
     assert sys.path == before

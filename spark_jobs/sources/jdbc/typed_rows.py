@@ -28,7 +28,7 @@ _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
 
 @dataclass(frozen=True)
-class _Way:
+class ColumnTransfer:
     """How values travel: SQL for the database, what makes the lake's of it, and SQL that tells what is odd."""
 
     sql: str
@@ -49,18 +49,18 @@ def _day(value: Expression, _stored: T.DataType) -> Expression:
 
 
 _WITHIN = f"{{c}} >= '{_FIRST_DAY}' AND {{c}} < '{_BEYOND}'"
-_AS_IT_IS = _Way("{c}", _cast)
-_TEXT = _Way("{c}::text", _cast, f"{{c}}::text = {literal(PLACEHOLDER)}")
+_AS_IT_IS = ColumnTransfer("{c}", _cast)
+_TEXT = ColumnTransfer("{c}::text", _cast, f"{{c}}::text = {literal(PLACEHOLDER)}")
 # An infinite one has no number.
-_INSTANT = _Way(f"CASE WHEN {_WITHIN} THEN {canonical.MICROS}::bigint END", _instant, f"NOT ({_WITHIN})")
-_WAYS: Mapping[str, _Way] = {
+_INSTANT = ColumnTransfer(f"CASE WHEN {_WITHIN} THEN {canonical.MICROS}::bigint END", _instant, f"NOT ({_WITHIN})")
+_WAYS: Mapping[str, ColumnTransfer] = {
     **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "bool"), _AS_IT_IS),
     **dict.fromkeys(("text", "varchar"), _TEXT),
     # A cast to text would take its padding away.
-    "bpchar": _Way("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", _cast, _TEXT.odd),
-    "uuid": _Way("{c}::text", _cast),
-    "numeric": _Way("{c}::text", _cast, "{c} = 'NaN'"),
-    "date": _Way(f"CASE WHEN {_WITHIN} THEN {{c}} - DATE '1970-01-01' END", _day, f"NOT ({_WITHIN})"),
+    "bpchar": ColumnTransfer("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", _cast, _TEXT.odd),
+    "uuid": ColumnTransfer("{c}::text", _cast),
+    "numeric": ColumnTransfer("{c}::text", _cast, "{c} = 'NaN'"),
+    "date": ColumnTransfer(f"CASE WHEN {_WITHIN} THEN {{c}} - DATE '1970-01-01' END", _day, f"NOT ({_WITHIN})"),
     "timestamp": _INSTANT,
     "timestamptz": _INSTANT,
 }
@@ -137,7 +137,7 @@ def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tu
     return ", ".join(select), found
 
 
-def _way(column: SourceColumn, lake: Column | None) -> _Way | None:
+def _way(column: SourceColumn, lake: Column | None) -> ColumnTransfer | None:
     """Return how a column travels; None when it has no such way, or the lake's isn't what its type becomes."""
     kind = column.carried
     is_known = column.type.schema == "pg_catalog" and column.type.name in _WAYS
