@@ -63,11 +63,6 @@ class GlueSync:
             self.run_if_due()
             self._wait()
 
-    @property
-    def pending(self) -> bool:
-        """Tell whether the catalogue may lack something."""
-        return self._pending
-
     def _run(self) -> None:
         try:
             self._outcome = self._sync()

@@ -33,7 +33,6 @@ class TableJob:
     schema_file: str | None
     properties_file: str
     table_type: str = "COPY_ON_WRITE"
-    operation: str = "UPSERT"
     ordering_field: str = ORDERING
     sync_interval_seconds: int = 5
     configuration: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +70,7 @@ def job_arguments(job: TableJob) -> list[str]:
     """Return the job's options, in HoodieStreamer's words, for a run that goes on until it is told to stop."""
     properties = {**_files(job), **job.configuration}
     return [
-        *("--table-type", job.table_type, "--op", job.operation),
+        *("--table-type", job.table_type, "--op", "UPSERT"),
         *("--source-class", _source(queried=job.landing is None)),
         *("--source-ordering-field", job.ordering_field),
         *("--schemaprovider-class", f"{_HUDI}.schema.FilebasedSchemaProvider"),
@@ -100,7 +99,6 @@ def table_properties(job: TableJob) -> str:
         **_files(job),
         keys.MIN_SYNC_INTERVAL: str(job.sync_interval_seconds),
         "hoodie.datasource.write.table.type": job.table_type,
-        "hoodie.datasource.write.operation": job.operation.lower(),
         "hoodie.datasource.write.precombine.field": job.ordering_field,
         **job.configuration,
     }

@@ -105,11 +105,6 @@ def row_sql(
     return f"concat('{{', array_to_string(ARRAY[{', '.join(fields)}]::text[], ','), '}}')"
 
 
-def session_statements() -> list[str]:
-    """Return the statements by which a new connection gets SESSION_SETTINGS."""
-    return [f"SET {name} = {literal(value)}" for name, value in SESSION_SETTINGS.items()]
-
-
 def quoted(name: str) -> str:
     """Return a name as SQL has it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'

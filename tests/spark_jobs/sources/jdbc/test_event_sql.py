@@ -56,8 +56,8 @@ def session(source: ConnectionParameters) -> Iterator[Any]:
             "SET DateStyle = 'SQL, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = 'Asia/Kolkata';"
             "SET bytea_output = escape; SET extra_float_digits = 0; SET standard_conforming_strings = off"
         )
-        for statement in event_sql.session_statements():
-            cursor.execute(statement)
+        for name, value in event_sql.SESSION_SETTINGS.items():
+            cursor.execute(f"SET {name} = {event_sql.literal(value)}")
         yield cursor
 
 
