@@ -9,10 +9,10 @@ from typing import Protocol
 from contract import table_states
 from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
 from spark_jobs.errors import first_line
-from spark_jobs.glue_sync import GlueSync
-from spark_jobs.metrics import Metrics
 from spark_jobs.report import CommitReport
-from spark_jobs.table import Commit
+from spark_jobs.runtime.metrics import Metrics
+from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.hudi_table import Commit
 
 Log = Callable[[str], None]
 

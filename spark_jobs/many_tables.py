@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 from spark_jobs import table_job
 from spark_jobs.errors import JobError, SettingsError, user_message
 from spark_jobs.listeners import TableStatus
-from spark_jobs.metrics import Metrics, metrics_for, publishing
-from spark_jobs.retry import Backoff
-from spark_jobs.session import slots
-from spark_jobs.settings import Settings
-from spark_jobs.sources.jdbc.access import Databases
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.table_list import ListedTable, TableList
+from spark_jobs.runtime.metrics import Metrics, metrics_for, publishing
+from spark_jobs.runtime.retry import Backoff
+from spark_jobs.runtime.session import slots
+from spark_jobs.runtime.turns import Turns
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
-from spark_jobs.table_list import ListedTable, TableList
-from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
 # Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import options, session
-from spark_jobs.application import watched
-from spark_jobs.hadoop import read_text
 from spark_jobs.many_tables import ManyTables
-from spark_jobs.options import MultiTableOptions
+from spark_jobs.options import command_line
+from spark_jobs.options.command_line import MultiTableOptions
+from spark_jobs.options.table_list import TableList
 from spark_jobs.program import exit_code, log
-from spark_jobs.retry import Backoff, retry_outages
-from spark_jobs.stopping import stop_on_signals
-from spark_jobs.table_list import TableList
+from spark_jobs.runtime import session
+from spark_jobs.runtime.application import watched
+from spark_jobs.runtime.hadoop import read_text
+from spark_jobs.runtime.retry import Backoff, retry_outages
+from spark_jobs.runtime.stopping import stop_on_signals
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stream(arguments: Sequence[str]) -> int:
-    given = options.parse_many(arguments)
+    given = command_line.parse_many(arguments)
     if given.names_target_table:
         log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
     stop = threading.Event()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs import archive
 from spark_jobs.errors import user_message
+from spark_jobs.runtime import archive
 
 
 def log(message: str) -> None:

@@ -7,38 +7,38 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import schema
-from spark_jobs.claim import Claim
-from spark_jobs.claim_store import claim_store
-from spark_jobs.commit_events import CommitEvents
-from spark_jobs.derived_table import DerivedTable
-from spark_jobs.file_memory import remembering
-from spark_jobs.glue_sync import GlueSync
-from spark_jobs.glue_tool import sync_to_glue
-from spark_jobs.hadoop import Hadoop, read_text
-from spark_jobs.history_table import HistoryTable
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.schema import Column, with_decimal_ordering
+from spark_jobs.derived.commit_events import CommitEvents
+from spark_jobs.derived.derived_table import DerivedTable
+from spark_jobs.derived.history_table import HistoryTable
+from spark_jobs.derived.made_table import MadeTable
 from spark_jobs.ingest import Ingest
-from spark_jobs.jdbc_settings import JdbcSettings
 from spark_jobs.listeners import Listeners, SweepTimeFile, TableStatus
-from spark_jobs.logged_events import LoggedEvents
 from spark_jobs.loop import Loop
-from spark_jobs.made_table import MadeTable
-from spark_jobs.metrics import Metrics
-from spark_jobs.quarantine import Quarantine
-from spark_jobs.queried_rows import QueriedRows
-from spark_jobs.schema import Column, with_decimal_ordering
-from spark_jobs.settings import Settings
-from spark_jobs.source_settings import FileSettings, HistorySettings, KafkaSettings, SqlSettings
-from spark_jobs.sources import Source
-from spark_jobs.sources.jdbc.access import Databases
-from spark_jobs.sources.jdbc.source import Jdbc
-from spark_jobs.sources.json_files import JsonFiles
-from spark_jobs.sources.json_kafka import JsonKafka
+from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.source_settings import FileSettings, HistorySettings, KafkaSettings, SqlSettings
+from spark_jobs.ordering.logged_events import LoggedEvents
+from spark_jobs.ordering.queried_rows import QueriedRows
+from spark_jobs.ordering.transform import SqlTransformer
+from spark_jobs.runtime.file_memory import remembering
+from spark_jobs.runtime.hadoop import Hadoop, read_text
+from spark_jobs.runtime.metrics import Metrics
+from spark_jobs.runtime.turns import Turns
+from spark_jobs.sources.batches import Source
+from spark_jobs.sources.files import JsonFiles
+from spark_jobs.sources.kafka import JsonKafka
 from spark_jobs.sources.listing import S3Lister, lister_for
+from spark_jobs.sources.postgres.access import Databases
+from spark_jobs.sources.postgres.source import Jdbc
 from spark_jobs.sources.shared_listing import SharedListing
-from spark_jobs.table import HudiTable
-from spark_jobs.transform import SqlTransformer
-from spark_jobs.turns import Turns
+from spark_jobs.table.claim import Claim
+from spark_jobs.table.claim_store import claim_store
+from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.glue_tool import sync_to_glue
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.quarantine import Quarantine
 
 Log = Callable[[str], None]
 

@@ -19,8 +19,8 @@ from rich.table import Table
 from bench.s3_requests.server import VERBS, CountedS3, by_verb, counted_s3
 from bench.tables.application import application, land, line
 from contract.errors import one_line_errors
-from spark_jobs import keys
-from spark_jobs.settings import Settings
+from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
 
 IDLE_S = 30
 # A look of all tables together; the job's default.

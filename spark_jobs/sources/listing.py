@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from spark_jobs import aws
-from spark_jobs.hadoop import Hadoop, local_path
-from spark_jobs.sources.file_checkpoint import SourceFile
+from spark_jobs.runtime import aws
+from spark_jobs.runtime.hadoop import Hadoop, local_path
+from spark_jobs.sources.file_progress import SourceFile
 
 
 class Lister(Protocol):

@@ -22,9 +22,11 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector
 from settings.load_pipeline import load_pipeline
-from spark_jobs import append_only, keys, metrics, options
-from spark_jobs import schema as schema_of_the_job
-from spark_jobs import settings as job_settings
+from spark_jobs.decoding import event_ids
+from spark_jobs.decoding import schema as schema_of_the_job
+from spark_jobs.options import command_line, keys
+from spark_jobs.options import settings as job_settings
+from spark_jobs.runtime import metrics
 from stacks.handlers import connector, emr_steps, framework, source_record
 from stacks.monitoring import words
 
@@ -85,7 +87,7 @@ print(
             "recorded": [case.statements for case in record_events.TRANSACTION_CASES],
             "schema": schema.avro_schema(schema.TABLE, [schema.TableColumn("a", "integer", False)]),
             "job's defaults": [
-                *map(options.ordering_of, ("JsonDFSSource", "JdbcSource")),
+                *map(command_line.ordering_of, ("JsonDFSSource", "JdbcSource")),
                 job_settings.PROPERTIES[keys.QUARANTINE_PATH].default,
             ],
             "pipeline": ORDERS.model_dump(mode="json"),
@@ -98,7 +100,7 @@ print(
                 types.specials_field(),
                 *(types.avro_field("a", "A", types.carried(type_)) for type_ in CATALOGUE_TYPES),  # type: ignore[arg-type]
             ],
-            "job's types": [*schema_of_the_job._ENCODINGS, append_only.COLUMN.name],
+            "job's types": [*schema_of_the_job._ENCODINGS, event_ids.COLUMN.name],
             "metrics": list(figures()),
             "live page": [
                 *(stage.name for stage in Stages().read(0, None, DataStatus(), Lakes(read_to={}))),

@@ -9,7 +9,7 @@ import pytest
 from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
-from spark_jobs import keys, refusals
+from spark_jobs.options import keys, refusals
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
 PLACES = JobPlaces(

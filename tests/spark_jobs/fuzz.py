@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.table import HudiTable
+from spark_jobs.table.hudi_table import HudiTable
 
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
 # How many tests share the minutes.

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from spark_jobs import checkpoint, deletes_register, truncates
-from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.deletes_register import Delete
-from spark_jobs.keys import TRUNCATE_APPLY, TRUNCATE_IGNORE
-from spark_jobs.topic_place import TopicPlace
-from spark_jobs.truncates import Truncates
+from spark_jobs.decoding.topic_place import TopicPlace
+from spark_jobs.options.keys import TRUNCATE_APPLY, TRUNCATE_IGNORE
+from spark_jobs.ordering import deletes_register, truncates
+from spark_jobs.ordering.deletes_register import Delete
+from spark_jobs.ordering.truncates import Truncates
+from spark_jobs.table import checkpoint
+from spark_jobs.table.checkpoint import Checkpoint
 
 FULL = {
     f'["{number}"]': Delete(str(26_694_864 + number * 512), TopicPlace(number // 9, 1_795_216_992_726 + number // 9))

@@ -12,9 +12,9 @@ from pyspark.sql import types as T
 
 from contract import avro_names, events
 from contract.events import PLACEHOLDER
-from spark_jobs.decode import LINE_COLUMNS, Decoder
-from spark_jobs.schema import Column, extend, parse
-from spark_jobs.session import CodegenSwitch
+from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.decoding.schema import Column, extend, parse
+from spark_jobs.runtime.session import CodegenSwitch
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
 
 pytestmark = pytest.mark.integration

@@ -2,7 +2,7 @@
 
 import itertools
 
-from spark_jobs.evolution import new_columns
+from spark_jobs.decoding.new_columns import new_columns
 
 KNOWN = ("order_id", "note")
 

@@ -12,9 +12,9 @@ import pytest
 from botocore.stub import Stubber
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.source_settings import FileSettings
-from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
-from spark_jobs.sources.json_files import FileBatch, JsonFiles, in_order, normalised_root
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
+from spark_jobs.sources.files import FileBatch, JsonFiles, in_order, normalised_root
 from spark_jobs.sources.listing import LocalLister, S3Lister, is_bookkeeping
 
 TOPIC = "demo.datalake.cdc_events"

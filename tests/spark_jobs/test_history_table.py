@@ -10,14 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from spark_jobs import keys, options, settings
+from spark_jobs.derived.history_table import HistoryTable
+from spark_jobs.derived.made_table import as_of
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.history_table import HistoryTable
-from spark_jobs.made_table import as_of
-from spark_jobs.table import HudiTable
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.timeline import Timeline
 from spark_jobs.table_job import SharedParts, build_made
-from spark_jobs.timeline import Timeline
 from tests.spark_jobs.test_derived_table import Row, Shop
 
 pytestmark = pytest.mark.integration
@@ -49,7 +49,7 @@ class Street(Shop):
         return int((START + timedelta(seconds=order)).timestamp() * 1000)
 
     def settings(self, **more: str) -> settings.Settings:
-        given = options.parse(
+        given = command_line.parse(
             [
                 *("--table-type", "COPY_ON_WRITE", "--source-ordering-field", COMMIT),
                 *("--target-base-path", self.path("history"), "--target-table", "datalake.history"),

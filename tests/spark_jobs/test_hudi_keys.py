@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from local.setup.jars import jar_folder
-from spark_jobs.keys import OURS
-from spark_jobs.refusals import NUMBERS, WORDS, hudis
+from spark_jobs.options.keys import OURS
+from spark_jobs.options.refusals import NUMBERS, WORDS, hudis
 from tests.spark_jobs.conftest import CONF
 
 JARS = ("hudi-spark3.5-bundle_2.12-0.15.0.jar", "hudi-aws-0.15.0.jar")

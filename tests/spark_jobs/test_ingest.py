@@ -10,11 +10,14 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import batch_decoder, failing_lines, keys, query_plans, schema, snapshot_rows, values
-from spark_jobs.commit_events import CommitEvents
-from spark_jobs.decode import Decoder
+from spark_jobs.decoding import batch_decoder, failing_lines, schema, values
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
-from spark_jobs.table import ForeignCommits, HudiTable
+from spark_jobs.options import keys
+from spark_jobs.ordering import snapshot_rows
+from spark_jobs.runtime import query_plans
+from spark_jobs.table.hudi_table import ForeignCommits, HudiTable
 from tests.spark_jobs.conftest import Lake, captured, event, has_cached
 
 pytestmark = pytest.mark.integration

@@ -7,8 +7,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import query_plans
-from spark_jobs.query_plans import with_fallback
+from spark_jobs.runtime import query_plans
+from spark_jobs.runtime.query_plans import with_fallback
 
 
 @pytest.fixture(autouse=True)

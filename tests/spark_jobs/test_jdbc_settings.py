@@ -3,9 +3,9 @@
 import pytest
 
 from contract.events import LSN, READ_MS
-from spark_jobs import keys, options, settings
 from spark_jobs.errors import SettingsError
-from spark_jobs.jdbc_settings import Detection, JdbcSettings
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 
 GIVEN = {
     keys.RECORD_KEY: "address_id",
@@ -22,7 +22,7 @@ ARGUMENTS = [
 
 
 def decided(given: dict[str, str] | None = None, *arguments: str, log: list[str] | None = None) -> JdbcSettings:
-    made = settings.decide(options.parse([*ARGUMENTS, *arguments]), GIVEN | (given or {}), (log or []).append)
+    made = settings.decide(command_line.parse([*ARGUMENTS, *arguments]), GIVEN | (given or {}), (log or []).append)
     assert made.table.ordering_field == READ_MS
     assert isinstance(made.source, JdbcSettings)
     return made.source

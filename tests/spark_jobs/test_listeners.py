@@ -3,10 +3,10 @@
 import threading
 from pathlib import Path
 
-from spark_jobs.glue_sync import GlueSync
 from spark_jobs.listeners import SweepTimeFile
-from spark_jobs.table import Commit
-from spark_jobs.table_settings import SyncSettings
+from spark_jobs.options.table_settings import SyncSettings
+from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.hudi_table import Commit
 
 SETTINGS = SyncSettings(
     database="datalake",

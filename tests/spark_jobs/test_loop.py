@@ -11,8 +11,8 @@ from py4j.protocol import Py4JNetworkError
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.loop import Loop
 from spark_jobs.report import CommitReport
-from spark_jobs.retry import LINE_S, Backoff, retry_outages
-from spark_jobs.turns import Turns, large_turns
+from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
+from spark_jobs.runtime.turns import Turns, large_turns
 from tests.spark_jobs.conftest import ROOT  # noqa: F401  (the folder's fixtures come with it)
 
 REPORT = CommitReport(

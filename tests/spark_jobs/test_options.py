@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from spark_jobs import options, properties, settings
-from spark_jobs.declared import Declared
 from spark_jobs.errors import SettingsError
-from spark_jobs.hadoop import read_text
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.options.declared import Declared
+from spark_jobs.runtime.hadoop import read_text
 from tests.spark_jobs.conftest import ROOT
 from tests.spark_jobs.test_loop import REPORT
 
@@ -33,23 +33,23 @@ DELTASTREAMER_LINE = [
 
 
 def test_deltastreamers_line_is_understood() -> None:
-    given = options.parse(DELTASTREAMER_LINE)
+    given = command_line.parse(DELTASTREAMER_LINE)
     assert (given.operation, given.ordering_field, given.table_type) == ("upsert", "__source_ts_ms", "COPY_ON_WRITE")
     assert (given.continuous, given.enable_sync, given.min_sync_interval_seconds) == (True, True, 5)
     assert given.target_base_path == "s3://data-lake-demo-cevo/hudi/cdc-events"
 
 
 def test_what_is_not_said_has_hoodie_streamers_default_or_a_safer_one() -> None:
-    given = options.parse(NEEDED)
+    given = command_line.parse(NEEDED)
     assert (given.operation, given.ordering_field, given.continuous) == ("upsert", "__lsn", False)
     assert given.source_class == "org.apache.hudi.utilities.sources.JsonDFSSource"
     assert (given.source_limit, given.checkpoint, given.hoodie_conf) == (None, None, ())
 
 
 def test_names_have_their_aliases_and_both_forms() -> None:
-    given = options.parse([*NEEDED, "--source-ordering-fields=seq", "--enable-hive-sync", "--op", "bulk_insert"])
+    given = command_line.parse([*NEEDED, "--source-ordering-fields=seq", "--enable-hive-sync", "--op", "bulk_insert"])
     assert (given.ordering_field, given.enable_sync, given.operation) == ("seq", True, "bulk_insert")
-    given = options.parse([*NEEDED, "--hoodie-conf", "a=1,2", "--hoodie-conf", "b=x=y"])
+    given = command_line.parse([*NEEDED, "--hoodie-conf", "a=1,2", "--hoodie-conf", "b=x=y"])
     assert given.hoodie_conf == ("a=1,2", "b=x=y")
 
 
@@ -79,7 +79,7 @@ def test_names_have_their_aliases_and_both_forms() -> None:
 )
 def test_anything_else_is_refused_by_name(arguments: list[str], message: str) -> None:
     with pytest.raises(SettingsError) as refusal:
-        options.parse([*NEEDED, *arguments])
+        command_line.parse([*NEEDED, *arguments])
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -95,7 +95,7 @@ def test_anything_else_is_refused_by_name(arguments: list[str], message: str) ->
 )
 def test_classes_that_migrants_ask_for_are_refused_with_the_way_out(option: str, class_name: str, way_out: str) -> None:
     with pytest.raises(SettingsError) as refusal:
-        options.parse([*NEEDED, option, class_name])
+        command_line.parse([*NEEDED, option, class_name])
     assert str(refusal.value).startswith(f"argument {option}: {class_name.rpartition(',')[2]} isn't supported: ")
     assert way_out in str(refusal.value)
 
@@ -103,14 +103,14 @@ def test_classes_that_migrants_ask_for_are_refused_with_the_way_out(option: str,
 def test_several_transformers_are_named_by_comma() -> None:
     once = "SqlQueryBasedTransformer"
     twice = f"{once}, org.apache.hudi.utilities.transform.{once}"
-    assert options.parse(NEEDED).transformers == 0
-    assert options.parse([*NEEDED, "--transformer-class", once]).transformers == 1
-    assert options.parse([*NEEDED, "--transformer-class", twice]).transformers == 2
+    assert command_line.parse(NEEDED).transformers == 0
+    assert command_line.parse([*NEEDED, "--transformer-class", once]).transformers == 1
+    assert command_line.parse([*NEEDED, "--transformer-class", twice]).transformers == 2
 
 
 def test_needed_options_are_asked_for() -> None:
     with pytest.raises(SettingsError, match="missing: --target-base-path, --target-table, --table-type"):
-        options.parse([])
+        command_line.parse([])
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_overrides_are_pairs(override: str) -> None:
 
 README = ROOT / "spark_jobs" / "README.md"
 _TABLE = re.compile(r"\| (?:option|property) \| default \| meaning \|\n\|---\|---\|---\|\n((?:\| .*\n)*)")
-_OF_MANY = [field.metadata["declared"] for field in fields(options.OfManyTables)]
+_OF_MANY = [field.metadata["declared"] for field in fields(command_line.OfManyTables)]
 # In the page's order.
 TABLES: list[dict[str, Declared]] = [
-    {option.key: option for option in options.ONE_TABLE.declared.values()},
+    {option.key: option for option in command_line.ONE_TABLE.declared.values()},
     settings.PROPERTIES,
     {option.key: option for option in _OF_MANY},
     settings.OF_MANY_TABLES,

@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.query_plans import ReusedPlan
-from spark_jobs.session import CodegenSwitch
+from spark_jobs.runtime.query_plans import ReusedPlan
+from spark_jobs.runtime.session import CodegenSwitch
 
 pytestmark = pytest.mark.integration
 

@@ -10,8 +10,8 @@ from pyspark.sql import types as T
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters
 from local.tools.schema import SchemaError, TableColumn, avro_schema, read_columns
+from spark_jobs.decoding.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from spark_jobs.errors import SettingsError
-from spark_jobs.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from tests.spark_jobs.conftest import SCHEMA, captured
 
 

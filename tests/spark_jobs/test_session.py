@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import session
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.session import CodegenSwitch
+from spark_jobs.runtime import session
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.session import CodegenSwitch
 
 pytestmark = pytest.mark.integration
 COMPILED = "WholeStageCodegen"

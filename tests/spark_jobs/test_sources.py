@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs import keys
 from spark_jobs.errors import QuarantineLimitError, SettingsError
+from spark_jobs.options import keys
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 
 pytestmark = pytest.mark.integration

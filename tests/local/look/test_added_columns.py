@@ -7,7 +7,7 @@ from contract import added_columns
 from contract.added_columns import AddedColumn
 from local.look.added_columns import WRITTEN_AT, added, older_rows
 from local.look.lake import Lake
-from spark_jobs.keys import ADDED_COLUMNS, PROGRESS
+from spark_jobs.options.keys import ADDED_COLUMNS, PROGRESS
 
 LAKE = Lake(base_uri="s3://lake/items")
 

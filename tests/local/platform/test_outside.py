@@ -18,7 +18,7 @@ from local.platform.services import PORTS, PlatformOptions, Services
 from local.platform.state import Passwords
 from local.services.postgres import Postgres
 from plugins.source_connector import source_connector
-from spark_jobs import keys
+from spark_jobs.options import keys
 
 SHOP = OutsideDatabase(host="db.example.org", port=5433, dbname="shop", sslmode="require")
 

@@ -10,11 +10,11 @@ import pytest
 
 from settings.environment import Environment
 from settings.job import server
-from spark_jobs import keys
-from spark_jobs.jdbc_settings import Detection, jdbc_settings
-from spark_jobs.options import parse, parse_many
-from spark_jobs.properties import parse as pairs_of
-from spark_jobs.properties import parse_overrides
+from spark_jobs.options import keys
+from spark_jobs.options.command_line import parse, parse_many
+from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
+from spark_jobs.options.properties import parse as pairs_of
+from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jdbc_driver
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs, Step

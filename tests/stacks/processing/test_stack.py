@@ -11,9 +11,9 @@ import pytest
 
 from contract.stop_file import TOKEN
 from settings.load import load
-from spark_jobs import keys, options, properties, settings
-from spark_jobs.source_settings import FileSettings
-from spark_jobs.table_list import TableList
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.table_list import TableList
 from stacks.gate import plain_text, request_of
 from stacks.processing import job_assets
 from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
@@ -270,7 +270,7 @@ def _text(environment: Synthesized) -> Callable[[str], str]:
 def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
     """What the job of many tables makes of a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
-    listed = TableList(options.parse_many(arguments[application + 1 :]), _text(environment))
+    listed = TableList(command_line.parse_many(arguments[application + 1 :]), _text(environment))
     warnings: list[str] = []
     found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
     assert warnings == []
@@ -280,7 +280,7 @@ def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, 
 def _decided(environment: Synthesized, arguments: list[str]) -> settings.Settings:
     """What the job of one table makes of a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
-    given = options.parse(arguments[application + 1 :])
+    given = command_line.parse(arguments[application + 1 :])
     assert given.props is not None
     file = properties.load(given.props, _text(environment))
     warnings: list[str] = []

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from contract import rds_ca
-from spark_jobs import aws
 from spark_jobs.errors import SettingsError
-from spark_jobs.jdbc_settings import Password, Server
-from spark_jobs.sources.jdbc.login import connection_properties, tls_properties, unverified
+from spark_jobs.options.jdbc_settings import Password, Server
+from spark_jobs.runtime import aws
+from spark_jobs.sources.postgres.login import connection_properties, tls_properties, unverified
 from tests.spark_jobs.conftest import aws_environment
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"

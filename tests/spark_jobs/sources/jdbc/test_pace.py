@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.sources.jdbc import source
-from spark_jobs.sources.jdbc.progress import Progress
-from spark_jobs.sources.jdbc.source import Jdbc
+from spark_jobs.sources.postgres import source
+from spark_jobs.sources.postgres.progress import Progress
+from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.test_jdbc_settings import decided
 
 

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.jdbc_settings import Detection
-from spark_jobs.sources.jdbc.control import Control
-from spark_jobs.sources.jdbc.detection import all_rows, why_anew
-from spark_jobs.sources.jdbc.progress import Mark, Progress, read_progress
+from spark_jobs.options.jdbc_settings import Detection
+from spark_jobs.sources.postgres.control import Control
+from spark_jobs.sources.postgres.detection import all_rows, why_anew
+from spark_jobs.sources.postgres.progress import Mark, Progress, read_progress
 
 MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
 PROGRESS = Progress(

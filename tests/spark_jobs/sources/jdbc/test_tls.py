@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import first_line
-from spark_jobs.jdbc_settings import Password, Server
-from spark_jobs.sources.jdbc.access import Database
+from spark_jobs.options.jdbc_settings import Password, Server
+from spark_jobs.sources.postgres.access import Database
 from tests.tls import Authority, encrypted
 
 pytestmark = pytest.mark.integration

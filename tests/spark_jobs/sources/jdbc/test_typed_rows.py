@@ -12,12 +12,12 @@ from contract.column_types.carried import Carried
 from contract.column_types.types import avro_field
 from contract.events import PLACEHOLDER, QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
-from spark_jobs import schema
-from spark_jobs.decode import Decoder
-from spark_jobs.schema import Column
-from spark_jobs.sources.jdbc.access import Database
-from spark_jobs.sources.jdbc.batch import JdbcBatch
-from spark_jobs.sources.jdbc.source import Jdbc
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.schema import Column
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.source import Jdbc
 from tests.conftest import execute
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
