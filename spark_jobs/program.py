@@ -1,12 +1,17 @@
 """What the job's programs share: where their lines go, and the exit code and one line of whatever ends them."""
 
 import sys
+import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import user_message
 from spark_jobs.runtime import archive
+from spark_jobs.runtime.retry import Backoff, retry_outages
+
+T = TypeVar("T")
 
 
 def log(message: str) -> None:
@@ -29,3 +34,10 @@ def exit_code(run: Callable[[], int]) -> int:
     finally:
         if shipped:
             shipped.cleanup()
+
+
+def when_readable(read: Callable[[], T], *, waits: bool, longest_seconds: float, stop: threading.Event) -> T | None:
+    """Return what `read` reads; with `waits` as soon as no outage keeps it from that, None when told to stop."""
+    if not waits:
+        return read()
+    return retry_outages(read, backoff=Backoff(stop=stop, longest_seconds=longest_seconds, log=log), stop=stop)

@@ -15,7 +15,7 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import UndescribedError
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import Settings
-from spark_jobs.program import exit_code, log
+from spark_jobs.program import exit_code, log, when_readable
 from spark_jobs.runtime import session
 from spark_jobs.runtime.application import watched
 from spark_jobs.runtime.hadoop import read_text
@@ -79,10 +79,7 @@ def _prepared(
         decided = read_settings(given, spark)
         return decided, table_job.columns_of(decided, spark)
 
-    if not given.continuous:
-        return read()
-    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
-    return retry_outages(read, backoff=backoff, stop=stop)
+    return when_readable(read, waits=given.continuous, longest_seconds=given.retry_interval_seconds, stop=stop)
 
 
 if __name__ == "__main__":
