@@ -70,7 +70,7 @@ def _refuse(statement: exp.Expr) -> None:
             f"{fleeting.sql('athena')} is another value each time: a derived table is computed when its tables change"
         )
     if found := unproven(statement, DERIVED, exp.Expr):
-        raise alike.refused(found, "not known to be the same in Spark as in Athena (docs/your-database.md)")
+        raise alike.refused(found, "not known to be the same in Spark as in Athena (docs/reference/pipeline-file.md)")
     for node in statement.walk():
         if why := _other_types(node) or _other_forms(node):
             raise alike.refused(node, why)

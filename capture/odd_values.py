@@ -199,7 +199,7 @@ def _place(one: Found) -> str:
 def lines(looked: Looked) -> Iterator[str]:
     """Say what was found, and which tables nobody has looked into."""
     if looked.found:
-        yield "Values that won't arrive as they are (docs/types.md):"
+        yield "Values that won't arrive as they are (docs/reference/types.md):"
     for one in looked.found:
         yield f"  {one.table}: {_place(one)}: {one.odd.comes}"
     yield from (f"  {line}" for line in looked.failed)

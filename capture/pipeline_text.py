@@ -23,16 +23,16 @@ _LEAVE_OUT = re.compile(r"^[ \t]*leave_out[ \t]*=[ \t]*\[", re.MULTILINE)
 
 _HEADER = """\
 # What is captured of the database {database}. Made by `make pipeline NAME={name}`, and yours to edit: every key is
-# explained in docs/your-database.md. After an edit: `make prepare NAME={name} DSN=…`.
+# explained in docs/reference/pipeline-file.md. After an edit: `make prepare NAME={name} DSN=…`.
 
 [source]
 database = {quoted}
-truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/tables.md)
+truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/reference/source-changes.md)
 """
 
 _QUERY_HEADER = """\
 # What is queried of the database {database}. Made by `make pipeline NAME={name} HOW=query`, and yours to edit: every
-# key is explained in docs/your-database.md. After an edit, `make prepare NAME={name} DSN=…` looks whether it fits.
+# key is explained in docs/reference/pipeline-file.md. After an edit, `make prepare NAME={name} DSN=…` checks it.
 
 [source]
 database = {quoted}

@@ -1,34 +1,45 @@
-"""Writes docs/types.md from the table of types: `python -m capture.type_page`. A test holds the page true."""
+"""Writes docs/reference/types.md from the table of types: `./lake dev generate types`; a test compares them."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from contract.column_types.array_types import ARRAY_NOTE
 from contract.column_types.carried import Carried, CatalogueType, LeftOut
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "types.md"
-HEAD = f"""# PostgreSQL's types in the lake
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "types.md"
+_HEAD = f"""# PostgreSQL's types in the lake
 
-Written by `python -m capture.type_page` from `contract/column_types/`; [decision 0070](decisions/0070-types.md) says
-what was measured, and why it is so. A domain is what it is made of; a type that isn't listed is its text. Tables
-that are queried have the same types; no value of theirs stops the source, and no date comes wrong. A text that is
-`{PLACEHOLDER}` itself, or an array of that alone, is taken for a large value that didn't change. A key
-of nothing but empty texts and bytea, or with `NaN` in a `numeric(10,2)`, goes to quarantine as "missing".
+`./lake dev generate types` writes this page from `contract/column_types/`.
+[Decision 0070](../decisions/0070-types-and-column-changes.md) has the measurements. A domain becomes what its base type
+becomes; a type that isn't listed becomes its text. The notes on wrong dates and on values that stop a table don't apply
+to query-only tables.
 
-"Full" in the last column: `REPLICA IDENTITY FULL` is needed where values may be large (2 kB). Without it the log lacks
-those that an update left as they were, and Debezium can't say so for this type: it stops.
+- `*`: values over about 2 kB need `REPLICA IDENTITY FULL`. Without it the log omits those that an update left
+  unchanged, Debezium can't mark them for this type, and it stops.
+- A text equal to `{PLACEHOLDER}`, or an array of only that, counts as an unchanged large value.
+- A key of only empty texts and bytea, or with `NaN` in a `numeric(10,2)`, goes to quarantine as "missing".
 
-| PostgreSQL | Lake | In events | Notes | |
-|---|---|---|---|---|
+| PostgreSQL | Lake | In events | Notes |
+|---|---|---|---|
 """
-LEFT_OUT = """
+_ARRAYS = """
+## Arrays
+
+Arrays are `string` in the lake, {note}.
+
+| PostgreSQL | Notes |
+|---|---|
+"""
+_LEFT_OUT = """
 ## Left out
 
-Columns of these types aren't captured (`leave_out` in the pipeline's file): what Debezium makes of them isn't what
-they were.
+`./lake source describe` puts columns of these types into `leave_out`, because Debezium changes their values.
 
-| PostgreSQL | Why |
+| PostgreSQL | Reason |
 |---|---|
 """
 
@@ -87,20 +98,28 @@ def _types() -> dict[str, tuple[CatalogueType, int]]:
 
 def page() -> str:
     """Return the page's text."""
-    taken, left_out = [], []
+    plain: dict[str, list[str]] = defaultdict(list)
+    arrays: dict[str, list[str]] = defaultdict(list)
+    left_out: dict[str, list[str]] = defaultdict(list)
     for written, (kind, modifier) in _types().items():
         found = carried(kind, modifier)
         if isinstance(found, LeftOut):
-            left_out.append(f"| {_code(written)} | {found.reason} |")
+            left_out[found.reason.partition(": ")[2] if kind.kind == "array" else found.reason].append(_code(written))
+        elif kind.kind == "array":
+            arrays[found.note_of_log].append(_starred(written, found))
         else:
-            taken.append(_row(written, found))
-    return HEAD + "\n".join(taken) + "\n" + LEFT_OUT + "\n".join(left_out) + "\n"
+            note = "; ".join(filter(None, (found.note, found.note_of_log)))
+            plain[f"`{found.lake}` | {found.wire} | {note}"].append(_starred(written, found))
+    text = _HEAD + _rows(plain.items()) + _ARRAYS.format(note=ARRAY_NOTE) + _rows(arrays.items())
+    return text + _LEFT_OUT + _rows(left_out.items())
 
 
-def _row(written: str, found: Carried) -> str:
-    full = "" if found.has_placeholder else "full"
-    note = "; ".join(filter(None, (found.note, found.note_of_log)))
-    return f"| {_code(written)} | `{found.lake}` | {found.wire} | {note} | {full} |"
+def _rows(grouped: Iterable[tuple[str, list[str]]]) -> str:
+    return "".join(f"| {', '.join(types)} | {rest} |\n" for rest, types in grouped)
+
+
+def _starred(written: str, found: Carried) -> str:
+    return _code(written) + ("" if found.has_placeholder else "*")
 
 
 def _code(written: str) -> str:

@@ -24,7 +24,7 @@ IS_DELETED = "true"
 READ, CREATE, UPDATE, DELETE = "r", "c", "u", "d"
 OPERATIONS = (READ, CREATE, UPDATE, DELETE)
 # Events that are no row's: their table was emptied; and, ours, nothing is left in the lake of what it was emptied of
-# before this position (docs/decisions/0075).
+# before this position (docs/decisions/0021).
 TRUNCATE, SETTLED = "t", "s"
 
 # Stands for a large value that an update left as it was and the log doesn't have (TOAST).

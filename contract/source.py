@@ -9,7 +9,7 @@ SCHEMA = "datalake"
 # The table whose rows are the events, and the one whose only row is touched so that the slot moves on.
 OUTBOX_TABLE = "cdc_events"
 HEARTBEAT_TABLE = "cdc_heartbeat"
-# Touches the heartbeat and sends what is queued (docs/decisions/0011).
+# Touches the heartbeat and sends what is queued (docs/decisions/0010).
 HEARTBEAT_PROCEDURE = "outbox_beat"
 PUBLICATION = "cdc_publication"
 SLOT = "cdc_orders"

@@ -8,7 +8,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.source import SCHEMA
 from db.dump import read_file
-from db.sample import row_counts
+from db.sample import ORDERS
 
 DIGITS = 16
 
@@ -18,7 +18,7 @@ def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -
     if empty:
         return "no rows"
     if dump is None:
-        return f"{row_counts(scale)['orders']:,} generated orders (--scale {scale})"
+        return f"{ORDERS * scale:,} generated orders (--scale {scale})"
     return f"the dump {dump.name} (SHA-256 {hashlib.sha256(read_file(dump)).hexdigest()[:DIGITS]}…)"
 
 

@@ -21,7 +21,7 @@ from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import Mode, run
-from db.sample import DEFAULT_SEED, generate, row_counts
+from db.sample import generate, row_counts
 from db.shared_roles import again
 from db.source_objects import SourceObjects
 from db.source_rights import role_steps
@@ -49,7 +49,6 @@ class LoadOptions:
     dump: Path | None = None
     empty: bool = False
     replace: bool = False
-    seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
         if self.mode not in outbox.MODES:
@@ -102,7 +101,7 @@ def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], M
     if options.empty:
         return (), dict.fromkeys(TABLES, 0)
     if options.dump is None:
-        return generate(options.scale, options.seed), row_counts(options.scale)
+        return generate(options.scale), row_counts(options.scale)
     step = f"read {options.dump.name}"
     progress(step, 0, 1)
     rows = read_dump(options.dump)

@@ -1,7 +1,7 @@
 """Brings the outbox of a prepared database up to this code's version, in place, while its users go on writing.
 
 First views, functions and triggers in one transaction that keeps writers waiting for moments; then the outbox's rows,
-in pieces. docs/decisions/0015 says why.
+in pieces. docs/decisions/0013 says why.
 """
 
 import time

@@ -24,7 +24,7 @@ JUDGE_S = 30
 JUDGE_EVERY_S = 0.1
 COMMAND = "make resnapshot"
 WAY_OUT = f"run `{COMMAND}`"
-RUNBOOK = "docs/lost-changes.md"
+RUNBOOK = "docs/your-database/repair.md"
 
 
 @dataclass(frozen=True, kw_only=True)

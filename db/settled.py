@@ -3,7 +3,7 @@
 A row that only the lake has is deleted there by an event of our own. Its position must be newer than all that the lake
 was sent of the row, and older than what somebody who inserts the key at this moment writes. So the position is taken
 first; every transaction that is open then is waited for; and only then the keys are looked up. A transaction that the
-look doesn't see began after the position was taken, and whatever it writes is behind it (docs/decisions/0076).
+look doesn't see began after the position was taken, and whatever it writes is behind it (docs/decisions/0034).
 """
 
 import time

@@ -1,7 +1,7 @@
 """Asks a source connector that runs for a snapshot of some tables, or of some of their rows, by its signal table.
 
 Debezium 3.7 reads a signal from the log ("Sending signals to a Debezium connector"). One that it can't follow it passes
-over with no more than a line in its log, so whoever asks looks at tables and condition first (docs/decisions/0076).
+over with no more than a line in its log, so whoever asks looks at tables and condition first (docs/decisions/0034).
 """
 
 import json
@@ -23,7 +23,7 @@ KEYS_PER_SIGNAL = 1_000
 _READABLE = re.compile(r"\w+\Z")
 ODD_NAME = (
     "Debezium 3.7 fails on a name that is more than letters, digits and underscores: leave WHERE out, and all of it is"
-    " read while the other tables wait (docs/tables.md)"
+    " read while the other tables wait (docs/your-database/repair.md)"
 )
 Name = tuple[str, str]
 

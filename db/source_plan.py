@@ -146,5 +146,5 @@ def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
     if in_part:
         yield (
             f"published by their columns: {', '.join(in_part)}: run this again after a column is added, or it isn't"
-            " captured; PostgreSQL refuses to drop or retype a listed one (docs/schema-changes.md)"
+            " captured; PostgreSQL refuses to drop or retype a listed one (docs/reference/source-changes.md)"
         )

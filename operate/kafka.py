@@ -106,7 +106,8 @@ def check_streamed(pipeline: EnvironmentPipeline) -> None:
     """Raise OperateError for a pipeline that is queried."""
     if pipeline.is_queried:
         raise OperateError(
-            f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it (docs/query-based.md)"
+            f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"
+            " (docs/your-database/query-only.md)"
         )
 
 

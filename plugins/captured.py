@@ -25,8 +25,8 @@ class CapturedTable:
     `key`: the columns that make an event's key where the table has no primary key; those of the primary key else.
     `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it ends
     the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or nothing tells of it
-    (docs/decisions/0075). Where every event is a row (`append_only`), an incremental snapshot's can't be
-    one (docs/decisions/0073).
+    (docs/decisions/0021). Where every event is a row (`append_only`), an incremental snapshot's can't be
+    one (docs/decisions/0078).
     """
 
     schema: str

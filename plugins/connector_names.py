@@ -5,7 +5,7 @@ from plugins.captured import CapturedTable
 
 OUTBOX = CapturedTable(schema=source.SCHEMA, table=source.OUTBOX_TABLE)
 EVENTS_TABLE = OUTBOX.name
-# Stands for the source's generation, which is known when it is deployed (docs/decisions/0061).
+# Stands for the source's generation, which is known when it is deployed (docs/decisions/0034).
 GENERATION = "@generation@"
 
 
@@ -22,7 +22,7 @@ def heartbeat_topic(topic_prefix: str) -> str:
 def offset_topic(connector: str, generation: str | None = None) -> str:
     """Name the topic of a source connector's offsets on AWS: ours, so they survive a connector that is made anew.
 
-    `generation` is another one when the slot is (docs/decisions/0061); `*` stands for any.
+    `generation` is another one when the slot is (docs/decisions/0034); `*` stands for any.
     """
     return f"__cdc_lake_offsets_{connector}" + (f"-{generation}" if generation else "")
 

@@ -50,7 +50,7 @@ _KNOWN = (
         # Our own predicate's words (plugins/IsTruncate.java).
         re.compile(r"Exception: (?P<topic>\S+) was emptied by TRUNCATE"),
         "{tables} was emptied by TRUNCATE, and its pipeline says to stop there: run `{command}{which}`, by which its"
-        ' rows go from the lake, too, or set truncate = "apply" or "ignore" (docs/tables.md)',
+        ' rows go from the lake, too, or set truncate = "apply" or "ignore" (docs/reference/source-changes.md)',
     ),
     (
         re.compile(r"is not permitted to log in"),

@@ -1,4 +1,4 @@
-"""A predicate on a Connect worker that tells a TRUNCATE's event (docs/decisions/0075)."""
+"""A predicate on a Connect worker that tells a TRUNCATE's event (docs/decisions/0021)."""
 
 from plugins.worker_classes import PACKAGE, resource, source
 

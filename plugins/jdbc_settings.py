@@ -1,7 +1,7 @@
 """What a JDBC source is told: a database that is polled by timestamps, with its tables or a query, checked.
 
 For workers that have such a connector: Aiven's, or Confluent's, which has the same properties. What no poll sees
-is in docs/kafka-connect.md; the job's own JdbcSource loses none of it.
+is in docs/your-database/kafka-connect.md; the job's own JdbcSource loses none of it.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Pairs of connectors, by name: JDBC sources that poll PostgreSQL, and the S3 sinks of what they write.
 
-Three kinds, as in docs/kafka-connect.md: whole tables as they are, one table with keys and fields of its own, and a
-query whose rows land as Parquet. A worker takes each configuration by `PUT /connectors/<name>/config`.
+Three kinds, as in docs/your-database/kafka-connect.md: whole tables as they are, one table with keys and fields of its
+own, and a query whose rows land as Parquet. A worker takes each configuration by `PUT /connectors/<name>/config`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What the S3 sink's configuration may say: one list for the stand-in and for MSK Connect.
 
 The connector takes much in silence that loses events or lands others: misspelt names, NOOP, tolerated errors without a
-dead-letter topic. Here each is refused by name; docs/decisions/0041 has what the real connector does.
+dead-letter topic. Here each is refused by name; docs/decisions/0040 has what the real connector does.
 """
 
 from collections.abc import Iterator, Mapping

@@ -121,7 +121,7 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
         "slot.max.retries": "60",
         "slot.retry.delay.ms": "1000",
         # Without a change of our own the slot would hold back WAL that other tables fill. The procedure also does what
-        # the outbox has queued (docs/decisions/0011).
+        # the outbox has queued (docs/decisions/0010).
         "heartbeat.interval.ms": str(settings.heartbeat_interval_ms),
         **({"heartbeat.action.query": settings.heartbeat_query} if settings.heartbeat_query else {}),
         # Whoever may log in may write messages to the log: they would be events of a topic that isn't planned.
@@ -159,7 +159,7 @@ def _topic_creation() -> dict[str, str]:
     """Let a topic that is missing end the task, with a reason: it would wait for it for ever, and in silence.
 
     With these two Connect looks for the topic first, and tries to make it, which the task's role may not
-    (docs/decisions/0060). -1 is whatever the brokers say.
+    (docs/decisions/0042). -1 is whatever the brokers say.
     """
     return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
 

@@ -114,7 +114,7 @@ def _widen(admin: AdminClient, topic: PlannedTopic, there: TopicDescription, say
         say(f"topic {topic.name} has {wants} partitions now, instead of {has}")
         yield topic.name
     if (replicas := _replicas(there)) != topic.replicas:
-        say(f"topic {topic.name} keeps its {replicas} replicas, though {topic.replicas} are planned (decision 0060)")
+        say(f"topic {topic.name} keeps its {replicas} replicas, though {topic.replicas} are planned (decision 0042)")
 
 
 def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], say: Say) -> None:

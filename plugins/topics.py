@@ -1,4 +1,4 @@
-"""The topics that the pipeline needs, as data: each is made before anything writes or reads it (docs/decisions/0060).
+"""The topics that the pipeline needs, as data: each is made before anything writes or reads it (docs/decisions/0042).
 
 On AWS a custom resource makes them (stacks/handlers/topics.py), on one machine the platform's start does, both by
 plugins/topic_admin.py. Nothing else makes a topic: brokers don't for whoever asks, and the connectors may not.

@@ -1,7 +1,7 @@
 """What a source connector does with each event on its way to its topic: Kafka Connect's transformations and predicates.
 
 Rows are made of changes (`unwrap`). Before that signals are dropped. A TRUNCATE ends the task; or it passes the
-unwrapping, which would drop it, and is made an event of its own (docs/decisions/0075).
+unwrapping, which would drop it, and is made an event of its own (docs/decisions/0021).
 """
 
 import re

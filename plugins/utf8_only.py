@@ -1,4 +1,4 @@
-"""A transformation that lets no task start on a Connect worker whose JVM doesn't write in UTF-8 (docs/decisions/0041).
+"""A transformation that lets no task start on a Connect worker whose JVM doesn't write in UTF-8 (docs/decisions/0040).
 
 For MSK Connect, whose JVM nobody can set: elsewhere contract/text.py does.
 """

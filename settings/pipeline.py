@@ -57,7 +57,7 @@ class CapturedTableSettings(Section):
     newer of two events is known. `leave_out`: columns that aren't captured; `hash`: those that travel as
     SHA-256. `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is
     added to the lake's table, with the source's type (add) or one that its values look like (guess), or its events are
-    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0094).
+    set aside (fixed). `history`: whether a table beside it keeps the versions of its rows (docs/decisions/0093).
     `truncate`: what a TRUNCATE does there.
 
     With how = "query" the job asks the database, which has no connector then. `detect`: how it finds what changed;

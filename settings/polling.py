@@ -1,7 +1,7 @@
 """The connectors that poll a pipeline's database on a Kafka Connect worker, of which plugins/ makes configurations.
 
 For those who have such a worker. The tables are the same that the job asks for itself (JdbcSource), which loses nothing
-of what these connectors can't see (docs/kafka-connect.md).
+of what these connectors can't see (docs/your-database/kafka-connect.md).
 """
 
 from collections.abc import Mapping, Sequence

@@ -27,9 +27,9 @@ class Batches(Protocol):
 class Loop:
     """Drives batches, in continuous mode for ever; after a failure each begins with the table's own progress.
 
-    In continuous mode a round begins `min_interval_seconds` after the one before at the earliest, as in HoodieStreamer,
-    and an outage is waited for without end. Other failures are tried again `max_retries` times in a row; so are outages
-    without continuous mode. Pauses double from 1 s up to `retry_seconds`.
+    In continuous mode a round begins at least `min_interval_seconds()` after the one before, and an outage is waited
+    for without end. Other failures are tried again `max_retries` times in a row; so are outages without continuous
+    mode. Pauses double from 1 s up to `retry_seconds`.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Loop:
         log: Log,
         max_retries: int,
         retry_seconds: float,
-        min_interval_seconds: float = 0,
+        min_interval_seconds: Callable[[], float] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._batches = batches
@@ -75,7 +75,7 @@ class Loop:
             else:
                 self._idle()
             if continuous:
-                rest = began + self._min_interval_seconds - self._clock()
+                rest = began + self._min_interval_seconds() - self._clock()
                 self._stop.wait(max(rest, 0 if report else poll_seconds))
 
     def _attempt(self, continuous: bool) -> tuple[bool, CommitReport | None]:

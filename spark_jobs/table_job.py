@@ -124,7 +124,9 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], share
         log=log,
         max_retries=decided.max_retries,
         retry_seconds=decided.retry_seconds,
-        min_interval_seconds=decided.min_interval_seconds,
+        min_interval_seconds=lambda: max(
+            decided.min_interval_seconds, shared.turns.min_interval_seconds() if shared.turns else 0
+        ),
     )
     try:
         loop.run(continuous=decided.continuous, poll_seconds=decided.poll_seconds)

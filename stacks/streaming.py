@@ -152,12 +152,12 @@ def server_properties(zones: int, largest_event_bytes: int = LARGEST_EVENT_BYTES
     """The brokers' configuration. One broker may be away, for patching or because it failed, and writing goes on.
 
     A replica in each zone, however many brokers: MSK takes no other number of brokers and another configuration at once
-    (docs/decisions/0063), and spreads replicas over zones in any case.
+    (docs/decisions/0056), and spreads replicas over zones in any case.
     """
     replicas = replicas_on(zones)
     in_sync = in_sync_of(replicas)
     return {
-        # Topics are made on purpose (docs/decisions/0060), never by a misspelt name or a client that comes too early.
+        # Topics are made on purpose (docs/decisions/0042), never by a misspelt name or a client that comes too early.
         "auto.create.topics.enable": "false",
         "delete.topic.enable": "true",
         "default.replication.factor": str(replicas),

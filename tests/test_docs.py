@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.__main__ import ORDER
+from tests.transcripts import transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 # What people read: pages, and comments and docstrings of everything that runs.
 TEXTS = [name for name in TRACKED if re.search(r"\.(md|py|sql|toml|yaml|properties|sh|java|in)$|Makefile$", name)]
 HERE = "tests/test_docs.py"
-MADE_BY_READERS = {"build/review/prod.md", "pipelines/mine.toml", "pipelines/shop.toml"}
+MADE_BY_READERS = {"build/review/prod.md", "pipelines/mine.toml", "pipelines/shop.toml", "pipelines/NAME.toml"}
 DOCUMENTS = [ROOT / name for name in TRACKED if name.endswith(".md")]
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -87,17 +88,23 @@ def test_what_the_system_comes_from_is_named_in_the_readme_alone() -> None:
     assert {name for name in speaking if not any(link in (ROOT / name).read_text() for link in linked)} == set()
 
 
-@pytest.mark.parametrize("module", ["db.load", "db.migrate", "local up"])
-def test_every_option_that_the_readme_uses_exists(module: str) -> None:
-    lines = [line for line in (ROOT / "README.md").read_text().splitlines() if f"-m {module}" in line]
-    used = {option for line in lines for option in re.findall(r"(--[a-z]+)", line)}
-    command = [sys.executable, "-m", *module.split(), "--help"]
-    help_text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+@pytest.mark.parametrize(
+    ("command", "module"), [("source load", "db.load"), ("source migrate", "db.migrate"), ("up", "local up")]
+)
+def test_every_option_that_documents_use_exists(command: str, module: str) -> None:
+    calls = [call for page in DOCUMENTS for call in re.findall(rf"\./lake {command}\b([^`\n]*)", page.read_text())]
+    used = {option for call in calls for option in re.findall(r"(--[a-z]+)", call)}
+    arguments = [sys.executable, "-m", *module.split(), "--help"]
+    help_text = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert used
     assert {option for option in used if option not in help_text} == set()
 
 
-def test_the_readme_shows_every_part_of_the_tests() -> None:
-    _, _, shown = (ROOT / "README.md").read_text().partition("$ make test\n")
-    parts = re.findall(r"^(\w+) +[\d.]+ +[\d.]+", shown.partition("```")[0], re.MULTILINE)
-    assert parts == [*ORDER, "all"]
+def test_start_shows_every_part_of_the_tests() -> None:
+    shown = transcript(ROOT / "docs" / "start.md", "make test")
+    assert re.findall(r"^(\w+) +[\d.]+ +[\d.]+", shown, re.MULTILINE) == [*ORDER, "all"]
+
+
+@pytest.mark.parametrize(("pages", "most"), [([ROOT / "README.md"], 1_200), (DOCUMENTS, 50_000)], ids=["README", "all"])
+def test_documents_stay_short(pages: list[Path], most: int) -> None:
+    assert sum(len(page.read_text().split()) for page in pages) <= most

@@ -1,4 +1,4 @@
-"""Who may import whom: docs/decisions/0002-layout-and-imports.md."""
+"""Who may import whom: docs/architecture.md."""
 
 import ast
 import sys

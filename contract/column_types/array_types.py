@@ -7,8 +7,8 @@ from contract.column_types.base_types import AS_TEXT, LEFT_OUT, RANGES, TEXTS, t
 from contract.column_types.canonical import Spelling
 from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
 
-_FLAT = (
-    "as a JSON array without its bounds; one of several dimensions goes to quarantine, as one of nothing but NULLs does"
+ARRAY_NOTE = (
+    "as a JSON array without its bounds; multi-dimensional arrays and arrays of nothing but NULLs go to quarantine"
 )
 _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "int2": ("int", canonical.ARRAY),
@@ -25,9 +25,9 @@ _ELEMENTS: Mapping[str, tuple[AvroType, Spelling]] = {
     "timestamptz": (avro("string", "io.debezium.time.ZonedTimestamp"), canonical.ARRAY_OF_TEXTS),
 }
 _ELEMENT_NOTES = {
-    "date": "a date BC in it comes wrong",
-    "timestamp": "a timestamp before 1582-10-15 in it comes wrong, by days",
-    "timestamptz": "a timestamp BC in it comes wrong",
+    "date": "dates BC are wrong",
+    "timestamp": "timestamps before 1582-10-15 are off by days",
+    "timestamptz": "timestamps BC are wrong",
 }
 _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8", "date", "uuid", "bytea")
 # What our converter sends in Debezium's place (plugins/EveryValue.java), as it does what _ELEMENTS lacks.
@@ -84,6 +84,6 @@ def _json_array(items: AvroType, spelling: Spelling, note: str = "", *, has_plac
         lake="string",
         spelling=spelling,
         has_placeholder=has_placeholder,
-        note=_FLAT,
+        note=ARRAY_NOTE,
         note_of_log=note,
     )

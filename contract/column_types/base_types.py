@@ -136,10 +136,9 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
 
 
 _INFINITE_INSTANT = (
-    "an infinite one is the number in contract/times.py: years 294247 and -290308; another one after 294246 goes to"
-    " quarantine"
+    "infinity is a number in contract/times.py: year 294247 or -290308; other values after 294246 go to quarantine"
 )
-_INFINITE_DATE = "an infinite one is the number in contract/times.py: years 5877611 and -5877611"
+_INFINITE_DATE = "infinity is a number in contract/times.py: year 5877611 or -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
 )
@@ -167,8 +166,7 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             lake="date",
             spelling=canonical.DATE,
             note=_INFINITE_DATE,
-            note_of_log="one from 1582-10-05 to -14 comes 10 days late in a snapshot, by which `REPAIR` reads, too;"
-            " right in changes",
+            note_of_log="1582-10-05 to 1582-10-14 are 10 days late in snapshots and repairs, correct in changes",
         )
     ),
     "time": _time,
@@ -194,7 +192,7 @@ BASE: Mapping[str, Callable[[int], Carried]] = {
             "io.debezium.time.Interval",
             canonical.INTERVAL,
             note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
-            note_of_log="one of more than 2,147,483,647 hours stops its table (on AWS the source), an infinite one"
+            note_of_log="more than 2,147,483,647 hours stop its table (on AWS the source); infinity"
             " (PostgreSQL 17) is 0",
         )
     ),
@@ -222,10 +220,10 @@ _OBJECT_NAMES = (
 )
 LEFT_OUT = {
     "varbit": "Debezium drops its length: B'01' and B'1' are one value",
-    "refcursor": "a snapshot would open the cursor that it names, and fail",
+    "refcursor": "a snapshot would open the cursor it names and fail",
     "int2vector": "Debezium sends it empty",
     "oidvector": "Debezium sends it empty",
-    **dict.fromkeys(_OBJECT_NAMES, "its text depends on the search_path of who reads it"),
+    **dict.fromkeys(_OBJECT_NAMES, "its text depends on the reader's search_path"),
 }
 EXTENSIONS: Mapping[str, Callable[[CatalogueType, int], Carried | LeftOut]] = {
     "citext": lambda *_: _text(),

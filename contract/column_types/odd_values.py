@@ -1,6 +1,6 @@
 """Values of PostgreSQL that arrive as others, are set aside or stop the source: how SQL finds them, and what comes.
 
-Beside docs/types.md, which says so of types; docs/decisions/0070 has what was measured. `{c}` is the column. The
+docs/reference/types.md says so per type; docs/decisions/0070 has the measurements. `{c}` is the column. The
 conditions hold with pg_catalog alone on the search path.
 """
 

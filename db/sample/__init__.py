@@ -1,54 +1,45 @@
-"""Generated stand-in for the Northwind data: same tables and cardinalities, names of our own, repeatable by seed."""
+"""Sample rows in the shape of Northwind's and Pagila's: `northwind.sql` and `pagila.sql`, with names of our own."""
 
-import random
 from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
 
-from db.sample.customers import customers
-from db.sample.products import categories, products, shippers, suppliers
-from db.sample.sales import LINES_PER_BLOCK, ORDERS_PER_BLOCK, Sales
-from db.sample.staff import employee_territories, employees, regions, territories
-from db.sample.states import us_states
-from db.tables import TABLES, Chunk, Row
+from db.dump import read_dump
+from db.tables import TABLES, Cell, Chunk, Row
 
-DEFAULT_SEED = 10248
+FOLDER = Path(__file__).parent
+ORDERS = 829
+_FIRST_DAY, _LAST_DAY = date(1996, 7, 4), date(1998, 5, 6)
+_LAST_ORDER = 11077
+# More orders than this history holds make its days busier, not longer.
+_LONGEST_HISTORY_DAYS = 3650
+_DATES = [TABLES["orders"].index(name) for name in ("order_date", "required_date", "shipped_date")]
 
 
-def generate(scale: int = 1, seed: int = DEFAULT_SEED) -> Iterator[Chunk]:
-    """Yield all tables' rows, parents before children; orders come in blocks of 829, `scale` of them.
+def generate(scale: int = 1) -> Iterator[Chunk]:
+    """Yield all tables' rows, parents before children; the orders come `scale` times, with ids and dates of their own.
 
     The first block is the same whatever the scale.
     """
-    fixed = _fixed_tables(seed)
-    yield from fixed.items()
-    sales = Sales(seed, scale, fixed["customers"], fixed["products"])
-    for block in range(scale):
-        orders, lines = sales.block(block)
-        yield "orders", orders
-        yield "order_details", lines
+    rows = read_dump(FOLDER / "northwind.sql")
+    yield from rows.items()
+    days = min((_LAST_DAY - _FIRST_DAY).days, _LONGEST_HISTORY_DAYS / max(1, scale - 1))
+    for block in range(1, scale):
+        first = _LAST_ORDER + 1 + (block - 1) * ORDERS
+        ids = {row[0]: str(first + place) for place, row in enumerate(rows["orders"])}
+        yield "orders", [(ids[row[0]], *_later(row, timedelta(days=round(block * days)))[1:]) for row in rows["orders"]]
+        yield "order_details", [(ids[row[0]], *row[1:]) for row in rows["order_details"]]
 
 
 def row_counts(scale: int = 1) -> dict[str, int]:
     """Return how many rows `generate` yields of each table."""
-    fixed = _fixed_tables(DEFAULT_SEED)
-    counts = {table: len(fixed.get(table, ())) for table in TABLES}
-    return {**counts, "orders": ORDERS_PER_BLOCK * scale, "order_details": LINES_PER_BLOCK * scale}
+    counts = {table: len(rows) for table, rows in read_dump(FOLDER / "northwind.sql").items()}
+    return counts | {table: counts[table] * scale for table in ("orders", "order_details")}
 
 
-def _fixed_tables(seed: int) -> dict[str, list[Row]]:
-    """Return the tables whose size doesn't depend on the scale; each has a generator of its own."""
-
-    def source(table: str) -> random.Random:
-        return random.Random(f"{seed}/{table}")  # noqa: S311 - sample data, no secret
-
-    return {
-        "us_states": us_states(),
-        "region": regions(),
-        "territories": territories(source("territories")),
-        "employees": employees(source("employees")),
-        "employee_territories": employee_territories(source("territories")),
-        "customers": customers(source("customers")),
-        "shippers": shippers(source("shippers")),
-        "categories": categories(),
-        "suppliers": suppliers(source("suppliers")),
-        "products": products(source("products")),
-    }
+def _later(order: Row, shift: timedelta) -> list[Cell]:
+    cells = list(order)
+    for column in _DATES:
+        if cells[column] is not None:
+            cells[column] = (date.fromisoformat(str(cells[column])) + shift).isoformat()
+    return cells

@@ -1,5 +1,5 @@
 -- What the outbox should say, as views. They are dropped and made anew when this file or the tables below them change
--- (docs/schema-changes.md). docs/decisions/0010 and 0011 say why the outbox is built this way.
+-- (docs/your-database/outbox.md). docs/decisions/0010 says why the outbox is built this way.
 
 -- What the outbox should say of an order itself. A view of its own, because most changes are of this part alone and each
 -- relation that a query names costs, even one that it needn't read.

@@ -1,4 +1,4 @@
--- How a change reaches the outbox. At commit locks are taken in this order: tables, gate, outbox rows by order id. docs/decisions/0011
+-- How a change reaches the outbox. At commit locks are taken in this order: tables, gate, outbox rows by order id. docs/decisions/0010
 -- says what that keeps away, and what not.
 --
 -- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:

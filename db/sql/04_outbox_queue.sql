@@ -1,4 +1,4 @@
--- What no commit waits for: edits that many orders embed, and changes made with a frozen snapshot. docs/decisions/0011.
+-- What no commit waits for: edits that many orders embed, and changes made with a frozen snapshot. docs/decisions/0010.
 
 -- Do one piece of the queue, in READ COMMITTED and a transaction of its own, so that nobody waits for more than one piece.
 -- Returns false when nothing is due. What fails is kept, with the reason, and tried again later; the rest goes on.

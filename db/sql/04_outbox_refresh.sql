@@ -1,5 +1,5 @@
 -- How the outbox catches up with what it should say now, in pieces that other writers hardly notice: after a migration, and
--- after a change of the source's columns. docs/schema-changes.md shows both.
+-- after a change of the source's columns. docs/your-database/outbox.md shows both.
 
 -- Note that every row has to be looked at again.
 CREATE OR REPLACE FUNCTION datalake.outbox_refresh_all() RETURNS VOID

@@ -1,6 +1,6 @@
 """Tells whether all that the source had at a position of its log is in the lake's table by now.
 
-Only then a row that differs is one that differs, and not one that is late (docs/decisions/0077). A step of the way that
+Only then a row that differs is one that differs, and not one that is late (docs/decisions/0003). A step of the way that
 is away or can't say is one that hasn't arrived.
 """
 

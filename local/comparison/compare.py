@@ -1,7 +1,7 @@
 """Compares one table with the lake: chunks first, then the rows of chunks that differ, then those rows by Python.
 
 Nothing is called equal but by hashes of both sides' rows, and nothing different that only the engines spell
-differently. A row that differs is looked at again until it is proven not to be late (docs/decisions/0077).
+differently. A row that differs is looked at again until it is proven not to be late (docs/decisions/0003).
 """
 
 import math

@@ -1,7 +1,7 @@
 """One look at the lake: DuckDB computes sums and hashes over what hudi-rs reads, batch by batch.
 
 hudi-rs 0.5.0 streams copy-on-write and merge-on-read tables, so that a look holds batches and, of merge-on-read, one
-file group's log records (docs/decisions/0077).
+file group's log records (docs/decisions/0003).
 """
 
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or a parameter

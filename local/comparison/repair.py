@@ -1,6 +1,6 @@
 """Repairs what differs: has the source's rows read again, and what only the lake has deleted there.
 
-Of an ordinary table exactly the keys that differ are asked for by the signal table (docs/decisions/0076); rows of the
+Of an ordinary table exactly the keys that differ are asked for by the signal table (docs/decisions/0034); rows of the
 outbox are written anew (docs/decisions/0034).
 """
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # As many tables wait at a time: each keeps what differs in a DuckDB of its own.
 WAITING_TABLES = 8
-APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/tables.md)"
+APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 OnProgress = Callable[[Progress], None]

@@ -1,6 +1,7 @@
 """The changes that `make demo-query` walks through: those of Stafford's article, corrected, and a renamed city.
 
-What was wrong with them stands in docs/kafka-connect.md. The new country and city get the numbers 110 and 601.
+docs/your-database/kafka-connect.md says what was wrong with them. The new country and city get the numbers 110 and
+601.
 """
 
 from local.demo.change import Change, Reached, only

@@ -108,7 +108,7 @@ class ChangedTables:
 
 
 def _readable(table: CapturedTable) -> bool:
-    # Where every event is a row, one without a position can't be (docs/decisions/0073).
+    # Where every event is a row, one without a position can't be (docs/decisions/0078).
     return not table.append_only
 
 
@@ -118,7 +118,7 @@ def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
     untold = [table.name for table in added if not _readable(table)]
     lines = [f"added and read: {', '.join(read)}"] if read else []
     if untold:
-        lines.append(f"added, but their rows can't be read (docs/tables.md): {', '.join(untold)}")
+        lines.append(f"added, but their rows can't be read (docs/your-database/repair.md): {', '.join(untold)}")
     if removed:
         lines.append(f"no longer captured, topic and lake table stay: {', '.join(removed)}")
     return "; ".join(lines)

@@ -1,6 +1,6 @@
 """A topic that was deleted, made again or has lost records: what was landed from the former one is in the way.
 
-Object names tell offsets, and those begin at 0 again. The sink refuses to mix the two (docs/decisions/0041); the
+Object names tell offsets, and those begin at 0 again. The sink refuses to mix the two (docs/decisions/0040); the
 objects of the former topic are set aside, never deleted.
 """
 

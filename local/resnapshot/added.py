@@ -1,7 +1,7 @@
 """Brings a running connector to another set of tables: those that are new to it are read, the others aren't again.
 
 The order matters: the publication has a table before the connector asks for its changes, and the connector captures it
-before it is asked to read it, so no change falls between (docs/decisions/0076).
+before it is asked to read it, so no change falls between (docs/decisions/0034).
 """
 
 import time

@@ -1,6 +1,6 @@
 """Writes events of our own: deletes of rows that only the lake has, and that it has none left of a TRUNCATE.
 
-Why they are needed: docs/decisions/0076, 0075.
+Why they are needed: docs/decisions/0034, 0021.
 """
 
 import json

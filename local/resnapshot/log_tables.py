@@ -1,7 +1,7 @@
 """Reads ordinary tables again while changes go on: all rows, those of a condition, or those of some keys.
 
 The connector that runs is asked for an incremental snapshot; the job gives its rows their place
-(docs/decisions/0074, 0076). Rows that only the lake has are deleted there by events of our own. The same for the local
+(docs/decisions/0021, 0034). Rows that only the lake has are deleted there by events of our own. The same for the local
 platform and for AWS: they differ in how the connector is asked how far it is, and in how Kafka is reached.
 """
 

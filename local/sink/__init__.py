@@ -1,1 +1,1 @@
-"""A stand-in for the Lenses S3 sink connector, for machines without its release: docs/decisions/0041."""
+"""A stand-in for the Lenses S3 sink connector, for machines without its release: docs/decisions/0040."""

@@ -35,7 +35,7 @@ POLL_S = 0.2
 OPEN_BYTES = 64_000_000
 STOP_S = 20.0
 # The real connector's task is FAILED after an outage of S3 of 15 s: its client gives up sooner, and it forgives nothing
-# while it writes its index (docs/decisions/0041).
+# while it writes its index (docs/decisions/0040).
 FATAL_OUTAGE_S = 10.0
 # How often is asked whether a record that is refused is still there.
 HELD_LOOK_S = 10.0

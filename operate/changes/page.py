@@ -28,7 +28,7 @@ HEAD = """# What a changed setting does
 
 Each setting of dev and prod, changed alone, and what CloudFormation makes of it: in place, replaced or refused.
 Made by `make setting-changes` from the templates before and after, the providers' schemas and the facts below; a test
-holds it to them. [0063](decisions/0063-setting-changes.md) says how.
+holds it to them. [0056](decisions/0056-review-before-deploy.md) says how.
 
 - **in place**: the resource stays. **made anew**: one of our handlers stops it and starts it again under its name.
 - **replaced**: CloudFormation makes a new one and deletes the old one. **new**, **gone**: one more, or one less.

@@ -112,7 +112,7 @@ class BatchDecoder:
             if refused := refused_changes(declared, stored):
                 raise SettingsError(
                     f"{self._settings.schema_file}: {', '.join(refused.values())}: Hudi can't change that in place; a"
-                    " new lake_table can have it (docs/schema-changes.md)"
+                    " new lake_table can have it (docs/reference/source-changes.md)"
                 )
             fields = {name: column.field for name, column in added.items()}
             columns = extend(declared, carried, fields, _columns_of(self.described))

@@ -170,7 +170,7 @@ def _undescribed(field: T.StructField, source: str) -> Column:
     return Column(field.name, _wire_type(field.dataType), field.dataType, encoding, source)
 
 
-# What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0071).
+# What Hudi 0.15 rewrites as it goes, seen with it: old rows are read as the new type (docs/decisions/0070).
 WIDENED = {("int", "bigint"), ("int", "string"), ("bigint", "string"), ("float", "double")}
 
 

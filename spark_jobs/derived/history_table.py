@@ -1,4 +1,4 @@
-"""Keeps a history table: each version of a table's rows (docs/decisions/0094).
+"""Keeps a history table: each version of a table's rows (docs/decisions/0093).
 
 The table's commits are gone through one by one. Those of its rows that aren't the newest version of their key become
 one; a key that is gone ends its newest version by a row of its own. Of a table by its log the events of each commit lie

@@ -29,7 +29,7 @@ PROGRESS = f"{PROGRESS_PREFIX}.key"
 ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
 # How the table's index spreads keys over files (index_layout.py).
 INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
-# The position of a TRUNCATE whose rows have stayed, while they have (docs/decisions/0075).
+# The position of a TRUNCATE whose rows have stayed, while they have (docs/decisions/0021).
 IGNORED_TRUNCATE = f"{PROGRESS_PREFIX}.truncate.ignored"
 FILES_ROOT = "hoodie.streamer.source.dfs.root"
 FILES_REMEMBERED = "hoodie.streamer.source.dfs.remembered.files"

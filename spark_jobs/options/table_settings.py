@@ -10,7 +10,7 @@ from spark_jobs.options.command_line import Options
 from spark_jobs.options.declared import Declared, declare, declared_in, listed, number, read
 
 CLAIMS_FOLDER = "_claims"
-# The events of commits, until the table's history has the versions that these make (docs/decisions/0094).
+# The events of commits, until the table's history has the versions that these make (docs/decisions/0093).
 EVENTS_FOLDER = "_events"
 
 _GENERATORS = "org.apache.hudi.keygen."

@@ -1,4 +1,4 @@
-"""Gives the rows of a snapshot their place in the order of changes (docs/decisions/0074).
+"""Gives the rows of a snapshot their place in the order of changes (docs/decisions/0021).
 
 A snapshot's row (`__op` r) says what a row was when it was read, by a position that isn't its own: that of the slot's
 beginning, or none at all in an incremental snapshot. A transaction that the snapshot didn't see may have written before

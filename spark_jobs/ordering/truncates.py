@@ -1,4 +1,4 @@
-"""The events of TRUNCATEs, and what a table's commits remember of them (docs/decisions/0075).
+"""The events of TRUNCATEs, and what a table's commits remember of them (docs/decisions/0021).
 
 A TRUNCATE locks its table against everybody, so its position in the log is in order with the changes of every key.
 Where it is applied it is a delete of every row that isn't newer; a delete per key would be remembered per key, so one

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 TASKS = 2
 # What large batches leave free. A small one has some ten tasks in turn: each would wait until a large one's ends.
 SPARE = 2
+# While large batches work, a table begins a commit only this often: each takes CPU from them, whatever its size.
+PACE_SECONDS = 3.0
 
 
 def large_turns(most: int, slots: int) -> int:
@@ -30,6 +32,10 @@ class Turns:
         self._busy = {False: 0, True: 0}
         self._waiting: dict[bool, deque[threading.Event]] = {False: deque(), True: deque()}
         self._lock = threading.Lock()
+
+    def min_interval_seconds(self) -> float:
+        """Return how long after the begin of a table's last commit the next one may begin."""
+        return PACE_SECONDS if self._busy[False] else 0.0
 
     @contextmanager
     def take(self, *, small: bool = False) -> Iterator[None]:

@@ -69,5 +69,5 @@ def damaged(path: str, what: str) -> JobError:
     """Return the error that names what a table lacks, and the way out."""
     return JobError(
         f"{path} is damaged: {what}; nothing was written. Move the folder away, then `make resnapshot` fills a new one "
-        "(docs/lost-changes.md)"
+        "(docs/your-database/repair.md)"
     )

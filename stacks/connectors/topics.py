@@ -1,4 +1,4 @@
-"""The pipelines' topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0060)."""
+"""The pipelines' topics, made before the connectors: a handler inside the VPC, and what it may do (decision 0042)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

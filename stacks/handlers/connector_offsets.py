@@ -15,7 +15,7 @@ def check_offsets(found: dict[str, Any], wanted: dict[str, Any], changed: list[s
     Without a topic of its own a connector's offsets go with it when it is made `anew`. One that FAILED is made anew
     even so: it is the only way on, the slot holds what it hasn't read, and a new snapshot repeats what it has.
     Offsets of another server are worth nothing: a source that moves to a restored one has others there
-    (docs/decisions/0061).
+    (docs/decisions/0034).
     """
     if _server(found) != _server(wanted):
         return

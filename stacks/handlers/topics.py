@@ -1,4 +1,4 @@
-"""Custom resource: the pipeline's topics, made from inside the VPC before any connector is (docs/decisions/0060).
+"""Custom resource: the pipeline's topics, made from inside the VPC before any connector is (docs/decisions/0042).
 
 Request: `bootstrapServers`; `topics`, each as plugins/topics.py says it; `group`, the sink's consumer group;
 `groupTopic`, what it reads, and in `groupTopics` what else. No attributes. Deleting it leaves the topics as they are:

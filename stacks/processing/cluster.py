@@ -19,7 +19,7 @@ VOLUME_GB = 64
 GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
 # How the applications with a catalogue of their own, besides Hive's, are told to use Glue's: properties by
 # classification. Trino's Hive connector no longer reads Hudi tables ("Amazon EMR 7.3.0 - Trino release notes") and
-# sends readers on to the catalogue `hudi` (docs/decisions/0062).
+# sends readers on to the catalogue `hudi` (docs/decisions/0058).
 CATALOGUES = {
     "Presto": {"presto-connector-hive": {"hive.metastore.glue.datacatalog.enabled": "true"}},
     "Trino": {

@@ -49,7 +49,7 @@ class EmrRoles(Construct):
         super().__init__(scope, id_)
         self.nodes = iam.Role(self, "Nodes", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
         self.profile = iam.InstanceProfile(self, "Profile", role=self.nodes)
-        # The applications' own interfaces ask nobody for a password (docs/decisions/0064).
+        # The applications' own interfaces ask nobody for a password (docs/decisions/0058).
         serve_sessions(self.nodes)
         self.service = self._service()
         for role in (self.nodes, self.service):

@@ -1,4 +1,4 @@
-"""The documents' pictures are those that the command makes, each small, and each said in words."""
+"""The documents' pictures are one drawing and those that the command makes: each small, each with words."""
 
 import re
 import struct
@@ -12,7 +12,9 @@ from tests.browser.viewer import LAPTOP, ROOT
 
 SHOTS = {shot.name: shot for shot in (*LIVE, *REVIEWED)}
 IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)]+)\)")
-SHOWING = {document: IMAGE.findall(document.read_text()) for document in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
+SHOWING = {page: IMAGE.findall(page.read_text()) for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))}
+# Drawn by hand, and shown by README first.
+DRAWING = ROOT / "docs" / "architecture.svg"
 
 
 class Window:
@@ -40,13 +42,18 @@ def test_a_picture_is_its_window_and_small(shot: Shot) -> None:
 
 def test_every_picture_is_shown_and_said_in_words() -> None:
     shown = {(document.parent / path).resolve() for document, images in SHOWING.items() for _, path in images}
-    assert shown == {(FOLDER / name).resolve() for name in SHOTS}
+    assert shown == {DRAWING, *(FOLDER / name for name in SHOTS)}
     assert [alt for images in SHOWING.values() for alt, _ in images if len(alt.split()) < 5] == []
 
 
-def test_the_readme_shows_the_live_page_and_the_review() -> None:
-    paths = {path for _, path in SHOWING[ROOT / "README.md"]}
-    assert paths == {f"docs/pictures/{shot.name}" for shot in (LIVE[0], *REVIEWED)}
+def test_the_readme_shows_the_drawing_the_live_page_and_the_review() -> None:
+    paths = [ROOT / path for _, path in SHOWING[ROOT / "README.md"]]
+    assert paths == [DRAWING, *(FOLDER / shot.name for shot in (LIVE[0], *REVIEWED))]
+
+
+def test_the_drawing_brings_all_that_it_shows() -> None:
+    drawing = DRAWING.read_text().replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert re.findall(r"https?:|@import|@font-face|<image|<script", drawing) == []
 
 
 def test_a_picture_that_is_too_large_is_refused(tmp_path: Path) -> None:

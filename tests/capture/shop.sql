@@ -1,4 +1,4 @@
--- The database that docs/your-database.md shows.
+-- The database that docs/your-database/capture.md shows.
 CREATE TABLE customers (
     id BIGINT PRIMARY KEY,
     email TEXT NOT NULL,

@@ -13,7 +13,7 @@ from tests.capture.test_commands import Folder, folder_of
 from tests.conftest import execute
 
 pytestmark = pytest.mark.integration
-HEADING = "Values that won't arrive as they are (docs/types.md):"
+HEADING = "Values that won't arrive as they are (docs/reference/types.md):"
 # A column's type, an odd value of it, one that isn't odd, and what is said.
 ODD = [
     ("timestamp", "'294250-01-01'", "'2026-11-20'", "after the year 294246: set aside"),

@@ -1,6 +1,7 @@
-"""docs/your-database.md shows what the commands write and say, on a database of its own."""
+"""docs/your-database/capture.md shows what the commands write and print, on a database of its own."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from psycopg2 import sql
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.capture.test_commands import Folder, forget_role
 from tests.conftest import execute
+from tests.transcripts import first_difference, transcript
 
 pytestmark = pytest.mark.integration
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database" / "capture.md"
 SHOP = Path(__file__).with_name("shop.sql")
+OF_SHOP = "shop --dsn postgresql://me@localhost/shop"
 
 
 @pytest.fixture
@@ -34,21 +37,15 @@ def shop(postgres: Postgres) -> Iterator[ConnectionParameters]:
             execute(admin, "DROP ROLE cdc_connector")
 
 
-def shown(fence: str, beginning: str) -> str:
-    """The page's block that begins so, without its fences."""
-    blocks = PAGE.read_text(encoding="utf-8").split(f"```{fence}\n")[1:]
-    return next(block.split("```")[0] for block in blocks if block.startswith(beginning))
-
-
-def test_the_page_shows_what_the_commands_say(
+def test_the_page_shows_what_the_commands_print(
     tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Folder(tmp_path, shop, monkeypatch)
-    said = folder.run("pipeline", NAME="shop").stdout
-    before_sql, _, _ = said.partition("\nBEGIN;")
-    command = "$ make pipeline NAME=shop DSN=postgresql://me@localhost/shop\n"
-    assert command + before_sql.replace("seen as postgres", "seen as me") == shown("console", "$ make pipeline")
-    assert (tmp_path / "shop.toml").read_text(encoding="utf-8") == shown("toml", "# What is captured")
-    done = folder.run("prepare", NAME="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
-    command = "$ make prepare NAME=shop DSN=postgresql://me@localhost/shop\n"
-    assert command + done == shown("console", "$ make prepare")
+    described = folder.run("pipeline", NAME="shop").stdout.replace("seen as postgres", "seen as me")
+    assert not first_difference(transcript(PAGE, f"./lake source describe {OF_SHOP}"), described)
+    [entries] = re.findall(
+        r"^```toml\n(# in the lake.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert not first_difference(entries, (tmp_path / "shop.toml").read_text(encoding="utf-8"))
+    prepared = folder.run("prepare", NAME="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
+    assert not first_difference(transcript(PAGE, f"./lake source prepare {OF_SHOP}"), prepared)

@@ -8,7 +8,7 @@ import psycopg2
 
 from contract.capture_objects import CONNECTOR_ROLE
 from db.outbox import Mode
-from db.sample import DEFAULT_SEED, generate
+from db.sample import generate
 from db.tables import TABLES, copy_lines
 from local.services.postgres import ConnectionParameters
 
@@ -20,7 +20,7 @@ def load_released(parameters: ConnectionParameters, mode: Mode) -> None:
     with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
         cursor.execute("CREATE PUBLICATION cdc_publication")
         cursor.execute(_text("01_tables.sql"))
-        for table, rows in generate(1, DEFAULT_SEED):
+        for table, rows in generate():
             columns = ", ".join(TABLES[table])
             cursor.copy_expert(f"COPY datalake.{table} ({columns}) FROM STDIN", io.StringIO("".join(copy_lines(rows))))
         names = ("02_keys", "03_outbox", "04_outbox_functions", f"05_outbox_{mode}", "07_replication")

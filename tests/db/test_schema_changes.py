@@ -1,4 +1,4 @@
-"""The commands of docs/schema-changes.md, run as they stand there."""
+"""The commands of docs/your-database/outbox.md, run as written there."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from tests.db.conftest import Shop
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "schema-changes.md"
+PAGE = ROOT / "docs" / "your-database" / "outbox.md"
 DIFFERENT = (
     "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
     " WHERE (v.products, v.customer, v.order_items) IS DISTINCT FROM (e.products, e.customer, e.order_items)"
@@ -22,7 +22,7 @@ DIFFERENT = (
 
 def commands(heading: str, language: str = "sql") -> list[str]:
     """The blocks of a section of the page, as lists of statements."""
-    section = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    section = re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     [text] = [part for part in section if part.startswith(heading)]
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
@@ -39,7 +39,7 @@ def product_of(shop: Shop) -> dict[str, Any]:
 
 
 def test_an_added_column_is_in_all_events(shop: Shop) -> None:
-    added, shown = commands("A column is added")
+    added, shown = commands("Add a column")
     run(shop, added)
     assert product_of(shop)["colour"] is None
     shop.run("UPDATE products SET colour = 'red' WHERE product_id = 11")
@@ -52,7 +52,7 @@ def test_an_added_column_is_in_all_events(shop: Shop) -> None:
 
 
 def test_a_retyped_column_is_refused_without_the_procedure_and_in_all_events_with_it(shop: Shop) -> None:
-    [block] = commands("A column is retyped")
+    [block] = commands("Retype a column")
     with pytest.raises(psycopg2.Error, match="cannot alter type of a column used by a view or rule"):
         shop.run("ALTER TABLE datalake.products ALTER COLUMN unit_price TYPE NUMERIC(12, 4)")
     run(shop, block)
@@ -62,7 +62,7 @@ def test_a_retyped_column_is_refused_without_the_procedure_and_in_all_events_wit
 
 
 def test_a_dropped_column_leaves_all_events(shop: Shop) -> None:
-    [block] = commands("A column is dropped")
+    [block] = commands("Drop or rename a column")
     run(shop, block)
     assert shop.value("SELECT count(*) FROM cdc_events WHERE customer ? 'fax'") == 0
     assert shop.value("SELECT count(*) FROM cdc_events WHERE customer ? 'phone'") == 829
@@ -88,16 +88,16 @@ def test_tables_that_stay_in_use_are_given_up_with_nothing_changed(shop: Shop) -
 
 
 def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:
-    [block] = commands("A column is dropped", "sh")
+    [block] = commands("Drop or rename a column", "sh")
     argv = block.split()
-    assert argv[:3] == [".venv/bin/python", "-m", "db.migrate"]
+    assert argv[:3] == ["./lake", "source", "migrate"]
     given: dict[str, Any] = {**shop.parameters}
     for option in ("host", "port", "dbname", "user"):
         argv[argv.index(f"--{option}") + 1] = str(given[option])
     shop.run("UPDATE outbox_versions SET sql_hash = 'earlier'")
     for says in ("migrated; mode transaction, 829 orders' rows looked at", "up to date already; mode transaction"):
         done = subprocess.run(
-            [sys.executable, *argv[1:]],
+            [sys.executable, "-m", "db.migrate", *argv[3:]],
             cwd=ROOT,
             env={"PGPASSWORD": given["password"]},
             capture_output=True,

@@ -30,7 +30,7 @@ TABLES = frozenset(
 PATIENT = ("--timeout", "240")
 # Some are always on their way: a change takes longer than that to the lake.
 RATE = 0.5
-PAGE = ROOT / "docs" / "your-database.md"
+PAGE = ROOT / "docs" / "your-database" / "repair.md"
 REVIEWS = 300
 MAKE_REVIEWS = (
     "CREATE TABLE review (review_id int PRIMARY KEY, film_id int NOT NULL REFERENCES film, stars numeric(2, 1));"
@@ -95,11 +95,11 @@ def test_a_table_is_read_again_whole_and_another_in_part_under_load(make: Comman
     before = clerk.made
     said = make.resnapshot("--table", "public.rental")
     assert equal_tables(said).keys() == {"public.rental"}
-    assert shown("make resnapshot PIPELINE=films TABLE=public.rental") <= lines(said)
+    assert shown("./lake resnapshot -p films -t public.rental") <= lines(said)
     where = "payment_date >= '2022-07-01Z'"
     said = make.resnapshot("--table", "public.payment", "--where", where)
     assert equal_tables(said).keys() == {"public.payment"}
-    assert shown(f'make resnapshot PIPELINE=films TABLE=public.payment WHERE="{where}"') <= lines(said)
+    assert shown(f'./lake resnapshot -p films -t public.payment --where "{where}"') <= lines(said)
     assert clerk.made > before
 
 
@@ -110,10 +110,10 @@ def test_lost_changes_are_found_and_exactly_they_are_repaired_under_load(
     clerk.wait_for_more(1)
     found = make.reconcile("--table", "public.customer", *PATIENT, status=1)
     assert "public.customer  differs  1 missing, 1 extra, 2 different" in found
-    assert shown("make reconcile PIPELINE=films TABLE=public.customer") <= lines(found)
+    assert shown("./lake reconcile -p films -t public.customer") <= lines(found)
     said = make.reconcile("--repair", *PATIENT)
     assert "public.customer: 3 rows read again, 1 that only the lake had deleted" in said
-    assert shown("make reconcile PIPELINE=films REPAIR=1") <= lines(said)
+    assert shown("./lake reconcile -p films --repair") <= lines(said)
     assert equal_tables(said).keys() == TABLES
 
 

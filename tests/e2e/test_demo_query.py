@@ -8,7 +8,7 @@ import pytest
 
 from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
-from tests.e2e.walking import Walked, shown_in_readme, steps_of, walk
+from tests.e2e.walking import Walked, unlike_the_page, walk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
@@ -57,8 +57,8 @@ def test_source_and_lake_show_the_same_row(demo: Walked, where: str, what: str) 
     assert re.search(pair, demo.printed, re.MULTILINE), demo.printed
 
 
-def test_the_readme_shows_what_it_prints(demo: Walked) -> None:
-    assert steps_of(shown_in_readme("demo-query")) == steps_of(demo.printed)
+def test_the_page_shows_what_it_prints(demo: Walked) -> None:
+    assert not unlike_the_page("docs/start.md", "make demo-query", demo.printed)
 
 
 @WITHOUT_PAGILA

@@ -298,7 +298,7 @@ def arrives(platform: Platform, order: int, ship_name: str) -> None:
 
 
 def test_a_second_life_of_the_source(platform: Platform) -> None:
-    """Destroyed and deployed again around a database that stayed: docs/decisions/0061."""
+    """Destroyed and deployed again around a database that stayed: docs/decisions/0034."""
     api, name = platform.services.connect.api, platform.pipeline.source_name
     configuration = dict(platform.pipeline.source_connector()._configuration)
     api.delete_connector(name)

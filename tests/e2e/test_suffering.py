@@ -45,7 +45,7 @@ def test_two_services_killed_at_once_are_restarted_and_lose_nothing(
 
 def test_all_services_killed_at_once_come_back_by_the_supervisor(supervised: Platform) -> None:
     assert [service.running for service in read_status(supervised).services] == [True] * (len(SERVICES) + 1)
-    # 62 s on a machine with a load of 20 (docs/decisions/0033); other tests run beside this one.
+    # 62 s on a machine with a load of 20 (docs/decisions/0030); other tests run beside this one.
     assert killed(supervised, names=SERVICES, writing=QUICKLY, first_order=4_000_000) < 120
 
 

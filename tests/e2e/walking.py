@@ -11,6 +11,8 @@ from typing import Any
 
 import psutil
 
+from tests.transcripts import first_difference, transcript
+
 ROOT = Path(__file__).resolve().parents[2]
 # The pytest marker's, less what the check of the processes takes.
 COMMAND_S = 380
@@ -56,14 +58,11 @@ def crowd() -> float:
     return max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
 
 
-def shown_in_readme(command: str) -> str:
-    """Return what the README says that a command prints."""
-    (shown,) = re.findall(rf"```\n\$ make {command}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    return str(shown)
+def unlike_the_page(page: str, command: str, printed: str) -> str:
+    """Return the first lines that the page shows and the command didn't print; positions and times may differ."""
+    return first_difference(_masked(transcript(ROOT / page, command)), _masked(printed))
 
 
-def steps_of(text: str) -> set[str]:
-    """The names of the steps, and the kinds of the indented lines, without what differs from run to run."""
-    names = {re.split(r"\s{2,}", line)[0] for line in text.splitlines() if line.startswith("ok ")}
-    kinds = {line.split()[0] for line in text.splitlines() if line.startswith("   ")}
-    return names | kinds
+def _masked(text: str) -> str:
+    varying = r"lsn \d+|commit \d{17}|\d+(?:\.\d+)? s\b|[\w-]+(?=/summary\.json)"
+    return re.sub(r" {2,}", "  ", re.sub(varying, "#", text))

@@ -172,7 +172,7 @@ def test_a_planted_fault_is_refused_with_its_reason(deployer: Kubernetes, name: 
 
 
 def test_what_finds_how_many_of_them(deployer: Kubernetes, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table of docs/decisions/0095: the two offline checks together, and the server."""
+    """The figures of docs/decisions/0095: the two offline checks together, and the server."""
 
     def schema(one: dict[str, Any]) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The connectors of Gary A. Stafford's article on query-based capture, as it has them (docs/kafka-connect.md).
+"""Gary A. Stafford's connectors for query-based capture, unchanged (docs/your-database/kafka-connect.md).
 
 Source #3 isn't JSON there, by a comma too many; here it is without it. Numbers are texts, as Connect takes them.
 """

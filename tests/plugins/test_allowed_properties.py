@@ -1,6 +1,6 @@
 """What may be added to connectors' configurations, held to the classes of Debezium, Kafka Connect and Kafka's clients.
 
-Those of the S3 sink are on no package registry: docs/decisions/0041.
+Those of the S3 sink are on no package registry: docs/decisions/0040.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -27,7 +27,7 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
             "truncate",
             "datalake.cdc_events was emptied by TRUNCATE, and its pipeline says to stop there: run"
             " `make resnapshot SKIP=1`, by which its rows go from the lake, too, or set"
-            ' truncate = "apply" or "ignore" (docs/tables.md)',
+            ' truncate = "apply" or "ignore" (docs/reference/source-changes.md)',
         ),
         (
             "event-too-large-for-producer",

@@ -141,7 +141,7 @@ def test_replicas_stay_as_they_are_and_it_is_said(kafka: Kafka, admin: AdminClie
     topic = planned()
     bring_all(kafka, admin, topic)
     said = bring_all(kafka, admin, another(topic, replicas=3))
-    assert said == [f"topic {topic.name} keeps its 1 replicas, though 3 are planned (decision 0060)"]
+    assert said == [f"topic {topic.name} keeps its 1 replicas, though 3 are planned (decision 0042)"]
     assert configuration(admin, topic.name)["min.insync.replicas"] == "1"
 
 

@@ -12,7 +12,7 @@ from settings.pipeline import Pipeline
 from settings.polling import polling_connectors
 from tests.plugins.test_polling import POLLING
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "kafka-connect.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database" / "kafka-connect.md"
 STAMPS = {"address_place": ("a.last_update", "c.last_update", "n.last_update")}
 
 

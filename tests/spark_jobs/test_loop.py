@@ -12,7 +12,7 @@ from spark_jobs.errors import JobError, first_line
 from spark_jobs.loop import Loop
 from spark_jobs.report import CommitReport
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
-from spark_jobs.runtime.turns import Turns, large_turns
+from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
 from tests.spark_jobs.conftest import ROOT  # noqa: F401  (the folder's fixtures come with it)
 
 REPORT = CommitReport(
@@ -72,7 +72,7 @@ def run() -> Run:
             log=log.append,
             max_retries=retries,
             retry_seconds=0.01,
-            min_interval_seconds=interval,
+            min_interval_seconds=lambda: interval,
         )
         loop.run(continuous=continuous, poll_seconds=0.01)
         return script, committed, log
@@ -175,7 +175,7 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         log=lambda _: None,
         max_retries=0,
         retry_seconds=1,
-        min_interval_seconds=5,
+        min_interval_seconds=lambda: 5,
         clock=lambda: now,
     )
     loop.run(continuous=True, poll_seconds=1)
@@ -268,8 +268,10 @@ def test_a_failure_gives_its_turn_back() -> None:
                 raise ValueError
         except ValueError:
             continue
+    assert turns.min_interval_seconds() == 0
     with turns.take():
         assert turns._busy == {False: 1, True: 0}
+        assert turns.min_interval_seconds() == PACE_SECONDS
 
 
 @pytest.mark.parametrize(("slots", "large"), [(0, 1), (2, 1), (4, 1), (6, 2), (8, 3), (16, 4)])

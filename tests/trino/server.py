@@ -1,6 +1,6 @@
 """A Trino of one node on loopback, whose catalogues are a Glue and an S3 on loopback, set up as EMR's is.
 
-`hive` sends readers of Hudi's tables to `hudi`, which reads them (docs/decisions/0062): a statement names a database
+`hive` sends readers of Hudi's tables to `hudi`, which reads them (docs/decisions/0058): a statement names a database
 and a table as it does in Athena.
 """
 

@@ -1,4 +1,4 @@
--- Work that no commit waits for: docs/decisions/0011. A row is there until what it asks for has been written, whatever happens.
+-- Work that no commit waits for: docs/decisions/0010. A row is there until what it asks for has been written, whatever happens.
 CREATE TABLE datalake.outbox_queue (
     id        BIGINT      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     entity    TEXT        NOT NULL, -- the kind of row that changed; `order`: the orders whose outbox rows are to be written

@@ -1,4 +1,4 @@
-"""The types of columns that come with events, as the source's catalogue has them now (docs/decisions/0071)."""
+"""The types of columns that come with events, as the source's catalogue has them now (docs/decisions/0070)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -50,7 +50,7 @@ class SourceTypes:
             raise UndescribedError(
                 f"{self._settings.schema_file} lacks {', '.join(sorted(fields))}, which events have: the table waits"
                 " until it says their types (`make pipeline … UPDATE=1`, then `make up` or `make deploy`), or has"
-                f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/schema-changes.md); nothing is lost"
+                f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/reference/source-changes.md); nothing is lost"
             )
         look = self._databases.of(where.server).look()
         try:

@@ -1,4 +1,4 @@
-"""PostgreSQL's expression for each type's JSON, as Debezium's events have it (docs/types.md, "In events").
+"""PostgreSQL's expression for each type's JSON, as Debezium's events have it (docs/reference/types.md, "In events").
 
 Where Debezium is wrong and the lake's type can hold what is right, it is right here: a date BC keeps its era, a timetz
 with seconds in its offset and an interval of any length are taken. A timetz is in UTC, as ever: the lake's column is.

@@ -116,7 +116,8 @@ def test_a_table_that_leaves_is_said(change: Change) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"), [(ODD, "added and read"), (EVENTS, "added, but their rows can't be read (docs/tables.md)")]
+    ("table", "said"),
+    [(ODD, "added and read"), (EVENTS, "added, but their rows can't be read (docs/your-database/repair.md)")],
 )
 def test_any_table_is_captured_and_what_cant_be_read_is_said(table: CapturedTable, said: str, change: Change) -> None:
     """A name of any signs is read; where every event is a row, none that was read can be one."""

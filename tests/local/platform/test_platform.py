@@ -100,7 +100,7 @@ def landed(platform: Platform) -> list[dict[str, object]]:
     """All events in the landing bucket."""
     client = platform.s3_client()
     objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
-    # S3Proxy lists what isn't finished yet, too (docs/decisions/0032).
+    # S3Proxy lists what isn't finished yet, too (docs/decisions/0035).
     keys = [entry["Key"] for entry in objects if entry["Key"].endswith(".json")]
     bodies = (client.get_object(Bucket=LANDING_BUCKET, Key=key)["Body"].read() for key in keys)
     return [json.loads(line) for body in bodies for line in body.splitlines()]

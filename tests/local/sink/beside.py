@@ -1,4 +1,4 @@
-"""What is sent to both sinks, and what each makes of it: the rows of the table in docs/decisions/0041.
+"""What is sent to both sinks, and what each makes of it: the rows of the table in docs/decisions/0040.
 
 The connector's side was measured with 11.7.2.
 """

@@ -1,4 +1,4 @@
-"""What the real connector makes of a value, and what of it the stand-in lets pass: docs/decisions/0041."""
+"""What the real connector makes of a value, and what of it the stand-in lets pass: docs/decisions/0040."""
 
 import json
 import random

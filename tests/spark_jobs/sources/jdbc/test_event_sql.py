@@ -24,7 +24,7 @@ from tests.conftest import execute, fresh_database
 from tests.spark_jobs.conftest import EVENTS
 
 TABLES = ("every_type", "large")
-# What Debezium's snapshot of these rows has wrong, and the log's events have right: the eras of dates (docs/types.md).
+# Debezium's snapshots of these rows are wrong, its other events right: eras of dates (docs/reference/types.md).
 WRONG_IN_SNAPSHOTS = {"c_date"}
 Row = Mapping[str, Any]
 

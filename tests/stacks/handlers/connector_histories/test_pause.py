@@ -1,7 +1,7 @@
 """A pause deletes the connector and its end creates it anew, in the same stack: slot, offsets and plugin stay.
 
 Nothing of a connector's progress is MSK Connect's: the slot is the database's, the offsets' topic Kafka's and the same
-as before, by its name in the worker configuration (docs/decisions/0050, 0061).
+as before, by its name in the worker configuration (docs/decisions/0050, 0034).
 """
 
 from typing import Any
