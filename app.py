@@ -1,8 +1,7 @@
-"""The CDK app: one environment's stacks, wired. `cdk synth -c env=dev` or `make synth ENV=dev`."""
+"""The CDK app: one environment's stacks, wired. `cdk synth -c env=dev` or `./lake aws synth -e dev`."""
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -117,22 +116,11 @@ def _paused(context: Mapping[str, object]) -> Paused:
 
 
 def main() -> None:
-    """Synthesize the environment that `-c env=…` or ENV names, dev without it; `-c paused=…` as a pause leaves it.
-
-    CDK's command line says where to; by hand and by `make synth` it is cdk.out/<environment>, without CDK's own check:
-    `make review` and `make deploy` have that and more.
-    """
-    by_cdk = "CDK_OUTDIR" in os.environ
+    """Synthesize, for CDK's command line, the environment of `-c env=…`, dev without it; `-c paused=…` as a pause
+    leaves it."""
     context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    chosen = context.get("env") or os.environ.get("ENV") or "dev"
-    outdir = None if by_cdk else ROOT / "cdk.out" / str(chosen)
     with one_line_errors("synth"):
-        environment = load(str(chosen))
-        if outdir:
-            shutil.rmtree(outdir, ignore_errors=True)
-        assembly = build(environment, outdir=outdir, validate=by_cdk, paused=_paused(context)).synth()
-    if outdir:
-        print(f"{len(assembly.stacks)} templates in {outdir.relative_to(ROOT)}")
+        build(load(str(context.get("env", "dev"))), paused=_paused(context)).synth()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The query of a derived table: Athena's SQL as Spark's, so that one text is tried by `make query` and kept by the job.
+"""The query of a derived table: Athena's SQL as Spark's, so that one text is tried by `./lake query` and kept by the
+job.
 
 sqlglot translates it. Refused is what wouldn't be the same there, or another time: a derived table is what its query
 gives of the tables as they are, whenever it is computed (docs/decisions/0093).

@@ -69,7 +69,7 @@ def statement_of(statement: exp.Expression) -> Statement:
     """Translate a statement that asks, once it is read. Raises TranslationError where a part of it doesn't only ask."""
     _refuse(statement)
     if found := unproven(statement, ASKED, exp.Func):
-        raise alike.refused(found, "not known to be the same here as in Athena (docs/query.md)")
+        raise alike.refused(found, "not known to be the same here as in Athena (docs/query/query.md)")
     tables = named_tables(statement)
     columns = _named_columns(statement)
     try:

@@ -1,4 +1,5 @@
-"""What `make pipeline` and `make prepare` do, a step each; the command line is in capture/__main__.py."""
+"""What `./lake source describe` and `./lake source prepare` do, a step each; the command line is in
+capture/__main__.py."""
 
 import contextlib
 import os
@@ -72,19 +73,17 @@ def _further(connection: Connection, pipeline: Pipeline, database: Database) -> 
             # The DSN's user needs no right to carry it out: a DBA may.
             return partial(_say_plan, pipeline, source_preparing.plan(cursor, source_objects(pipeline)))
     return partial(
-        typer.echo, "It captures an outbox, whose database `python -m db.load` and `python -m db.migrate` prepare."
+        typer.echo, "It captures an outbox, whose database `./lake source load` and `./lake source migrate` prepare."
     )
 
 
 def _is_queried(how: str, known: Pipeline | None) -> bool:
-    """Tell whether tables are queried: by HOW where the file is new, else by the file."""
-    if how not in ("", "log", "query"):
-        raise LoadError(f"HOW={how}: say log or query")
+    """Tell whether tables are queried: by --how where the file is new, else by the file."""
     if known is None:
         return how == "query"
     if how and known.is_queried != (how == "query"):
         other = "queries its tables" if known.is_queried else "captures its tables by the log"
-        raise LoadError(f"HOW={how}: pipelines/{known.name}.toml {other}: choose another NAME, or leave HOW out")
+        raise LoadError(f"--how {how}: pipelines/{known.name}.toml {other}: choose another name, or leave --how out")
     return known.is_queried
 
 
@@ -101,7 +100,7 @@ def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
     found = {table.name.schema for table in database.tables}
     for schema in schemas:
         if schema not in found:
-            raise LoadError(f"SCHEMA={schema}: {database.server.database} has no table in a schema of that name")
+            raise LoadError(f"--schema {schema}: {database.server.database} has no table in a schema of that name")
 
 
 def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, queried: bool) -> list[str]:
@@ -119,7 +118,7 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     if database.server.database != known.source.database:
         raise LoadError(
             f"pipelines/{known.name}.toml is of the database {known.source.database}, DSN of"
-            f" {database.server.database}: choose another NAME, or change database in the file"
+            f" {database.server.database}: choose another name, or change database in the file"
         )
     lake_tables = {name: table.lake_table for name, table in pipeline_file.tables_of(known).items()}
     topic_prefix = None if known.is_queried else known.source.topic_prefix
@@ -139,7 +138,7 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
 
 
 def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
-    command = f"make prepare NAME={pipeline.name} DSN=…"
+    command = f"./lake source prepare {pipeline.name} --dsn …"
     if not plan.steps and not plan.problems:
         typer.echo("The database has all that the pipeline needs.")
     else:

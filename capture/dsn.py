@@ -26,12 +26,12 @@ _WEAK = ("disable", "allow", "prefer")
 def parameters(dsn: str) -> dict[str, str]:
     """Take a DSN apart, a URL or `key=value` words as libpq takes them. Raises LoadError, which doesn't repeat it."""
     if not dsn.strip():
-        raise LoadError(f"DSN is missing: which database? DSN={_EXAMPLE} (its password is asked for)")
+        raise LoadError(f"DSN is missing: which database? --dsn {_EXAMPLE} (its password is asked for)")
     try:
         given = {key: str(value) for key, value in parse_dsn(dsn).items()}
     except psycopg2.ProgrammingError:
         # What libpq says has the text in it, perhaps with a password.
-        raise LoadError(f"DSN isn't one that libpq understands: DSN={_EXAMPLE}, or 'host=… dbname=…'") from None
+        raise LoadError(f"DSN isn't one that libpq understands: --dsn {_EXAMPLE}, or 'host=… dbname=…'") from None
     for key in _SECRETS:
         if given.get(key):
             raise LoadError(

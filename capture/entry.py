@@ -131,7 +131,9 @@ def _obstacle(table: Table, key: tuple[str, ...], leave_out: dict[str, str]) -> 
     # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
     if alike := clashes([column.name for column in table.columns], str.lower):
         names = next(iter(alike.values()))
-        return f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or HOW=query"
+        return (
+            f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or --how query"
+        )
     if wrong := [name for name in (*key, *leave_out) if any(sign in name for sign in ":;\n\r")]:
         return f"Debezium's lists can't name its column {wrong[0]!r}: rename it"
     return None
@@ -157,7 +159,7 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         yield f"inherits from {', '.join(map(str, table.parents))}: captured as a table of its own"
     if table.row_security:
         yield "row security is on: the connector's role gets a policy to see all rows, or its snapshot has holes"
-    yield from unread(table, f"`make prepare` lets the connector's role, if its owner ({table.owner}) runs it")
+    yield from unread(table, f"`./lake source prepare` lets the connector's role, if its owner ({table.owner}) runs it")
     yield from large_objects(table)
     if table.rows is not None and table.rows >= LARGE_TABLE_ROWS:
         yield f"about {table.rows:,} rows, which the first snapshot reads one after the other"
@@ -188,7 +190,10 @@ def renamed(kept: list[Column]) -> Iterator[str]:
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
     """Say what REPLICA IDENTITY means here, where it isn't what the key needs."""
     if table.identity == "nothing":
-        yield "REPLICA IDENTITY NOTHING: updates and deletes would be refused once published; `make prepare` changes it"
+        yield (
+            "REPLICA IDENTITY NOTHING: updates and deletes would be refused once published; `./lake source prepare`"
+            " changes it"
+        )
     elif table.identity == "full":
         yield "REPLICA IDENTITY FULL: whole old rows go to the log, which capturing doesn't need"
     elif table.identity == "index":
@@ -196,7 +201,7 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
         if not set(key) <= set(columns):
             yield (
                 f"REPLICA IDENTITY is the index over {', '.join(columns)}, so a delete wouldn't name {', '.join(key)}:"
-                " `make prepare` changes it, which whoever else reads the changes has to know"
+                " `./lake source prepare` changes it, which whoever else reads the changes has to know"
             )
 
 

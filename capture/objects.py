@@ -10,7 +10,8 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
     """Return them. Raises LoadError for the outbox's pipeline, whose database the loader prepares."""
     if pipeline.outbox is not None:
         raise LoadError(
-            f"pipelines/{pipeline.name}.toml captures an outbox: `python -m db.load` and `python -m db.migrate` prepare"
+            f"pipelines/{pipeline.name}.toml captures an outbox: `./lake source load` and `./lake source migrate`"
+            " prepare"
             " its database"
         )
     return SourceObjects(

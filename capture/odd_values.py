@@ -206,5 +206,5 @@ def lines(looked: Looked) -> Iterator[str]:
     if looked.large:
         yield (
             f"Not looked into, being larger than {SMALL_BYTES // MIB} MiB: {', '.join(map(str, looked.large))}:"
-            " LOOK=1 reads all of them once"
+            " --look reads all of them once"
         )

@@ -33,10 +33,8 @@ _PUBLISHES_GENERATED = 180_000
 
 def check_name(name: str) -> str:
     """Return the name of a pipeline. Raises LoadError."""
-    if not name:
-        raise LoadError("NAME is missing: what shall the pipeline be called? NAME=shop, say")
     if not _NAME.match(name):
-        raise LoadError(f"NAME={name}: a small letter first, then up to 19 small letters and digits")
+        raise LoadError(f"the name {name}: a small letter first, then up to 19 small letters and digits")
     return name
 
 
@@ -107,7 +105,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
     said: list[str] = []
     for name, settings in known.items():
         if name not in there:
-            said.append(f"{name} is in the file, but not in the database, or in a schema that SCHEMA leaves out")
+            said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
         if generated := _generated(database, settings, there[name]):
             left_out[name] = dict.fromkeys(generated, GENERATED)
@@ -225,7 +223,7 @@ def _with_left_out(name: str, text: str, changes: Changes, folder: Path) -> str:
         if made is None:
             raise LoadError(
                 f"pipelines/{name}.toml: put {', '.join(columns)} into leave_out of {table} yourself, the file isn't"
-                " written as `make pipeline` would; nothing was changed"
+                " written as `./lake source describe` would; nothing was changed"
             )
         text = made
     return text

@@ -22,8 +22,8 @@ _KEY = re.compile(r"^[ \t]*key[ \t]*=[ \t]*\[[^\]\n]*\][^\n]*\n", re.MULTILINE)
 _LEAVE_OUT = re.compile(r"^[ \t]*leave_out[ \t]*=[ \t]*\[", re.MULTILINE)
 
 _HEADER = """\
-# What is captured of the database {database}. Made by `make pipeline NAME={name}`, and yours to edit: every key is
-# explained in docs/reference/pipeline-file.md. After an edit: `make prepare NAME={name} DSN=…`.
+# What is captured of the database {database}. Made by `./lake source describe {name}`, and yours to edit: every key is
+# explained in docs/reference/pipeline-file.md. After an edit: `./lake source prepare {name} --dsn …`.
 
 [source]
 database = {quoted}
@@ -31,8 +31,9 @@ truncate = "stop"   # what a TRUNCATE does: stop, apply or ignore (docs/referenc
 """
 
 _QUERY_HEADER = """\
-# What is queried of the database {database}. Made by `make pipeline NAME={name} HOW=query`, and yours to edit: every
-# key is explained in docs/reference/pipeline-file.md. After an edit, `make prepare NAME={name} DSN=…` checks it.
+# What is queried of the database {database}. Made by `./lake source describe {name} --how query`, and yours to edit:
+# every key is explained in docs/reference/pipeline-file.md. After an edit, `./lake source prepare {name} --dsn …`
+# checks it.
 
 [source]
 database = {quoted}

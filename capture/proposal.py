@@ -83,7 +83,7 @@ def server_notes(server: Server) -> list[str]:
     """Say what of the server stands in the way of capturing, or will."""
     notes = []
     if server.standby:
-        notes.append("it is a standby: `make prepare` and the connector need its primary")
+        notes.append("it is a standby: `./lake source prepare` and the connector need its primary")
     if server.wal_level != "logical":
         notes.append(
             f"wal_level is {server.wal_level}, and must be logical (on Aurora and RDS: rds.logical_replication = 1),"

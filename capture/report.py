@@ -1,4 +1,5 @@
-"""What `make pipeline` and `make prepare` say: a line per fact, the tables that nothing is lost of only counted."""
+"""What `./lake source describe` and `./lake source prepare` say: a line per fact, the tables that nothing is lost of
+only counted."""
 
 from collections.abc import Iterable, Iterator
 
@@ -78,7 +79,7 @@ def _long_lines(proposal: Proposal) -> Iterator[str]:
         yield (
             "An update that changes the key of a row leaves out its long values (over about 2 kB) that it doesn't"
             " change: the lake takes them from the old key's row, or sets the event aside. Where keys change often:"
-            " ALTER TABLE … REPLICA IDENTITY FULL before `make prepare`. Tables that may have such values:"
+            " ALTER TABLE … REPLICA IDENTITY FULL before `./lake source prepare`. Tables that may have such values:"
             f" {listed(tables, SHOWN)}"
         )
 
@@ -112,7 +113,8 @@ def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]
     if not to_add and not changes.said:
         yield "  as the database has it"
     elif not update and to_add:
-        yield f"  UPDATE=1 adds it, and leaves what you have written as it is: make pipeline NAME={name} DSN=… UPDATE=1"
+        again = f"./lake source describe {name} --dsn … --update"
+        yield f"  --update adds it, and leaves what you have written as it is: {again}"
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

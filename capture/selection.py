@@ -28,7 +28,7 @@ class SelectionError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """What `TABLES=` says: shell patterns, `!` before those to leave out.
+    """What `--tables` says: shell patterns, `!` before those to leave out.
 
     One without a dot is a table's name in any schema, one with a dot is `schema.table`. Nothing to include: all.
     """
@@ -41,7 +41,7 @@ class Patterns:
         """Read patterns that are separated by commas. Raises SelectionError."""
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if "!" in parts:
-            raise SelectionError("TABLES: a ! without a pattern: write !schema.table, without a blank")
+            raise SelectionError("--tables: a ! without a pattern: write !schema.table, without a blank")
         return cls(
             include=tuple(part for part in parts if not part.startswith("!")),
             exclude=tuple(part[1:] for part in parts if part.startswith("!")),
@@ -57,7 +57,7 @@ class Patterns:
         names = list(tables)
         for pattern in (*self.include, *self.exclude):
             if not any(_matches(pattern, name) for name in names):
-                raise SelectionError(f"TABLES: no table matches {pattern!r}")
+                raise SelectionError(f"--tables: no table matches {pattern!r}")
 
 
 def _matches(pattern: str, table: TableName) -> bool:

@@ -96,6 +96,11 @@ def _types() -> dict[str, tuple[CatalogueType, int]]:
     return ordered | arrays
 
 
+def main() -> None:
+    """Write it."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
 def page() -> str:
     """Return the page's text."""
     plain: dict[str, list[str]] = defaultdict(list)
@@ -124,7 +129,3 @@ def _starred(written: str, found: Carried) -> str:
 
 def _code(written: str) -> str:
     return written if written in _OF_ITS_OWN else f"`{written}`"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -4,9 +4,11 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
-FAILED = 1
-# 128 and SIGINT's number, as shells say it.
-INTERRUPTED = 130
+# The exit statuses of all commands; 0 is done, or equal.
+NO = 1  # the answer is no: something differs, is dead, or is forbidden
+USAGE = 2
+CANNOT = 3  # what was asked for can't be done: the line says why
+INTERRUPTED = 130  # 128 and SIGINT's number, as shells say it
 
 # How a derived table's query says, as it runs, that a value isn't to be had as Athena has it.
 UNLIKE_ATHENA = "not as in Athena: "
@@ -18,13 +20,13 @@ class UserError(Exception):
 
 @contextlib.contextmanager
 def one_line_errors(
-    prefix: str, *others: type[Exception], interrupted: str = "interrupted", status: int = FAILED
+    prefix: str, *others: type[Exception], interrupted: str = "interrupted", status: int = CANNOT
 ) -> Iterator[None]:
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error and `status`.
 
     `others` are errors of libraries, which say in their first line what is wrong; the system's (OSError) are shown
     always. Ctrl-C ends it with INTERRUPTED and that word. Whoever reads the output may have enough of it
-    (`make tail … | head`): that is no error.
+    (`./lake kafka tail … | head`): that is no error.
     """
     shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:

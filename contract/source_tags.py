@@ -5,7 +5,7 @@ Keys and values keep to what RDS allows: letters, digits, blanks and _ . : / = +
 
 # Followed by a hash of whose entry it is: one tag per custom resource that has prepared the database.
 PREPARED_BY = "cdc-lake-prepared-by-"
-# There while changes may be missing in the lake; `make resnapshot` takes it away. Value: since when, ISO 8601 in UTC.
+# There while changes may be missing in the lake; `./lake resnapshot` takes it away. Value: since when, ISO 8601 in UTC.
 RESNAPSHOT = "cdc-lake-resnapshot"
 KEYS = "cdc-lake-*"
 

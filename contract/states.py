@@ -1,7 +1,7 @@
 """How a pipeline is doing, in one word, and the stages that an event passes: the live page's and CloudWatch's.
 
-`make dashboard` judges by what it sees within a minute, CloudWatch's alarms by an environment's limits: the words mean
-the same, the seconds from which they hold are each one's own (local/dashboard/state.py, `[monitoring]`).
+`./lake dashboard` judges by what it sees within a minute, CloudWatch's alarms by an environment's limits: the words
+mean the same, the seconds from which they hold are each one's own (local/dashboard/state.py, `[monitoring]`).
 """
 
 from collections.abc import Mapping

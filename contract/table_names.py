@@ -22,9 +22,9 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 
 
-def make_option(name: str) -> str:
-    """Return how a table is named to make: `TABLE=…`, quoted for the shell where that takes it apart."""
-    return f"TABLE={shlex.quote(name)}"
+def table_option(name: str) -> str:
+    """Return how a command is told of a table, quoted for the shell where that takes it apart."""
+    return f"-t {shlex.quote(name)}"
 
 
 def is_lake_name(name: str) -> bool:

@@ -1,8 +1,7 @@
-"""What the command lines of this folder share: whom to connect to, and as whom."""
+"""Whom to connect to, as whom, and with which password: what the user says, a secret, or a question."""
 
 import os
 import sys
-from typing import Annotated
 
 import typer
 
@@ -11,32 +10,17 @@ from db.errors import LoadError
 
 DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": DATABASE, "user": "postgres"}
 
-SecretId = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|ARN", help="AWS secret, as RDS writes it, to take the options below and the password from."
-    ),
-]
-Host = Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")]
-HostAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--hostaddr",
-        metavar="IP",
-        help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
-    ),
-]
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
-DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default=DATABASE)]
-UserName = Annotated[
-    str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
-]
-
 
 def connection_parameters(secret_id: str | None, given: dict[str, str | int | None]) -> dict[str, str | int]:
     """Join the defaults, what the secret says, and what the user says, who has the last word (a tunnel's port, say)."""
     chosen = {key: value for key, value in given.items() if value is not None}
     return DEFAULTS | (secret(secret_id) if secret_id else {}) | chosen
+
+
+def add_password(parameters: dict[str, str | int]) -> None:
+    """Take the user's password from PGPASSWORD or ask for it, where no secret has said it."""
+    if "password" not in parameters:
+        parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
 
 
 def secret(secret_id: str) -> dict[str, str | int]:

@@ -22,7 +22,7 @@ PEEK_TIMEOUT_S = 5
 # A reader that works has passed the log's end by then, or is busy with what the log holds.
 JUDGE_S = 30
 JUDGE_EVERY_S = 0.1
-COMMAND = "make resnapshot"
+COMMAND = "./lake resnapshot"
 WAY_OUT = f"run `{COMMAND}`"
 RUNBOOK = "docs/your-database/repair.md"
 
@@ -42,15 +42,15 @@ class Published:
     @property
     def way_out(self) -> str:
         """What to run when changes are lost."""
-        return WAY_OUT if self.pipeline is None else f"run `{COMMAND} PIPELINE={self.pipeline}`"
+        return WAY_OUT if self.pipeline is None else f"run `{COMMAND} -p {self.pipeline}`"
 
     @property
     def publishing(self) -> str:
         """What to run when the publication lacks something: for ordinary tables, what prepares their database."""
         if self.pipeline is None:
             return f"{self.way_out}, which does it"
-        prepare = f"`make prepare NAME={self.pipeline} DSN=…` (the example's: `make up PIPELINE={self.pipeline}`)"
-        return f"run {prepare}, and then `{COMMAND} PIPELINE={self.pipeline}`"
+        prepare = f"`./lake source prepare {self.pipeline} --dsn …` (the example's: `./lake up -p {self.pipeline}`)"
+        return f"run {prepare}, and then `{COMMAND} -p {self.pipeline}`"
 
 
 OUTBOX = Published()
@@ -143,7 +143,7 @@ class Replication:
             return None
         if self.may_log_in is None:
             return f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})"
-        return f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `make up`"
+        return f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `./lake up`"
 
     @property
     def _publication_problem(self) -> str | None:
@@ -279,7 +279,7 @@ def renew_slot(cursor: Cursor, slot: str) -> bool:
     except errors.QueryCanceled as error:
         raise LoadError(
             f"the replication slot {slot} can't be made within {SLOT_TIMEOUT_S} s: a transaction is open for that long"
-            " (docs/runbooks/replication-slot-lag.md); end it and run this again"
+            " (docs/aws/alarms.md#replication-slot-lag); end it and run this again"
         ) from error
     except psycopg2.Error as error:
         raise LoadError(f"cannot make the replication slot {slot} anew: {explain(error)}") from error

@@ -186,4 +186,4 @@ def _condition_explained(where: str | None) -> Iterator[None]:
     try:
         yield
     except psycopg2.Error as error:
-        raise LoadError(f"WHERE {where}: {explain(error)}" if where else explain(error)) from error
+        raise LoadError(f"--where {where}: {explain(error)}" if where else explain(error)) from error

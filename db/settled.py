@@ -35,8 +35,8 @@ def settled_position(cursor: Cursor, *, timeout_s: float) -> int:
     while not _have_ended(cursor, first_later):
         if time.monotonic() > deadline:
             raise LoadError(
-                f"a transaction is open for more than {timeout_s:.0f} s (docs/runbooks/replication-slot-lag.md): end it"
-                " and run this again"
+                f"a transaction is open for more than {timeout_s:.0f} s (docs/aws/alarms.md#replication-slot-lag):"
+                " end it and run this again"
             )
         time.sleep(LOOK_S)
     return int(position)

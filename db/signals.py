@@ -22,8 +22,8 @@ KEYS_PER_SIGNAL = 1_000
 # and fails for good on any other ("Unexpected input", TableIdParser of 3.7). A blocking one leaves no name there.
 _READABLE = re.compile(r"\w+\Z")
 ODD_NAME = (
-    "Debezium 3.7 fails on a name that is more than letters, digits and underscores: leave WHERE out, and all of it is"
-    " read while the other tables wait (docs/your-database/repair.md)"
+    "Debezium 3.7 fails on a name that is more than letters, digits and underscores: leave --where out, and all of it"
+    " is read while the other tables wait (docs/your-database/repair.md)"
 )
 Name = tuple[str, str]
 
@@ -68,7 +68,8 @@ def ask_for_snapshot(cursor: Cursor, signal_table: Name, readings: Sequence[Read
         (position,) = cursor.fetchone() or (0,)
     except errors.UndefinedTable as error:
         raise LoadError(
-            f"there is no signal table {'.'.join(signal_table)}: prepare the database (`make prepare`), run this again"
+            f"there is no signal table {'.'.join(signal_table)}: prepare the database (`./lake source prepare`), run"
+            " this again"
         ) from error
     except psycopg2.Error as error:
         raise LoadError(f"a snapshot can't be asked for in {'.'.join(signal_table)}: {explain(error)}") from error
@@ -93,7 +94,7 @@ def check(cursor: Cursor, reading: Reading) -> None:
     except errors.UndefinedTable as error:
         raise LoadError(f"the source has no table {reading.shown}") from error
     except psycopg2.Error as error:
-        raise LoadError(f"WHERE isn't a condition on {reading.shown}: {explain(error)}") from error
+        raise LoadError(f"--where isn't a condition on {reading.shown}: {explain(error)}") from error
 
 
 def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[str]) -> None:
@@ -116,13 +117,14 @@ def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[
     if generated := [column for column, is_generated in found if is_generated]:
         raise LoadError(
             f"{name} can't be read by a snapshot: {_some(generated)} is generated, and PostgreSQL doesn't send it: put"
-            " it into leave_out of the pipeline's file (`make pipeline … UPDATE=1` does), then `make prepare` and"
-            " `make up` (on AWS a deployment)"
+            " it into leave_out of the pipeline's file (`./lake source describe … --update` does), then `./lake"
+            " source prepare` and"
+            " `./lake up` (on AWS a deployment)"
         )
     if found:
         raise LoadError(
             f"the role {role} may not read {_some([column for column, _ in found])} of {name}: prepare the database"
-            " (`make prepare`), run this again"
+            " (`./lake source prepare`), run this again"
         )
 
 
@@ -136,7 +138,8 @@ def _check_published(cursor: Cursor, publication: str, tables: Sequence[Name]) -
     published = set(cursor.fetchall())
     if missing := sorted({".".join(table) for table in tables if table not in published}):
         raise LoadError(
-            f"the publication {publication} lacks {', '.join(missing)}: prepare the database (`make prepare`), run this"
+            f"the publication {publication} lacks {', '.join(missing)}: prepare the database (`./lake source"
+            " prepare`), run this"
             " again"
         )
 

@@ -5,7 +5,7 @@ A publication that lacks a table is db/replication.py's; what is said here no ev
 
 from collections.abc import Iterator
 
-from contract.table_names import make_option
+from contract.table_names import table_option
 from db.source_identity import identity_statements
 from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
 from db.source_plan import table_problems
@@ -31,12 +31,12 @@ def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]
 def _identity(table: WantedTable, found: PresentTable, pipeline: str) -> Iterator[str]:
     if not identity_statements(table.key, found.leaves):
         return
-    name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
+    name, prepare = f"{table.schema}.{table.name}", f"run `./lake source prepare {pipeline} --dsn …`"
     if table.key:
         yield (
             f"{name}: updates and deletes don't say {', '.join(table.key)} since its primary key or REPLICA"
             f" IDENTITY was changed, so deletes miss their rows: {prepare}, then"
-            f" `make reconcile PIPELINE={pipeline} {make_option(name)} REPAIR=1`"
+            f" `./lake reconcile -p {pipeline} {table_option(name)} --repair`"
         )
     else:
         yield f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
@@ -47,8 +47,8 @@ def _columns(table: WantedTable, found: PresentTable, state: SourceState, pipeli
     wanted = listed(table, found, state.version)
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
         return
-    name, prepare = f"{table.schema}.{table.name}", f"run `make prepare NAME={pipeline} DSN=…`"
-    again = f"{prepare}, then `make resnapshot PIPELINE={pipeline} {make_option(name)}`"
+    name, prepare = f"{table.schema}.{table.name}", f"run `./lake source prepare {pipeline} --dsn …`"
+    again = f"{prepare}, then `./lake resnapshot -p {pipeline} {table_option(name)}`"
     everything = frozenset(found.quoted) - found.generated
     sent = state.published_in_part.get(found.oid, everything)
     if sent is None:

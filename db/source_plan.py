@@ -1,8 +1,8 @@
 """What has to be done so that a database has what a pipeline needs, as SQL, and which rights that takes.
 
-The one place that writes these statements: `make pipeline` and `make prepare` show and run them for a user's database,
-a deployment does for AWS. A plan is made from the state (db/source_objects.py), so that nothing is in it that is there
-already; running it twice does nothing the second time.
+The one place that writes these statements: `./lake source describe` and `./lake source prepare` show and run them for
+a user's database, a deployment does for AWS. A plan is made from the state (db/source_objects.py), so that nothing is
+in it that is there already; running it twice does nothing the second time.
 """
 
 from collections.abc import Iterator

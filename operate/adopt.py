@@ -1,9 +1,9 @@
 """Takes over what an environment's deleted stacks have left: CloudFormation imports it into new stacks of their names.
 
-What stays after `make destroy` has fixed names, so that a new deployment would fail on each. CloudFormation still knows
-what a deleted stack has kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a file that
-says which resource is which. What is kept needs nothing that went (tests/stacks/test_kept.py), so it can be imported
-alone; the next `make deploy` makes the rest.
+What stays after `./lake aws destroy` has fixed names, so that a new deployment would fail on each. CloudFormation
+still knows what a deleted stack has kept ("DELETE_SKIPPED", for 90 days, by the stack's id), and `cdk import` takes a
+file that says which resource is which. What is kept needs nothing that went (tests/stacks/test_kept.py), so it can be
+imported alone; the next `./lake aws deploy` makes the rest.
 """
 
 import json

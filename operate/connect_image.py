@@ -1,4 +1,4 @@
-"""Puts together what the image of the connectors' workers on EKS is built from: `make connect-image`.
+"""Puts together what the image of the connectors' workers on EKS is built from: `./lake kafka image`.
 
 The same releases and jars make the same files. Building and pushing are Docker's, by the lines that this prints.
 """
@@ -65,7 +65,8 @@ def _check_base(dockerfile: Path) -> None:
 def _check_pinned(releases: Sequence[Release]) -> None:
     if unpinned := [release.file for release in releases if not release.pinned]:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`, look at what it "
+            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
+            " what it "
             "has written and commit it"
         )
 

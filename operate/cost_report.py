@@ -77,6 +77,18 @@ def overview(environments: Iterable[Environment], prices: Prices) -> str:
     return "\n".join(rows)
 
 
+def figures_of(environment: Environment, prices: Prices, hours: float | None = None) -> dict[str, object]:
+    """Return the bill for programs: USD a month, by item, and by hours a week. Raises OperateError."""
+    lines = items(environment, prices)
+    return {
+        "environment": environment.name,
+        "usd_a_month": total(lines),
+        "budget_usd": environment.budget.monthly_usd,
+        "items": [{"part": one.part, "what": one.what, "quantity": one.quantity, "usd": one.usd} for one in lines],
+        "hours_a_week": {f"{each:g}": at_hours(lines, each) for each in (*HOURS, *([] if hours is None else [hours]))},
+    }
+
+
 def _tens(usd: float) -> str:
     return f"{round(usd, TENS):,.0f}"
 
@@ -113,7 +125,7 @@ def _rounds(environment: Environment, prices: Prices) -> Iterator[str]:
 def _hours(environment: Environment, lines: list[Item], chosen: float | None) -> Iterator[str]:
     if environment.production and chosen is None:
         return
-    yield "With so many hours a week on, and paused for the rest:"
+    yield "Cost by weekly hours, paused otherwise:"
     shown = sorted({*HOURS, *([] if chosen is None else [chosen])}, reverse=True)
     rows = [("hours a week", "USD a month"), *((f"{each:g}", f"~{_tens(at_hours(lines, each))}") for each in shown)]
     yield from (f"  {row}" for row in columns(rows, left=0))
@@ -125,7 +137,7 @@ def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
     yield "What a pause switches off, and what that saves a month:"
     for hint in hints(lines):
         yield f"  {hint.what}: {_tens(hint.usd)} USD; {hint.to_know}"
-    yield f"  `make pause ENV={environment.name}` does it, `make resume ENV={environment.name}` ends it."
+    yield f"  `./lake aws pause -e {environment.name}` does it, `./lake aws resume -e {environment.name}` ends it."
     neither = "Neither MSK nor EKS's control plane can" if environment.eks is not None else "MSK can't"
     yield f"  {neither} be stopped, only deleted; NAT, VPN, disks and what is stored stay, too."
 

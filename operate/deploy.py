@@ -34,11 +34,12 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
 
     `resumes`: whether it is to end a pause, in which it is refused otherwise.
-    Returns its status, or MISSED when all is deployed and the lake misses changes, until `make resnapshot` has run.
+    Returns its status, or MISSED when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
     """
     if unpinned := load_versions().unpinned:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`, look at what it "
+            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
+            " what it "
             "has written and commit it; what can't be verified isn't deployed"
         )
     session = check_account(environment)
@@ -72,7 +73,7 @@ def _missed(environment: Environment, session: boto3.Session) -> int:
         return 0
     print(
         f"deployed, but the lake misses what changed in the source while no slot kept it ({since}): connect the VPN and"
-        f" run `make resnapshot ENV={environment.name}`",
+        f" run `./lake resnapshot -e {environment.name}`",
         flush=True,
     )
     return MISSED
@@ -108,14 +109,14 @@ def adopt(environment: Environment) -> int:
         print(f"{stack}: imports what {mapping.name} says", flush=True)
         if status := cdk("import", stack, "--app", str(synthesis.folder), "--resource-mapping", str(mapping)):
             return status
-    print(f"adopted; `make deploy ENV={environment.name}` makes the rest", flush=True)
+    print(f"adopted; `./lake aws deploy -e {environment.name}` makes the rest", flush=True)
     return 0
 
 
 def cdk(command: str, *arguments: str) -> int:
     """Run CDK's command line; returns its exit status. Raises OperateError where it isn't installed."""
     if not CDK.is_file():
-        raise OperateError("CDK's command line isn't installed: `make deploy` and its like install it")
+        raise OperateError("CDK's command line isn't installed: `./lake aws deploy` and its like install it")
     # CDK starts helpers of its own by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]

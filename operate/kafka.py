@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contract.sizes import LARGEST_EVENT_BYTES
@@ -41,35 +41,35 @@ class Cluster:
     def topic(self) -> str:
         """The one topic of change events that was asked for. Raises OperateError when there are several."""
         if len(self.topics) > 1:
-            raise OperateError(f"a topic for each of several tables: TABLE= names one of {', '.join(self.topics)}")
+            raise OperateError(f"a topic for each of several tables: --table names one of {', '.join(self.topics)}")
         return next(iter(self.topics.values()))
 
     @property
     def hint(self) -> str:
         """What helps when no broker answers."""
-        return "run `make up`" if self.region is None else "connect the VPN (docs/vpn.md)"
+        return "run `./lake up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
 
 
-def find_cluster(name: str | None, pipeline: str | None = None, table: str | None = None) -> Cluster:
+def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
     """Return the cluster of an environment, or of the local platform for `local`, or for None while it runs.
 
-    `pipeline` is the first one without a name, and has a platform of its own; `table` is one of its tables.
+    `pipeline` is the first one without a name, and has a platform of its own; `tables` are some of its tables.
     Raises OperateError, EnvironmentFileError or PlatformError.
     """
     if name is None or name == LOCAL:
-        return _local(pipeline, table, chosen=name is not None)
-    return of_environment(load(name), pipeline, table)
+        return _local(pipeline, tables, chosen=name is not None)
+    return of_environment(load(name), pipeline, tables)
 
 
-def of_environment(environment: Environment, pipeline: str | None = None, table: str | None = None) -> Cluster:
+def of_environment(environment: Environment, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
     """Return a deployed environment's MSK cluster. Raises OperateError."""
     # Before anything is asked for: a name that there isn't.
-    topics = _topics(find_pipeline(environment, pipeline), table)
+    topics = _topics(find_pipeline(environment, pipeline), tables)
     return Cluster(
         environment=environment.name,
         bootstrap_servers=outputs.output(environment, "streaming", "BootstrapBrokers"),
         topics=topics,
-        only=pipeline is not None or table is not None,
+        only=pipeline is not None or bool(tables),
         region=environment.region,
         largest_event_bytes=environment.streaming.largest_event_bytes,
     )
@@ -111,25 +111,25 @@ def check_streamed(pipeline: EnvironmentPipeline) -> None:
         )
 
 
-def _topics(pipeline: EnvironmentPipeline, table: str | None) -> dict[str, str]:
+def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, str]:
     captured = pipeline.captured
     check_streamed(pipeline)
     try:
-        tables = captured.tables if table is None else (captured.table(table),)
+        tables = captured.named(names)
     except ValueError as error:
         raise OperateError(str(error)) from None
     return {entry.name: entry.captured.topic(pipeline.prefix) for entry in tables}
 
 
-def _local(pipeline: str | None, table: str | None, *, chosen: bool) -> Cluster:
+def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:
     platform = Platform(platform_folder(None, pipeline))
     if "kafka" not in platform.running():
-        up = "`make up`" if pipeline is None else f"`make up PIPELINE={pipeline}`"
-        other = "" if chosen else ", or name an environment: ENV=dev"
+        up = "`./lake up`" if pipeline is None else f"`./lake up -p {pipeline}`"
+        other = "" if chosen else ", or name an environment: -e dev"
         raise PlatformError(f"the local platform doesn't run: {up} starts it{other}")
     services = platform.services
-    topics = {found.name: found.topic.name for found in services.chosen(table)}
-    return of_platform(services.kafka, topics, only=table is not None)
+    topics = {found.name: found.topic.name for found in services.chosen(tables)}
+    return of_platform(services.kafka, topics, only=bool(tables))
 
 
 def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:

@@ -13,7 +13,7 @@ from operate.kafka import Cluster
 
 COMPOSE_FILE = Path(__file__).resolve().parents[1] / "kafka-ui" / "compose.yaml"
 URL = "http://127.0.0.1:8080"
-WITHOUT_DOCKER = "`make topics` and `make tail` show the same without Docker"
+WITHOUT_DOCKER = "`./lake kafka topics` and `./lake kafka tail` show the same without Docker"
 CHECK_TIMEOUT_S = 20
 
 

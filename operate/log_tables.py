@@ -1,4 +1,4 @@
-"""Reads an environment's ordinary tables again while changes go on: `make resnapshot ENV=… PIPELINE=… TABLE=…`.
+"""Reads an environment's ordinary tables again while changes go on: `./lake resnapshot -e … -p … -t …`.
 
 What one machine does (local/resnapshot/), with MSK, MSK Connect or EKS, S3 and the operator's own rights in the places
 of the platform's services.
@@ -110,7 +110,7 @@ def _compared(
 def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
     """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
     try:
-        return [table for name in names for table in pipeline.captured.named(name)] or list(pipeline.captured.tables)
+        return pipeline.captured.named(names)
     except ValueError as error:
         raise OperateError(str(error)) from None
 

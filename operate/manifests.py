@@ -1,4 +1,4 @@
-"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `make manifests`."""
+"""Prints what an environment puts on its Kubernetes cluster, as `kubectl` reads it: `./lake aws manifests`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ def manifests(environment: Environment, synthesize: Callable[[Environment], Mapp
     if environment.eks is None:
         raise OperateError(
             f"environments/{environment.name}.toml: its connectors run on MSK Connect: nothing is put on Kubernetes "
-            "(docs/kafka-connect-on-eks.md)"
+            "(docs/aws/eks.md)"
         )
     items = list(_objects(synthesize(environment)))
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)

@@ -44,7 +44,7 @@ class MskConnector:
     def failure(self) -> str | None:
         """Return that it has failed; why is in its log. A failed task alone doesn't show here."""
         if self._describe()["connectorState"] == "FAILED":
-            return "the source connector is FAILED, why is in its log (docs/runbooks/connector-not-running.md)"
+            return "the source connector is FAILED, why is in its log (docs/aws/alarms.md#connector-not-running)"
         return None
 
     def release(self) -> None:

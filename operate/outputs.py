@@ -57,12 +57,12 @@ def output(environment: Environment, stack: str, name: str) -> str:
         outputs, status = _describe(session, environment, full_name)
     if name not in outputs and PAUSED in outputs:
         raise OperateError(
-            f"{environment.name} is paused: `make resume ENV={environment.name}` first (docs/pausing.md)"
+            f"{environment.name} is paused: `./lake aws resume -e {environment.name}` first (docs/aws/pause.md)"
         )
     if name not in outputs:
         raise OperateError(
             f"{full_name} has no output {name} (it is {status}): let its deployment end, or run "
-            f"`make deploy ENV={environment.name}`"
+            f"`./lake aws deploy -e {environment.name}`"
         )
     return outputs[name]
 
@@ -75,7 +75,8 @@ def _describe(session: boto3.Session, environment: Environment, stack: str) -> t
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError" and "does not exist" in str(error):
             raise OperateError(
-                f"there is no stack {stack} in {environment.region}: run `make deploy ENV={environment.name}` first"
+                f"there is no stack {stack} in {environment.region}: run `./lake aws deploy -e {environment.name}`"
+                " first"
             ) from None
         raise
     values = {entry["OutputKey"]: entry["OutputValue"] for entry in found.get("Outputs", [])}

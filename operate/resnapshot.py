@@ -1,4 +1,4 @@
-"""Brings an environment's lake back to what its source says: what `make resnapshot` does on one machine, on AWS."""
+"""Brings an environment's lake back to what its source says: what `./lake resnapshot` does on one machine, on AWS."""
 
 import json
 from collections.abc import Callable

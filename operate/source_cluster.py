@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_rds import RDSClient
 
-RUNBOOK = "docs/restore-database.md"
+RUNBOOK = "docs/aws/restore.md"
 _CLUSTER = "AWS::RDS::DBCluster"
 _IDENTIFIER = "DBClusterIdentifier"
 # What a cluster is made of. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.

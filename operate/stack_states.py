@@ -37,8 +37,8 @@ def check_unprotected(client: "CloudFormationClient", names: Collection[str]) ->
         raise OperateError(
             f"{len(protected)} stacks are protected from deletion. If they are to go: `for stack in "
             f"{' '.join(protected)}; do aws cloudformation update-termination-protection "
-            "--no-enable-termination-protection --stack-name $stack; done`, then this again (docs/deploy.md, 9, says "
-            "what stays)"
+            "--no-enable-termination-protection --stack-name $stack; done`, then this again "
+            "(docs/aws/deploy.md#tear-down says what stays)"
         )
 
 

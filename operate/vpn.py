@@ -11,7 +11,7 @@ def connection(environment: Environment, user: str) -> list[tuple[str, str]]:
         known = ", ".join(environment.vpn.users) or "nobody"
         raise OperateError(
             f"there is no VPN user {user or 'without a name'}: vpn.users of environments/{environment.name}.toml names "
-            f"{known}; give NAME=…, or add it there and deploy"
+            f"{known}; name one of these, or add it there and deploy"
         )
     session = outputs.check_account(environment)
     address = outputs.output(environment, "vpn", "ServerAddress")

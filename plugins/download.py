@@ -64,7 +64,7 @@ def fetch(release: Mapping[str, Any], folder: Path) -> Path:
     """
     name, size, sha256 = str(release["file"]), int(release["size"]), str(release["sha256"])
     if not sha256 or not size:
-        raise ArchiveError(f"{name} has no checksum: run `make lock-plugins` and deploy again")
+        raise ArchiveError(f"{name} has no checksum: run `./lake dev lock plugins` and deploy again")
     if PurePosixPath(name).name != name:
         raise ArchiveError(f"{name!r} isn't a file's name")
     target = folder / name

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from contract.table_names import make_option, topic_part
+from contract.table_names import table_option, topic_part
 from plugins.captured import INCLUDED_TABLES, shown
 from plugins.connector_names import EVENTS_TABLE
 
@@ -79,7 +79,7 @@ _KNOWN = (
         # Also where the table isn't captured: that it is published is enough.
         re.compile(r"Table '(?P<named>.+)' has columns that differ only by case\. Column name: '(?P<other>.+)'\. "),
         "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
-        " or drop one, then run `{command} SKIP=1`",
+        " or drop one, then run `{command} --skip`",
     ),
     (
         _OF_ONE_TABLE,
@@ -88,7 +88,7 @@ _KNOWN = (
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
         "the worker's JVM writes text in {charset}, where ä and € would become ?, so the task doesn't start: give it"
-        " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
+        " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/aws/alarms.md#connector-task-failed)",
     ),
 )
 
@@ -163,12 +163,12 @@ def _captured(configuration: Mapping[str, str]) -> list[str]:
 
 def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str, str]:
     """Name what a connector fails at, and the command that brings its changes again."""
-    command = "make resnapshot" + ("" if names == [EVENTS_TABLE] else " PIPELINE=…")
+    command = "./lake resnapshot" + ("" if names == [EVENTS_TABLE] else " -p …")
     if len(names) > 1 and table is not None:
-        return {"tables": table, "command": command, "which": f" {make_option(table)}" if alone else " SKIP=1"}
+        return {"tables": table, "command": command, "which": f" {table_option(table)}" if alone else " --skip"}
     unknown = f"one of its {len(names)} tables (which one, `failed to send record to` in the worker's log says)"
     tables = unknown if len(names) > 1 else (names or ["a captured table"])[0]
-    return {"tables": tables, "command": command, "which": " SKIP=1"}
+    return {"tables": tables, "command": command, "which": " --skip"}
 
 
 def _short(text: str) -> str:

@@ -109,9 +109,10 @@ def own_worker_access(connector: str, offset_topic_name: str) -> tuple[Grant, ..
 
 
 def reader_access() -> tuple[Grant, ...]:
-    """What a person needs who looks into topics (`make topics`, `make tail`): no more than to read them.
+    """What a person needs who looks into topics (`./lake kafka topics`, `./lake kafka tail`): no more than to read
+    them.
 
-    No role of ours has it: it says what an organisation's own role must have (docs/kafka-ui.md).
+    No role of ours has it: it says what an organisation's own role must have (docs/aws/kafka-tools.md).
     """
     return (
         Grant(kind="cluster", actions=("Connect", "DescribeCluster")),

@@ -1,4 +1,4 @@
-"""`make lock-plugins`: downloads what versions.toml names and writes the size and SHA-256 of each file into it.
+"""`./lake dev lock plugins`: downloads what versions.toml names and writes the size and SHA-256 of each file into it.
 
 A file that is pinned already is downloaded too and compared: a release that changed behind its version is an error,
 not a new pin.
@@ -14,22 +14,19 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from contract.errors import one_line_errors, show
+from contract.errors import CANNOT, one_line_errors, show
 from plugins.download import ArchiveError, Digest, download
 from plugins.versions import OPTIONAL, VERSIONS_TOML, Release, load_versions
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def main(
     path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML,
 ) -> None:
-    """Download every release and pin it by size and SHA-256; exit status 1 when one that is deployed could not be."""
+    """Download every release and pin it by size and SHA-256; exit status 3 when one that is deployed could not be."""
     with one_line_errors("error", ValueError):
         releases = load_versions(path).releases
         failed = {name for name, release in releases.items() if not _lock(path, name, release)}
-    sys.exit(1 if failed - OPTIONAL else 0)
+    sys.exit(CANNOT if failed - OPTIONAL else 0)
 
 
 def pin(text: str, table: str, found: Digest) -> str:
@@ -55,7 +52,7 @@ def _lock(path: Path, name: str, release: Release) -> bool:
         if release.pinned and found != Digest(size=release.size or 0, sha256=release.sha256 or ""):
             raise ArchiveError(
                 f"{release.file} has SHA-256 {found.sha256}, pinned is {release.sha256}: if its version was changed on "
-                f"purpose, empty its sha256 in {path.name} and run `make lock-plugins` again"
+                f"purpose, empty its sha256 in {path.name} and run `./lake dev lock plugins` again"
             )
         _replace(path, pin(path.read_text(), name, found))
     except (ArchiveError, OSError, ValueError) as error:
@@ -80,7 +77,3 @@ def _replace(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text)
     partial.replace(path)
-
-
-if __name__ == "__main__":
-    app()

@@ -46,7 +46,7 @@ _REASONS = {
     "changes are read on from the slot, by the publication, as they were prepared: some would be passed over": """
         flush.lsn. internal.create.slot. internal.log. internal.slot. lsn. offset. plugin.name publication.
         replica.identity. slot.""",
-    "snapshots have all rows, in one order, and are asked for by `make resnapshot`": """
+    "snapshots have all rows, in one order, and are asked for by `./lake resnapshot`": """
         incremental. internal.snapshot. legacy.snapshot. read.only signal. snapshot.
         streaming.""",
     "the heartbeat calls what was prepared: it moves the slot on, and sends what the outbox has queued": "heartbeat.",

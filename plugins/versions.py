@@ -41,7 +41,7 @@ class Release:
         if self.sha256 is not None and not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 must be 64 hexadecimal digits, not {self.sha256!r}")
         if self.sha256 is not None and not self.size:
-            raise ValueError(f"{self.file!r} has a sha256 but no size: empty it and run `make lock-plugins`")
+            raise ValueError(f"{self.file!r} has a sha256 but no size: empty it and run `./lake dev lock plugins`")
 
     @property
     def file(self) -> str:
@@ -90,7 +90,7 @@ class Versions:
 
     @property
     def unpinned(self) -> tuple[str, ...]:
-        """The names of those that nothing may deploy before `make lock-plugins`."""
+        """The names of those that nothing may deploy before `./lake dev lock plugins`."""
         return tuple(name for name, one in self.releases.items() if not one.pinned and name not in OPTIONAL)
 
 

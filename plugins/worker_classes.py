@@ -1,7 +1,7 @@
 """Our classes on a Connect worker: Java sources in this folder, and what Janino makes of them, beside them.
 
-`make worker-classes` compiles them, so nobody who deploys or starts a platform needs a compiler; a test compiles each
-and compares.
+`./lake dev generate worker-classes` compiles them, so nobody who deploys or starts a platform needs a compiler; a test
+compiles each and compares.
 """
 
 from collections.abc import Mapping

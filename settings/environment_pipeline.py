@@ -106,7 +106,8 @@ class EnvironmentPipeline(Section):
     def connector_role(self) -> str:
         """The role that the connector logs in as.
 
-        The file's default is the first pipeline's in our own cluster; on another server `make prepare` makes it.
+        The file's default is the first pipeline's in our own cluster; on another server `./lake source prepare` makes
+        it.
         """
         given = self.captured.source.role
         default = type(self.captured.source).model_fields["role"].default

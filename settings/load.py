@@ -74,7 +74,7 @@ def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str
                 known = ", ".join(there) or "none"
                 raise EnvironmentFileError(
                     f"{shown}: pipelines[{number}].name: there is no {folder.name}/{files.one_line(name)}.toml; there "
-                    f"are {known}, and `make pipeline` makes another"
+                    f"are {known}, and `./lake source describe` makes another"
                 )
             found.append(entry | {"captured": load_pipeline(name, folder)})
         else:

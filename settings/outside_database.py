@@ -23,9 +23,9 @@ class OutsideDatabase(Section):
     """Where it is, whom it lets in, and how it is known to be the right one.
 
     `name`: the database there, the pipeline file's unless it is given. `secret`: JSON with `username`, the pipeline's
-    role, and `password`. `owner_secret`: of whoever may prepare the database; without one a DBA does (`make prepare`),
-    and the deployment looks whether everything is there. `certificate`: the authority's, as PEM; RDS's for its servers.
-    `cidrs` or `security_group`: where it is in the network, which the connectors' way out is opened to.
+    role, and `password`. `owner_secret`: of whoever may prepare the database; without one a DBA does (`./lake source
+    prepare`), and the deployment looks whether everything is there. `certificate`: the authority's, as PEM; RDS's for
+    its servers. `cidrs` or `security_group`: where it is in the network, which the connectors' way out is opened to.
     """
 
     host: Host

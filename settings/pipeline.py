@@ -6,6 +6,7 @@ are those of PostgreSQL's catalogue, without quotes. Sizes, and where the databa
 value can't show to be wrong.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -235,14 +236,9 @@ class Pipeline(Section):
         known = nearest(name, (table.name for table in self.tables))
         raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
 
-    def named(self, text: str) -> list[CapturedTableSettings]:
-        """Return the table that a text names, or several with blanks between them. Raises ValueError."""
-        try:
-            return [self.table(text)]
-        except ValueError:
-            if len(text.split()) < 2:
-                raise
-            return [self.table(name) for name in text.split()]
+    def named(self, names: Sequence[str]) -> list[CapturedTableSettings]:
+        """Return the tables of these names, all without any. Raises ValueError."""
+        return [self.table(name) for name in names] or list(self.tables)
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:
         """Name a table in the lake: Glue's, and its folder."""

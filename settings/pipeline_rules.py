@@ -96,17 +96,23 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     shown = f"{folder.name}/{pipeline.schema_file(table)}"
     path = folder / pipeline.schema_file(table)
     if not path.is_file():
-        yield f"{where}", f"there is no {shown}: `make pipeline NAME={pipeline.name}` writes it"
+        yield f"{where}", f"there is no {shown}: `./lake source describe {pipeline.name}` writes it"
         return
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
-        yield f"{where}", f"{shown} isn't an Avro schema of a record: `make pipeline NAME={pipeline.name}` writes it"
+        yield (
+            f"{where}",
+            f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it",
+        )
         return
     if table.how == "outbox" and full_name != table.name:
-        yield f"{where}", f"{shown} describes {full_name}, but the outbox is {table.name}: run `make schema`"
+        yield (
+            f"{where}",
+            f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`",
+        )
     yield from _fields(where, table, fields, shown)
 
 

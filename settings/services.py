@@ -42,7 +42,7 @@ class Restore(Section):
     """What the cluster is made of: a snapshot, or another cluster as it was at a `time` (UTC; without it, the latest).
 
     `name` ends the new cluster's name, `<environment>-cdc-lake-<name>`. Leave all of it as it is from then on: another
-    value is another cluster (docs/restore-database.md).
+    value is another cluster (docs/aws/restore.md).
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]

@@ -1,6 +1,6 @@
 """Keeps many Hudi tables in one Spark application: HoodieMultiTableStreamer's equivalent in PySpark.
 
-Run it by spark-submit with HoodieMultiTableStreamer's own options (spark_jobs/README.md).
+Run it by spark-submit with HoodieMultiTableStreamer's own options (docs/reference/streaming-job.md).
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Keeps a Hudi table equal to what Debezium's change events say: HoodieDeltaStreamer's equivalent in PySpark.
 
-Run it by spark-submit with HoodieStreamer's own options (spark_jobs/README.md).
+Run it by spark-submit with HoodieStreamer's own options (docs/reference/streaming-job.md).
 """
 
 import sys

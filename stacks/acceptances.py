@@ -1,7 +1,7 @@
 """Where a construct says that it knows of a finding, and why that is as it should be.
 
 cdk-nag's findings are acknowledged by their ids. Rights are accepted by statement: what is noted here, beside the
-templates, is the statement itself, and `make review` (stacks/gate) refuses every right that isn't exactly one of
+templates, is the statement itself, and `./lake aws review` (stacks/gate) refuses every right that isn't exactly one of
 them.
 """
 

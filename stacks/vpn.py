@@ -89,8 +89,8 @@ class VpnStack(Stack):
             acknowledge(
                 secret,
                 "AwsSolutions-SMG4",
-                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/vpn.md says "
-                "how a key or password is changed by hand.",
+                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/aws/vpn.md "
+                "says how a key or password is changed by hand.",
             )
 
     def _edge(self) -> ec2.SecurityGroup:
@@ -156,7 +156,7 @@ class VpnStack(Stack):
         if not release.pinned:
             Annotations.of(self).add_warning_v2(
                 "cdc-lake:softether-checksum",
-                f"{release.file} has no checksum and the bastion would refuse it: run `make lock-plugins`",
+                f"{release.file} has no checksum and the bastion would refuse it: run `./lake dev lock plugins`",
             )
         network = IPv4Network(self._environment.network.cidr)
         script = fill(

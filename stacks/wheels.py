@@ -1,6 +1,6 @@
 """Packages for Lambda: the wheels that requirements.txt pins, for Lambda's system whatever the developer's is.
 
-`python -m stacks.wheels` fetches them, and `make setup` calls that; synthesizing only reads them.
+`make setup` fetches them; synthesizing only reads them.
 """
 
 import re
@@ -110,11 +110,3 @@ def _pinned(layer: Layer, requirements: Path) -> list[str]:
             raise WheelError(f"{requirements.name} doesn't pin {package}: run `make lock`")
         found.append(match.group() + "\n")
     return found
-
-
-if __name__ == "__main__":
-    try:
-        for wanted in LAYERS:
-            fetch(wanted)
-    except WheelError as problem:
-        sys.exit(f"error: {problem}")

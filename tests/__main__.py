@@ -1,4 +1,6 @@
-"""Runs the checks and says what each took: `python -m tests`, or some parts, such as `python -m tests lint unit`.
+"""Runs the checks and says what each took: `./lake dev test`, or some parts, such as `./lake dev test lint unit`.
+
+`./lake dev test long` runs what is marked `long`: what proves again, and at length, what the other tests prove once.
 
 Four parts run at a time, and each one's output is printed when it ends. Results are counted from the JUnit file that
 each pytest run writes.
@@ -21,11 +23,13 @@ PROGRAMS = [
     "tests/spark_jobs/test_multi_table_streamer.py",
     "tests/spark_jobs/test_derived_in_application.py",
 ]
-HISTORIES = ["tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py"]
 # In a session of their own: with all others in one, its memory wouldn't do.
-QUERIED = "tests/spark_jobs/sources"
-NOT_IN_SPARK = [*PROGRAMS, *HISTORIES, QUERIED]
-FAULTS = "tests/e2e/test_suffering.py"
+HISTORIES = ["tests/spark_jobs/sources", "tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py"]
+PLACES = ["tests/e2e/test_demo_query.py", "tests/e2e/test_queried_places.py"]
+ANY_DATABASE = [
+    f"tests/e2e/test_{name}.py"
+    for name in ("altered_tables", "any_database", "failing_tables", "lost_tables", "odd_database")
+]
 # Where all tests of a marker are: to look through the others for them would take as long as several tests.
 FOLDERS = {
     "synth": ["tests/contract", "tests/operate", "tests/stacks"],
@@ -33,29 +37,61 @@ FOLDERS = {
     "trino": ["tests/trino"],
     "yarn": ["tests/yarn"],
 }
+WITHOUT_MARKER = "not synth and not integration and not e2e and not trino and not yarn"
+
+
+def _but(paths: list[str]) -> list[str]:
+    return [f"--ignore={path}" for path in paths]
+
+
+# The marker of a part's tests and where they are.
+TESTED: dict[str, tuple[str, list[str]]] = {
+    "orders": ("e2e", [*FOLDERS["e2e"], *_but([*PLACES, *ANY_DATABASE])]),
+    "places": ("e2e", PLACES),
+    "any_database": ("e2e", ANY_DATABASE),
+    "spark": ("integration", ["tests/spark_jobs", *_but([*PROGRAMS, *HISTORIES])]),
+    "histories": ("integration", HISTORIES),
+    # Programs of their own.
+    "job": ("integration", PROGRAMS),
+    "integration": ("integration", _but(["tests/spark_jobs"])),
+    "synth": ("synth", FOLDERS["synth"]),
+}
+
+
+def _pytest(marked: str, *arguments: str) -> list[list[str]]:
+    return [["pytest", "-q", "-m", marked, *arguments]]
+
+
+# Of a platform's tests all: they are its chapters, and a long one starts where those before it have left it.
+LONG = {
+    f"long_{part}": _pytest(marker if marker == "e2e" else f"{marker} and long", *arguments)
+    for part, (marker, arguments) in TESTED.items()
+}
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": [["pytest", "-q", "-n", "2", "-m", "not synth and not integration and not e2e and not trino and not yarn"]],
-    "synth": [["pytest", "-q", "-m", "synth", *FOLDERS["synth"]]],
-    "integration": [["pytest", "-q", "-m", "integration", "--ignore=tests/spark_jobs"]],
-    # In one Spark session, and as programs of their own.
-    "spark": [
-        ["pytest", "-q", "-m", "integration", "tests/spark_jobs", *(f"--ignore={path}" for path in NOT_IN_SPARK)]
-    ],
-    "queried": [["pytest", "-q", "-m", "integration", QUERIED]],
-    "histories": [["pytest", "-q", "-m", "integration", *HISTORIES]],
-    "job": [["pytest", "-q", "-m", "integration", *PROGRAMS]],
-    "e2e": [["pytest", "-q", "-m", "e2e", f"--ignore={FAULTS}", *FOLDERS["e2e"]]],
-    # On a platform of their own: they wait for stopped services most of their time.
-    "faults": [["pytest", "-q", "-m", "e2e", FAULTS]],
-    "trino": [["pytest", "-q", "-m", "trino", "-rP", *FOLDERS["trino"]]],
-    "yarn": [["pytest", "-q", "-m", "yarn", *FOLDERS["yarn"]]],
+    "unit": _pytest(f"{WITHOUT_MARKER} and not long", "-n", "2"),
+    **{part: _pytest(f"{marker} and not long", *arguments) for part, (marker, arguments) in TESTED.items()},
+    **LONG,
+    "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
+    "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
 # Started in this order: what takes longest and waits for others most of its time, then the rest in the gaps.
 # Two at a time leave a fifth of two cores idle.
-ORDER = ["lint", "spark", "integration", "e2e", "synth", "queried", "histories", "faults", "job", "types", "unit"]
-# By their names alone: `make test-trino` and `make test-yarn` bring what they need.
+ORDER = [
+    "lint",
+    "orders",
+    "spark",
+    "histories",
+    "places",
+    "integration",
+    "any_database",
+    "job",
+    "synth",
+    "unit",
+    "types",
+]
+# By their names alone: `./lake dev test trino` and `./lake dev test yarn` bring what they need.
 ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
 
@@ -74,14 +110,16 @@ class Result:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the parts that were named, or all; return 0 when every one succeeded."""
+    """Run the parts that were named, or all that aren't long; return 0 when every one succeeded."""
+    if "long" in arguments:
+        arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
     if unknown := [part for part in arguments if part not in PARTS]:
-        print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        print(f"tests: no such part: {', '.join(unknown)}; there are {', '.join([*PARTS, 'long'])}", file=sys.stderr)
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        chosen = [part for part in [*ORDER, *ASKED_FOR] if part in arguments] if arguments else ORDER
+        chosen = [part for part in [*ORDER, *LONG, *ASKED_FOR] if part in arguments] if arguments else ORDER
         results = list(pool.map(_run, chosen))
     print("\npart          seconds  CPU s  passed  failed  skipped")
     for result in results:
@@ -102,7 +140,7 @@ def _run(part: str) -> Result:
     result = Result(part=part)
     for command in PARTS[part]:
         extra = [f"--junit-xml={report}"] if command[0] == "pytest" else []
-        returncode, output, cpu_seconds = _run_command([sys.executable, "-m", *command, *extra])
+        returncode, output, cpu_seconds = run_command([sys.executable, "-m", *command, *extra])
         print(f"\n== {part}: {' '.join(command)}\n{output}", end="", flush=True)
         result.ok = returncode == 0 and result.ok
         result.cpu_seconds += cpu_seconds
@@ -110,12 +148,13 @@ def _run(part: str) -> Result:
     return _counted(result, report)
 
 
-def _run_command(argv: list[str]) -> tuple[int, str, float]:
-    """Return exit code, output, and the seconds of CPU that the process and what it has waited for took."""
+def run_command(argv: list[str]) -> tuple[int, str, float]:
+    """Return exit code, output, and the seconds of CPU that the process and what it has started took."""
     # The parts start hundreds of Pythons, which would each compile all modules anew.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    counted = [sys.executable, "-m", "tests.counted", *argv]
     with subprocess.Popen(
-        argv, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        counted, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout is not None
         output = process.stdout.read()

@@ -10,7 +10,7 @@ from local.services.kafka.broker import Kafka
 from local.services.kafka.users import KafkaUsers
 from local.setup.ports import choose
 
-START_S = 60
+START_S = 180
 STOP_S = 10
 
 

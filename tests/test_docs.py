@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -88,21 +87,9 @@ def test_what_the_system_comes_from_is_named_in_the_readme_alone() -> None:
     assert {name for name in speaking if not any(link in (ROOT / name).read_text() for link in linked)} == set()
 
 
-@pytest.mark.parametrize(
-    ("command", "module"), [("source load", "db.load"), ("source migrate", "db.migrate"), ("up", "local up")]
-)
-def test_every_option_that_documents_use_exists(command: str, module: str) -> None:
-    calls = [call for page in DOCUMENTS for call in re.findall(rf"\./lake {command}\b([^`\n]*)", page.read_text())]
-    used = {option for call in calls for option in re.findall(r"(--[a-z]+)", call)}
-    arguments = [sys.executable, "-m", *module.split(), "--help"]
-    help_text = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert used
-    assert {option for option in used if option not in help_text} == set()
-
-
 def test_start_shows_every_part_of_the_tests() -> None:
     shown = transcript(ROOT / "docs" / "start.md", "make test")
-    assert re.findall(r"^(\w+) +[\d.]+ +[\d.]+", shown, re.MULTILINE) == [*ORDER, "all"]
+    assert re.findall(r"^(\w+) +[\d.…]+ +[\d.…]+", shown, re.MULTILINE) == [*ORDER, "all"]
 
 
 @pytest.mark.parametrize(("pages", "most"), [([ROOT / "README.md"], 1_200), (DOCUMENTS, 50_000)], ids=["README", "all"])

@@ -33,6 +33,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),
     "operate": ({"analytics", "capture", "contract", "local", "plugins", "settings", "stacks"} | SUBMISSION, None),
     "bench": (OURS - {"operate", "tests"}, None),
+    "cli": (OURS, {"typer", "rich"}),
 }
 
 # Folders within a folder that have rules of their own.

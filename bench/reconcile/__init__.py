@@ -1,1 +1,1 @@
-"""How long a comparison of a large table takes, and how much memory: `make bench-reconcile`."""
+"""How long a comparison of a large table takes, and how much memory: `./lake dev bench reconcile`."""

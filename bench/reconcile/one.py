@@ -3,7 +3,7 @@
 import json
 import sys
 
-from bench.reconcile.__main__ import compare_one
+from bench.reconcile.command import compare_one
 
 if __name__ == "__main__":
     print(json.dumps(compare_one(json.load(sys.stdin))))

@@ -1,4 +1,4 @@
-"""How long a change waits when many tables want to commit: `python -m bench.tables.crowded`.
+"""How long a change waits when many tables want to commit: `./lake dev bench crowded`.
 
 First a change in each of some idle tables at once. Then tables are loaded for the first time, in batches of a few
 objects, and others again, while one of the idle tables gets a change a second. What is measured is the time from
@@ -32,10 +32,8 @@ WARM_UP = 5
 EVERY_S = 1.0
 # Nested documents of the sample: a table that is loaded has plain columns.
 SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
 def main(
     *,
     loads: Annotated[int, typer.Option(min=1, help="Tables that are loaded at the same time.")] = 4,
@@ -167,7 +165,3 @@ class Changes:
     def _reports(self, *, small: bool) -> list[dict[str, str]]:
         own = f"{DATABASE}.{name(self._number)}"
         return [report for report in self._job.reports() if (report["table"] == own) is small]
-
-
-if __name__ == "__main__":
-    app()

@@ -1,4 +1,4 @@
-"""What `make reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
+"""What `./lake reconcile` does with the tables of a pipeline: compares, shows how far it is, repairs, and reports."""
 
 import contextlib
 import itertools

@@ -1,6 +1,6 @@
 """Compares, and repairs, the tables of a platform that runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
@@ -22,9 +22,9 @@ from settings.load_pipeline import PIPELINES
 
 
 def reconcile_platform(
-    console: Console, platform: Platform, *, table: str | None, repair: bool, timeout_s: float
+    console: Console, platform: Platform, *, tables: Sequence[str] = (), repair: bool, timeout_s: float
 ) -> bool:
-    """Compare the pipeline's tables, or the one of that name; tell whether they are equal (in the end).
+    """Compare the pipeline's tables, or those of these names; tell whether they are equal (in the end).
 
     Raises PlatformError, LoadError and SettingsFileError, each with one line.
     """
@@ -33,9 +33,9 @@ def reconcile_platform(
     if repair:
         # Without these nothing is asked for, and nothing arrives.
         platform.require(*(("postgres", "job") if queried else NEEDED))
-    for derived in platform.services.derived if table is None else ():
+    for derived in () if tables else platform.services.derived:
         console.print(
-            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/analytics.md",
+            f"{derived.lake_name} is derived from the lake's tables, not from the source's: see docs/aws/analysts.md",
             highlight=False,
             markup=False,
             soft_wrap=True,
@@ -43,7 +43,7 @@ def reconcile_platform(
     return reconcile_tables(
         console,
         platform.endpoints.source,
-        compared_tables(platform, table),
+        compared_tables(platform, tables),
         Limits(timeout_s=timeout_s),
         pipeline=pipeline.name,
         salt=_salt(platform) if any(entry.hash for entry in pipeline.tables) else "",
@@ -55,12 +55,12 @@ def reconcile_platform(
     )
 
 
-def compared_tables(platform: Platform, table: str | None = None) -> list[Compared]:
-    """Return what is compared of the pipeline's tables, or of the one of that name. Raises PlatformError."""
+def compared_tables(platform: Platform, tables: Sequence[str] = ()) -> list[Compared]:
+    """Return what is compared of the pipeline's tables, or those of these names. Raises PlatformError."""
     pipeline = platform.services.pipeline
     return [
         Compared(entry=one.entry, schema_file=PIPELINES / pipeline.schema_file(one.entry), lake=one.lake)
-        for one in platform.services.chosen(table)
+        for one in platform.services.chosen(tables)
     ]
 
 

@@ -82,7 +82,7 @@ def _values(parameters: Mapping[str, Any], table: ComparedTable, texts: Sequence
     if values is None:
         columns = ", ".join(table.key)
         raise PlatformError(
-            f"rows can't be named by {columns}, so they can't be repaired one by one: `make resnapshot TABLE=…` reads"
+            f"rows can't be named by {columns}, so they can't be repaired one by one: `./lake resnapshot -t …` reads"
             " all that the source has"
         )
     return values

@@ -153,7 +153,7 @@ def _comparing(asked: _Asked, wanted: Compared) -> Comparing:
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
-            raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `make status` says how far the data has come")
+            raise LakeError(f"{wanted.lake.base_uri} has no commit yet: `./lake status` says how far the data has come")
         yield
     if wanted.entry.hash and not asked.salt:
         raise PlatformError(

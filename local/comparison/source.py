@@ -22,7 +22,7 @@ from local.comparison.table import ComparedTable, quoted, source_sha256
 
 # Rows that a policy hides are an error, no difference: where one may, this ends the query.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
-# Whether policies show a role all rows of the relations where they hold for it, as `make prepare` has them do.
+# Whether policies show a role all rows of the relations where they hold for it, as `./lake source prepare` has them do.
 _SHOWS_ALL = """
 SELECT bool_and((
     SELECT bool_and(p.polpermissive) AND bool_or(pg_get_expr(p.polqual, p.polrelid) = 'true')

@@ -1,1 +1,1 @@
-"""The live page of a running platform: `make dashboard`."""
+"""The live page of a running platform: `./lake dashboard`."""

@@ -7,8 +7,8 @@ import psutil
 
 from local.dashboard.state import DOWN, UP
 
-# As `python -m local up`.
-PROGRAM = "local"
+# As `python -m cli up`, which `./lake up` is.
+PROGRAM = "cli"
 
 
 def command_at_work(lock: Path) -> str | None:

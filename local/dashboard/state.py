@@ -51,12 +51,12 @@ def judge(
     if alive is None:
         return State(word=Word.STARTING, reason="the first look isn't done yet")
     if not alive.expected and not alive.running:
-        return State(word=Word.DOWN, reason="the platform is down: `make up` starts it")
+        return State(word=Word.DOWN, reason="the platform is down: `./lake up` starts it")
     broken = alive.broken
     if command == DOWN and broken:
-        return State(word=Word.DOWN, reason="`make down` stops the platform")
+        return State(word=Word.DOWN, reason="`./lake down` stops the platform")
     if command == UP and (broken or problems):
-        return State(word=Word.STARTING, reason=f"`make up` is at work: {', '.join(broken) or (problems or [''])[0]}")
+        return State(word=Word.STARTING, reason=f"`./lake up` is at work: {', '.join(broken) or (problems or [''])[0]}")
     if broken:
         return State(word=Word.FAILING, reason=_broken(alive, broken, problems or ()), parts=broken)
     if unanswered_s > ANSWER_S:
@@ -71,7 +71,7 @@ def judge(
 
 
 def _broken(alive: Alive, broken: Sequence[str], problems: Sequence[str]) -> str:
-    """Prefer what `make status` says of it: that names the log and what is done about it."""
+    """Prefer what `./lake status` says of it: that names the log and what is done about it."""
     said = next((problem for problem in problems if problem.startswith(f"{broken[0]} ")), None)
     how = {name: "is stopped by a signal" if name in alive.running else "is dead" for name in broken}
     first = said or f"{broken[0]} {how[broken[0]]}"

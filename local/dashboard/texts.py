@@ -146,7 +146,7 @@ def reconciled_text(picture: Picture) -> list[str]:
     """Say when source and lake were compared last, and with what result."""
     found = picture.reconciled
     if found is None:
-        return ["not yet: `make reconcile` compares source and lake"]
+        return ["not yet: `./lake reconcile` compares source and lake"]
     result = "equal" if found.equal else "not equal"
     return [f"{found.at.replace('T', ' ').replace('+00:00', ' UTC')}: {result}", *found.tables]
 

@@ -127,7 +127,7 @@ def print_comparison(
 
 
 def print_tables(console: Console, found: Sequence[TableComparison]) -> None:
-    """Print the same of several tables, a row each, and what `make reconcile` says of those that aren't equal."""
+    """Print the same of several tables, a row each, and what `./lake reconcile` says of those that aren't equal."""
     table = Table(title="reconcile: rows of", title_justify="left")
     table.add_column("table", no_wrap=True)
     for name in ("source", "lake", "missing", "extra", "different"):

@@ -100,7 +100,7 @@ class PlacesWatch(Watch):
         return Seen(reached=reached, keys=keys, source=self._source_row(table, first), lake=lake)
 
     def _table(self, reached: Reached) -> LocalTable:
-        [table] = self._platform.services.chosen(reached.what)
+        [table] = self._platform.services.chosen([reached.what])
         return table
 
     def _source_row(self, table: LocalTable, key: int) -> Row | None:

@@ -42,7 +42,7 @@ def difference(lake: Lake, table_type: str = "MERGE_ON_READ") -> str | None:
             break
     return (
         f"{lake.base_uri}: Spark reads {theirs[0]} rows and hudi-rs {ours[0]}, of other values; Athena and Spark show "
-        "what Spark reads: `make resnapshot` writes the rows again"
+        "what Spark reads: `./lake resnapshot` writes the rows again"
     )
 
 

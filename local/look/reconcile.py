@@ -180,6 +180,6 @@ def _read_lake_from_its_first_commit(lake: Lake, types: Mapping[str, str], deadl
     """Wait for the table's first commit until the deadline, then read; LakeError when there is none."""
     while not lake.exists():
         if time.monotonic() >= deadline:
-            raise LakeError(f"{lake.base_uri} has no commit yet: `make status` says how far the data has come")
+            raise LakeError(f"{lake.base_uri} has no commit yet: `./lake status` says how far the data has come")
         time.sleep(WAIT_BETWEEN_ROUNDS_S)
     return read_lake(lake, types)

@@ -1,4 +1,4 @@
-"""Prints what `make status` found."""
+"""Prints what `./lake status` found."""
 
 from rich.console import Console
 from rich.table import Column, Table

@@ -1,11 +1,11 @@
-"""What has been changed at the source that the lake can't know by events: lines for `make status`."""
+"""What has been changed at the source that the lake can't know by events: lines for `./lake status`."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from capture.objects import source_objects
 from capture.query_checks import unfit
-from contract.table_names import make_option
+from contract.table_names import table_option
 from local.look.added_columns import added, older_rows
 from local.platform.services import Services
 from local.platform.tables import LocalTable
@@ -41,7 +41,7 @@ def _unfetched(services: Services, table: LocalTable) -> list[str]:
     defaulted = services.database.with_default(entry.schema_name, entry.table_name, list(fields))
     return [
         f"{table.name}: {counts[name]:,} rows are from before column {name}, have null there, and at the source perhaps"
-        f" its DEFAULT: `make resnapshot PIPELINE={services.pipeline.name} {make_option(table.name)}` brings it"
+        f" its DEFAULT: `./lake resnapshot -p {services.pipeline.name} {table_option(table.name)}` brings it"
         for field, name in fields.items()
         if field in defaulted
     ]

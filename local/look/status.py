@@ -1,4 +1,4 @@
-"""What runs and how far the data has come: `make status`."""
+"""What runs and how far the data has come: `./lake status`."""
 
 import contextlib
 import threading
@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 
 from contract.lake import LANDING_PREFIX
 from contract.source import SCHEMA
-from contract.table_names import lake_name, make_option
+from contract.table_names import lake_name, table_option
 from db.errors import LoadError
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
@@ -125,20 +125,20 @@ def count_rows(lake: Lake, column: str) -> int | None:
     return lake.rows([column]).num_rows if lake.exists() else None
 
 
-def read_status(platform: Platform, table: str | None = None, *, count: CountRows = count_rows) -> Status:
-    """Look at everything, of the data at one `table` or at all; takes ANSWER_S when a service hangs.
+def read_status(platform: Platform, tables: Sequence[str] = (), *, count: CountRows = count_rows) -> Status:
+    """Look at everything, of the data at these `tables` or at all; takes ANSWER_S when a service hangs.
 
     `count` tells how many rows a table has by a column, as count_rows does.
 
     Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
     """
-    chosen = platform.services.chosen(table)
+    chosen = platform.services.chosen(tables)
     ports = platform.services.ports
     found = platform.processes.find()
     running = platform.running()
     expected = platform.expected()
     if not running and not expected:
-        raise PlatformError(f"the platform in {platform.state_dir} is down: `make up` starts it")
+        raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
     silent = silent_services(platform, running & expected)
     restarts = read_restarts(platform.restarts_file) if SUPERVISOR in expected else {}
     services = [
@@ -183,7 +183,7 @@ def table_problems(tables: Sequence[TableStatus | DerivedStatus], log: Path) -> 
     failing = ((table.name, table.state) for table in tables if table.state and table.state.fails)
     return [
         f"the job fails at table {name} and tries again{f': {state.reason}' if state.reason else ''} (see {log}); its"
-        " changes are kept, and docs/runbooks/table-failing.md says what to do"
+        " changes are kept, and docs/aws/alarms.md#table-failing says what to do"
         for name, state in failing
     ]
 
@@ -192,7 +192,7 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
     """Say which tables of the lake have rows that a TRUNCATE has removed at the source, and what to do."""
     return [
         f"{table.name} was emptied by TRUNCATE, which its pipeline says to ignore: the lake keeps the rows until"
-        f" `make resnapshot {make_option(table.name)}`"
+        f" `./lake resnapshot {table_option(table.name)}`"
         for table in tables
         if table.ignored_truncate
     ]
@@ -279,8 +279,8 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
     """Say what is wrong with each service and what to do."""
     if not any(service.running for service in services):
         return [
-            f"nothing runs in {platform.state_dir}, though `make down` didn't stop it: a failed start, a kill or a"
-            " restart of the machine; `make up` goes on from where it was"
+            f"nothing runs in {platform.state_dir}, though `./lake down` didn't stop it: a failed start, a kill or a"
+            " restart of the machine; `./lake up` goes on from where it was"
         ]
     supervised = any(service.name == SUPERVISOR and service.running for service in services)
     problems = []
@@ -289,7 +289,7 @@ def _problems(platform: Platform, services: list[ServiceStatus], restarts: Mappi
         if not service.running and supervised:
             problems.append(f"{service.name} is dead, {_again(entry)}: see {log}")
         elif not service.running:
-            problems.append(f"{service.name} is dead, `make up` starts it again: see {log}")
+            problems.append(f"{service.name} is dead, `./lake up` starts it again: see {log}")
         elif service.silent:
             problems.append(
                 f"{service.name} (pid {service.pid}) runs but doesn't answer yet, hangs or is stopped: see {log}"

@@ -1,4 +1,4 @@
-"""Brings a source connector that runs to the tables that its pipeline's file has now: `make up` after an edit."""
+"""Brings a source connector that runs to the tables that its pipeline's file has now: `./lake up` after an edit."""
 
 import contextlib
 import json

@@ -118,7 +118,7 @@ def refusal(parameters: Mapping[str, Any]) -> str | None:
     try:
         connect({**parameters, "connect_timeout": ANSWER_S}).close()
     except LoginError as error:
-        return f"{error}: `make up` takes the role's password from {PASSWORD_VARIABLES[0]}"
+        return f"{error}: `./lake up` takes the role's password from {PASSWORD_VARIABLES[0]}"
     except LoadError as error:
         return str(error)
     return None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from contract.lake import LANDING_PREFIX
-from contract.table_names import make_option
+from contract.table_names import table_option
 from local.errors import FailingTablesError, PlatformError
 from local.look.table_states import TableState, TableStates
 from local.platform.awaited_tables import AwaitedTables
@@ -135,7 +135,7 @@ class LocalPipeline:
         services = self._services
         if services.pipeline.source.example is None:
             raise PlatformError(
-                f"pipeline {services.pipeline.name} has no example, so it needs its database: give DSN=…"
+                f"pipeline {services.pipeline.name} has no example, so it needs its database: give --dsn …"
             )
         return EmbeddedSource(
             services.pipeline,
@@ -199,8 +199,8 @@ class LocalPipeline:
         pipeline = self._services.pipeline
         for table in self.tables:
             if (reason := held.get(table.topic.name)) is not None:
-                which = "" if pipeline.outbox else f" PIPELINE={pipeline.name} {make_option(table.name)}"
-                way_out = f"`make resnapshot{which}` passes over it and reads the table again"
+                which = "" if pipeline.outbox else f" -p {pipeline.name} {table_option(table.name)}"
+                way_out = f"`./lake resnapshot{which}` passes over it and reads the table again"
                 aside[table.name] = f"the sink refuses {reason}; nothing behind it is landed: {way_out}"
         return {table.name: aside[table.name] for table in self.tables if table.name in aside}
 

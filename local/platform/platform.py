@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # What brings changes from the log, and a pipeline by query hasn't.
 CONNECTORS = ("kafka", "connect", "sink")
-RUNS = "all else runs, `make status` says how it is"
+RUNS = "all else runs, `./lake status` says how it is"
 
 
 class Platform:
@@ -174,10 +174,10 @@ class Platform:
             raise PlatformError(f"pipeline {self.options.pipeline} is queried, so it has no {', '.join(without)}")
         missing = [name for name in names if name not in running and not (name == "postgres" and self.options.outside)]
         if missing and not running - {SUPERVISOR}:
-            raise PlatformError(f"the platform in {self.state_dir} is down: `make up` starts it")
+            raise PlatformError(f"the platform in {self.state_dir} is down: `./lake up` starts it")
         if missing:
             logs = ", ".join(str(self.processes.log_file(name)) for name in missing)
-            raise PlatformError(f"{', '.join(missing)} must run for that: `make up` starts what is dead (see {logs})")
+            raise PlatformError(f"{', '.join(missing)} must run for that: `./lake up` starts what is dead (see {logs})")
 
     def pid(self, name: str) -> int | None:
         """Return a service's process id, None when it doesn't run."""
@@ -256,7 +256,7 @@ class Platform:
     def _supervise(self) -> None:
         if not self.options.supervised:
             return
-        argv = [sys.executable, "-m", "local", "supervise", "--folder", str(self.state_dir)]
+        argv = [sys.executable, "-m", "local.platform.supervisor", "--folder", str(self.state_dir)]
         argv += ["--lenses", str(self.options.lenses.resolve())] if self.options.lenses else []
         argv += [] if self.options.job else ["--no-job"]
         self.restarts_file.unlink(missing_ok=True)  # the last one's

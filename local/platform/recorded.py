@@ -37,12 +37,14 @@ class Recorded:
             return record.ports
         if record.unreadable:
             raise PlatformError(
-                f"{self._path} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
+                f"{self._path} is corrupt, so nobody knows the platform's ports: `./lake up` writes it anew and starts"
                 " everything at new ports; the data stays"
             )
         if self.password_file.exists():
-            raise PlatformError(f"the platform in {self._state_dir} has no ports any more: `make up` gives it new ones")
-        raise PlatformError(f"there is no platform in {self._state_dir}: `make up` starts one")
+            raise PlatformError(
+                f"the platform in {self._state_dir} has no ports any more: `./lake up` gives it new ones"
+            )
+        raise PlatformError(f"there is no platform in {self._state_dir}: `./lake up` starts one")
 
     def options(self, given: PlatformOptions | None) -> PlatformOptions:
         """Return the options, without any given those of the last start, as far as they tell what the pipeline is.

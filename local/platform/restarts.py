@@ -42,7 +42,7 @@ class Restarts:
         last = datetime.fromtimestamp(self.last_at, UTC).strftime("%H:%M:%S UTC")
         times = "once" if self.tries == 1 else f"{self.tries} times"
         if self.given_up:
-            return f"restarted {times}, last at {last}, then given up: `make up` tries again"
+            return f"restarted {times}, last at {last}, then given up: `./lake up` tries again"
         wait_s = self.last_at + self.pause_s - now
         then = f", the next try in {wait_s:.0f} s" if wait_s > 0 else ""
         return f"restarted {times}, last at {last}{then}"

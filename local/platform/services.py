@@ -1,6 +1,6 @@
 """The services of one platform, built from its folder, its ports and its options."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -145,12 +145,10 @@ class Services:
         """The lake's first table."""
         return self.tables[0].lake
 
-    def chosen(self, name: str | None) -> tuple[LocalTable, ...]:
-        """Return the table of that name, or of several between blanks; all for None. Raises PlatformError."""
-        if name is None:
-            return self.tables
+    def chosen(self, names: Sequence[str] = ()) -> tuple[LocalTable, ...]:
+        """Return the tables of these names, all without any. Raises PlatformError."""
         try:
-            entries = self.pipeline.named(name)
+            entries = self.pipeline.named(names)
         except ValueError as error:
             raise PlatformError(str(error)) from None
         return tuple(table for table in self.tables if table.entry in entries)

@@ -1,4 +1,4 @@
-"""The tables that the source connector fails at: they are left out of it until `make resnapshot` brings them back.
+"""The tables that the source connector fails at: they are left out of it until `./lake resnapshot` brings them back.
 
 All other tables flow. Nothing of them is lost: `status` names them until they are read again.
 """

@@ -103,7 +103,8 @@ class EmbeddedSource:
         if wanted != loaded:
             raise PlatformError(
                 f"the source database has {loaded or 'rows that nobody has described'}, so it can't be started with"
-                f" {wanted}: start it without --scale and --from, or `make down` and remove {self._folder} to load anew"
+                f" {wanted}: start it without --scale and --from, or `./lake down` and remove {self._folder} to load"
+                " anew"
             )
 
 
@@ -138,13 +139,13 @@ class OutsideSource:
         lines = [*missing.problems, *(f"not done: {step.purpose}" for step in missing.steps)]
         if lines:
             raise PlatformError(
-                f"{self._where} isn't prepared for pipeline {name}: {'; '.join(lines)}: run `make prepare"
-                f" NAME={name} DSN=…`"
+                f"{self._where} isn't prepared for pipeline {name}: {'; '.join(lines)}: run `./lake source prepare"
+                f" {name} --dsn …`"
             )
         return f"{self._where}, prepared"
 
     def _with_outbox(self) -> str:
         raise PlatformError(
             f"pipeline {self._pipeline.name} captures the outbox, which the embedded database alone has here: leave"
-            " DSN out, or describe your own database by `make pipeline`"
+            " DSN out, or describe your own database by `./lake source describe`"
         )

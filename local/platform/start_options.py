@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg2
 
 from local.errors import PlatformError
+from local.folders import platform_folder
 from local.platform.outside import OutsideDatabase, find_password
 from local.platform.platform import Platform
 from local.platform.services import ORDERS, PlatformOptions
@@ -31,12 +32,20 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
         outside = OutsideDatabase.of(dsn, database=settings.source.database)
     if outside is None:
         if settings.source.example is None:
-            raise PlatformError(f"pipeline {name} has no example, so it needs its database: give DSN=…")
+            raise PlatformError(f"pipeline {name} has no example, so it needs its database: give --dsn …")
         return options
     if options.scale is not None or options.dump is not None or options.mode is not None:
         raise PlatformError("--scale, --from and --mode are for the embedded database: leave them or the DSN out")
     find_password(outside, settings.source.role, connector_file(folder / "secrets"))
     return replace(options, outside=outside)
+
+
+def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
+    """Return the platform that was started there. Raises PlatformError when it is another pipeline's."""
+    platform = Platform(platform_folder(folder, pipeline))
+    if pipeline is not None and platform.state_dir.exists() and platform.options.pipeline != pipeline:
+        raise PlatformError(f"{platform.state_dir} is pipeline {platform.options.pipeline}'s, not {pipeline}'s")
+    return platform
 
 
 def left_behind(platform: Platform) -> str:
@@ -65,6 +74,6 @@ def left_behind(platform: Platform) -> str:
         return f"{outside} has no replication slot {slot}"
     held = "" if found.held_bytes is None else f", {found.held_bytes / BYTES_PER_MB:,.1f} MB by now"
     return (
-        f"{outside} keeps its log for the replication slot {slot} until `make up` goes on{held}: it grows, and may"
+        f"{outside} keeps its log for the replication slot {slot} until `./lake up` goes on{held}: it grows, and may"
         f" fill the server's disk; {end}"
     )

@@ -1,9 +1,10 @@
-"""Restarts what dies while nobody looks: `make up` leaves one running, `make down` stops it first.
+"""Restarts what dies while nobody looks: `./lake up` leaves one running, `./lake down` stops it first.
 
 It acts under the platform's lock, so never beside another command. A service that dies again and again is given up; a
 connector isn't, since what it fails from is most often outside of it. `status` tells of both.
 """
 
+import argparse
 import signal
 import threading
 from collections.abc import Callable, Iterable
@@ -12,13 +13,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from local.cli import Folder, app, one_line_errors
+from contract.errors import one_line_errors
 from local.errors import CancelledError, LockedError, PlatformError
-from local.folders import platform_folder
 from local.platform.order import STOP_ORDER, SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.restarts import LIMIT, Ledger
@@ -54,7 +51,7 @@ class Supervisor:
         if self._platform.forgotten != self._forgotten:
             self._forgotten = self._platform.forgotten
             if self._forgotten:
-                self._log("nobody knows any more what is to run, so nothing is started again: see `make status`")
+                self._log("nobody knows any more what is to run, so nothing is started again: see `./lake status`")
         if any(map(self._ledger.due, self._dead())):
             with self._platform.lock.held():
                 self._revive(self._dead())
@@ -122,16 +119,9 @@ class Supervisor:
             self._log(f"{name}: {error}")
 
 
-@app.command(hidden=True)
-def supervise(
-    *,
-    folder: Folder = None,
-    lenses: Annotated[Path | None, typer.Option(help="As of `up`.")] = None,
-    job: Annotated[bool, typer.Option(help="As of `up`.")] = True,
-) -> None:
-    """Restart what dies (`up` starts this)."""
-    path = platform_folder(folder)
-    platform = Platform(path, replace(Platform(path).options, lenses=lenses, job=job))
+def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
+    """Restart what dies until a signal comes; `lenses` and `job` as `up` was told."""
+    platform = Platform(folder, replace(Platform(folder).options, lenses=lenses, job=job))
     stop = threading.Event()
 
     def end(*_: object) -> None:
@@ -146,3 +136,11 @@ def supervise(
 
 def _log(line: str) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {line}", flush=True)
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser()
+    options.add_argument("--folder", type=Path, required=True)
+    options.add_argument("--lenses", type=Path)
+    options.add_argument("--no-job", dest="job", action="store_false")
+    supervise(**vars(options.parse_args()))

@@ -1,16 +1,14 @@
-"""`python -m local query`: one statement of Athena's SQL on the running platform's lake."""
+"""`./lake query`: one statement of Athena's SQL on the running platform's lake."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import pyarrow
-import typer
 
 from analytics.create_table import created_table
 from analytics.insert_into import inserted_rows
 from analytics.queries import Queried
-from local.cli import Folder, PipelineName, TableName, app, find_platform, one_line_errors
 from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
@@ -22,36 +20,30 @@ from local.query.silver import FOLDER, Silver
 from settings.pipeline import Pipeline
 
 
-@app.command()
-def query(
+def run(
+    platform: Platform,
+    sql: str,
     *,
-    folder: Folder = None,
-    pipeline: PipelineName = None,
-    table: TableName = None,
-    sql: Annotated[str | None, typer.Option(envvar="SQL", help="One statement of Athena's SQL.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A file with the statement.", dir_okay=False)] = None,
-    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(formats.FORMATS)}.")] = "table",
-    as_of: Annotated[str | None, typer.Option(help="The lake as it was at this instant.")] = None,
-    since: Annotated[str | None, typer.Option(help="What has changed since this instant, with _change.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The file to write; of CREATE TABLE AS the folder.", show_default="standard output"),
-    ] = None,
+    tables: Sequence[str] = (),
+    form: formats.Format = "table",
+    period: Period,
+    out: Path | None = None,
 ) -> None:
-    """Ask the lake in Athena's SQL; without a statement list its tables and columns."""
-    with one_line_errors("query"):
-        chosen = _format(form, out)
-        period = _period(as_of, since)
-        lake = _lake(find_platform(folder, pipeline), table)
-        text = file.read_text(encoding="utf-8") if file is not None else sql or ""
-        written = _written(lake, text, period, out)
-        result = written if written is not None else ask(lake, text, period) if text.strip() else described(lake)
-        if out is None or written is not None:
-            formats.write(result, chosen, sys.stdout.buffer)
-            sys.stdout.flush()
-            return
-        with out.open("wb") as file_:
-            formats.write(result, chosen, file_)
+    """Answer one statement of Athena's SQL, or carry it out; without one list the lake's tables and columns.
+
+    Raises PlatformError, QueryError.
+    """
+    if form == "parquet" and out is None and sys.stdout.isatty():
+        raise PlatformError("Parquet is nothing to read on a terminal: give --out file.parquet")
+    lake = _lake(platform, tables)
+    written = _written(lake, sql, period, out)
+    result = written if written is not None else ask(lake, sql, period) if sql.strip() else described(lake)
+    if out is None or written is not None:
+        formats.write(result, form, sys.stdout.buffer)
+        sys.stdout.flush()
+        return
+    with out.open("wb") as file:
+        formats.write(result, form, file)
 
 
 def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> pyarrow.Table | None:
@@ -60,39 +52,31 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
         return create(lake, created, period, out)
     if inserted := inserted_rows(text):
         if out is not None:
-            raise PlatformError("INSERT INTO adds to a table, which has its place: leave OUT out")
+            raise PlatformError("INSERT INTO adds to a table, which has its place: leave --out out")
         return insert(lake, inserted, period)
     return None
 
 
-def _format(form: str, out: Path | None) -> formats.Format:
-    for known in formats.FORMATS:
-        if form == known:
-            if known == "parquet" and out is None and sys.stdout.isatty():
-                raise PlatformError("Parquet is nothing to read on a terminal: give OUT=file.parquet")
-            return known
-    raise PlatformError(f"FORMAT={form} isn't one of {', '.join(formats.FORMATS)}")
-
-
-def _period(as_of: str | None, since: str | None) -> Period:
+def period_of(as_of: str | None, since: str | None) -> Period:
+    """Return the instants that were asked for. Raises PlatformError."""
     period = Period(
         as_of=instants.parse(as_of) if as_of else None,
         since=instants.parse(since) if since else None,
     )
     if period.as_of and period.since and period.since > period.as_of:
-        raise PlatformError(f"SINCE {period.since} is after AS_OF {period.as_of}")
+        raise PlatformError(f"--since {period.since} is after --as-of {period.as_of}")
     return period
 
 
-def _lake(platform: Platform, table: str | None) -> QueriedLake:
+def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
     platform.require("s3")
     if silent_services(platform, {"s3"}):
         raise PlatformError(f"s3 can't answer, stopped by a signal or hanging: see {platform.processes.log_file('s3')}")
     services = platform.services
     tables = [
-        LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(table)
+        LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(names)
     ]
-    if table is None:
+    if not names:
         tables += [LakeTable(lake=found.lake, queried=_derived(found)) for found in services.derived]
     return QueriedLake(
         database=GLUE_DATABASE,

@@ -144,7 +144,7 @@ class Loading:
         named = [_resolved(self._lake, name) for name in statement.tables]
         views = {name: translate(self._lake.views[name].sql) for name in named if name in self._lake.views}
         if views and self._period.since is not None:
-            raise QueryError(f"SINCE shows rows of captured tables: name one in the place of {', '.join(views)}")
+            raise QueryError(f"--since shows rows of captured tables: name one in the place of {', '.join(views)}")
         wanted = [statement, *views.values()]
         all_columns = any(one.columns is None for one in wanted)
         columns = None if all_columns else frozenset().union(*(one.columns or () for one in wanted))
@@ -173,7 +173,7 @@ class Loading:
     def _landed(self) -> None:
         if self._period.as_of is not None or self._period.since is not None:
             raise QueryError(
-                f"{landed_table.NAME} is of events: it has no AS_OF or SINCE, a WHERE on their times does it"
+                f"{landed_table.NAME} is of events: it has no --as-of or --since, a WHERE on their times does it"
             )
         topics = [table.queried.topic for table in self._lake.tables if table.queried.topic]
         self._here.load(landed_table.NAME, landed.SCHEMA, self._lake.landed(topics if self._rows else []))
@@ -181,7 +181,7 @@ class Loading:
     def _made(self, name: str) -> None:
         """A table that a statement has made, or is declared for one; whole, since it has no other state."""
         if self._period.as_of is not None or self._period.since is not None:
-            raise QueryError(f"{name} was made by a statement: it is as it was made, and has no AS_OF or SINCE")
+            raise QueryError(f"{name} was made by a statement: it is as it was made, and has no --as-of or --since")
         if name not in self._lake.silver.names():
             self._here.load(name, declared_schema(self._lake.declared[name]), iter(()))
             return

@@ -61,7 +61,9 @@ def capture_added(
     tables that no connector captures, so a caller that was stopped in between re-snapshots what it has added.
     """
     if settings.signal_table is None:
-        raise PlatformError("a table can't be added without a signal table: prepare the database (`make prepare`)")
+        raise PlatformError(
+            "a table can't be added without a signal table: prepare the database (`./lake source prepare`)"
+        )
     for captured in added:
         check_readable(cursor, settings.database_user, (captured.schema, captured.table), captured.leave_out)
     before = slot_session(cursor, settings.slot_name)

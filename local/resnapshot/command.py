@@ -1,17 +1,14 @@
-"""The command that brings the lake back to what the source says: `python -m local resnapshot`."""
+"""Brings the lake back to what the source says: `./lake resnapshot`."""
 
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
-import typer
-
-from local.cli import Folder, PipelineName, app, console, find_platform, one_line_errors
 from local.comparison.command import REPORT, reconcile_tables
 from local.comparison.compare import Limits
 from local.comparison.describe import Compared
 from local.comparison.platform_arrivals import arrivals_of
+from local.console import console, say
 from local.demo.display import print_comparison
 from local.errors import LockedError, PlatformError
 from local.look.reconcile import Comparison
@@ -30,43 +27,23 @@ LOCK_S = 120
 LOOK_S = 0.5
 # Without these nothing can be written anew, or seen to arrive.
 NEEDED = ("postgres", "kafka", "s3", "connect")
-Where = Annotated[str | None, typer.Option(help="Only the rows that this SQL condition on the outbox names.")]
-Skip = Annotated[bool, typer.Option("--skip", help="Pass over what the connector has not read, and can't.")]
 
 
-@app.command("resnapshot")
-def command(
-    *,
-    folder: Folder = None,
-    pipeline: PipelineName = None,
-    table: Annotated[
-        list[str] | None, typer.Option(help="Only this table of a pipeline of ordinary tables; may be given again.")
-    ] = None,
-    where: Where = None,
-    skip: Skip = False,
-    timeout_s: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds without any progress until it is given up.")
-    ] = Wanted.timeout_s,
-) -> None:
-    """Write the outbox anew, or read tables again, and delete what only the lake has; exit 1 when they still differ."""
-    wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s)
-    with one_line_errors("resnapshot"):
-        platform = find_platform(folder, pipeline)
-        if platform.services.pipeline.outbox is None:
-            raise typer.Exit(0 if resnapshot_tables(platform, table, wanted) else 1)
-        if table:
-            raise PlatformError("TABLE is for pipelines of ordinary tables: the outbox is one table, and written anew")
-        comparison = resnapshot_platform(platform, wanted, say)
+def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wanted) -> bool:
+    """Write the outbox anew, or read tables again, and delete what only the lake has; tell whether they are equal.
+
+    Raises PlatformError, LoadError.
+    """
+    if platform.services.pipeline.outbox is None:
+        return resnapshot_tables(platform, tables, wanted)
+    if tables:
+        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and written anew")
+    comparison = resnapshot_platform(platform, wanted, say)
     print_comparison(console, comparison)
-    raise typer.Exit(0 if comparison.equal else 1)
+    return comparison.equal
 
 
-def say(line: str) -> None:
-    """Show what was done."""
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: Wanted) -> bool:
+def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) -> bool:
     """Read ordinary tables of a platform again, all or those of these names, then compare and repair what differs.
 
     Tell whether they are equal in the end. Raises PlatformError, LoadError.
@@ -75,13 +52,14 @@ def resnapshot_tables(platform: Platform, names: Sequence[str] | None, wanted: W
         check_whole(wanted, named=bool(names))
     if platform.services.pipeline.is_queried:
         raise PlatformError(
-            f"pipeline {platform.options.pipeline} is queried: `make reconcile REPAIR=1` has its job read all rows anew"
+            f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
+            " anew"
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
     services = platform.services
     pipeline, source = services.pipeline, platform.endpoints.source
-    tables = [table for name in names for table in services.chosen(name)] if names else list(services.tables)
+    tables = services.chosen(names)
     reader = platform.pipeline.source_connector()
     entries = [table.entry for table in tables]
     writer = EventWriter(services.kafka.client(SOURCE))
@@ -140,7 +118,7 @@ def _salt(platform: Platform) -> str:
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> Comparison:
     """Re-snapshot a platform that runs, its sink and its job perhaps not. Raises PlatformError."""
     with _locked(platform):
-        _let_through(platform, wanted, None, say)
+        _let_through(platform, wanted, (), say)
         return resnapshot(platform.endpoints.source, platform.lake, platform.pipeline.source_connector(), wanted, say)
 
 
@@ -152,7 +130,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     pipeline = platform.pipeline
     platform.require(*NEEDED)
     if "job" not in platform.expected():
-        raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `make up`")
+        raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `./lake up`")
     platform.processes.cancelled.clear()
     problem = pipeline.former_topic_problem()
     if problem:

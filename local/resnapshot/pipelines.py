@@ -75,7 +75,9 @@ def read_tables_again(
     which tables are passed over, since no snapshot of them can arrive. Raises PlatformError, and where all are such.
     """
     if outbox := [entry.name for entry in entries if entry.how != "log"]:
-        raise PlatformError(f"{', '.join(outbox)} is written anew, not read again: run `make resnapshot` without TABLE")
+        raise PlatformError(
+            f"{', '.join(outbox)} is written anew, not read again: run `./lake resnapshot` without --table"
+        )
     passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
     readings = [
         Reading(table=(entry.schema_name, entry.table_name), where=where, pattern=entry.captured.pattern)

@@ -40,7 +40,7 @@ LARGEST_ADVANCE_BYTES = 64 * GIB
 MARGIN_BYTES = 16 * 1024**2
 SHOWN_KEYS = 5
 _UNKNOWN = (
-    f"see its log; if that says `no longer available on the server`, run this again with SKIP=1 ({replication.RUNBOOK})"
+    f"see its log; if that says `no longer available on the server`, run this again with --skip ({replication.RUNBOOK})"
 )
 
 
@@ -113,6 +113,8 @@ def _resnapshot(
             _check_sizes(cursor, keys, wanted)
             newest = max(newest_position(lake), connector.newest_position())
             with flowing(cursor, newest, connector, wanted, say):
+                # Again: rows that came before the slot was made anew are in no log.
+                keys = rewriting.select_keys(cursor, wanted.where)
                 _write_anew(cursor, lake, connector, keys, wanted, say)
                 _bury_extra(cursor, lake, wanted, say)
                 return reconcile(parameters, lake, timeout_s=wanted.timeout_s)
@@ -186,7 +188,7 @@ def flowing(
 def check_whole(wanted: Wanted, *, named: bool) -> None:
     """Raise PlatformError where only some rows or tables are wanted: what was missed may concern any other."""
     if named or wanted.where is not None:
-        raise PlatformError("changes were missed, and nobody knows of which rows: leave TABLE and WHERE out")
+        raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
 
 
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, wanted: Wanted, say: Say) -> None:

@@ -165,7 +165,7 @@ class ConnectApi:
     def _meaning(self, name: str, trace: str) -> Failure:
         found = failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self._table_at)
         # The platform's connectors are named after their pipeline.
-        return replace(found, reason=found.reason.replace("PIPELINE=…", f"PIPELINE={name.removesuffix('-source')}"))
+        return replace(found, reason=found.reason.replace("-p …", f"-p {name.removesuffix('-source')}"))
 
     def _log_before(self, name: str) -> str:
         """Return what the worker's log has before a task of the connector ended last."""

@@ -1,22 +1,21 @@
 """The jars of the local platform: downloaded once, accepted only with the locked SHA-256, verified ever after.
 
-`python -m local.setup.jars fetch` (in `make setup`) brings what is missing, but for what only some need, which is asked
-for by name; `python -m local.setup.jars lock` (`make lock-jars`) resolves jars.toml anew and writes jars.lock.
+`make setup` brings what is missing, but for what only some need, which is asked for by name; `./lake dev lock jars`
+resolves jars.toml anew and writes jars.lock.
 """
 
 import hashlib
 import json
 import shutil
 import tomllib
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
-from contract.errors import UserError, one_line_errors
+from contract.errors import UserError
 from local.setup.ivy import Dependency, IvyError, download, resolve
 from plugins.versions import load_versions
 
@@ -24,13 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 JARS_TOML = Path(__file__).with_name("jars.toml")
 JARS_LOCK = Path(__file__).with_name("jars.lock")
 CACHE = ROOT / ".cache" / "jars"
-# 821 MB that nothing but `make test-trino` looks at, and 42 MB that only `make test-yarn` does.
+# 821 MB that nothing but `./lake dev test trino` looks at, and 42 MB that only `./lake dev test yarn` does.
 ON_DEMAND = frozenset({"trino", "yarn"})
 
 # Set → file → its `coordinate` (see local.setup.ivy.Dependency), `sha256` and `size` in bytes.
 Files = dict[str, dict[str, str | int]]
 Lock = dict[str, Files]
-app = typer.Typer(add_completion=False, help="Bring and verify the jars of the local platform.")
 
 
 class JarsError(UserError):
@@ -41,8 +39,8 @@ def jar_folder(name: str) -> Path:
     """Return the folder of a set of jars.lock, such as `kafka`; JarsError when it isn't there."""
     folder = CACHE / name
     if not folder.is_dir():
-        target = f"test-{name}" if name in ON_DEMAND else "setup"
-        raise JarsError(f"the jars of {name} are missing: run `make {target}`")
+        command = f"./lake dev test {name}" if name in ON_DEMAND else "make setup"
+        raise JarsError(f"the jars of {name} are missing: run `{command}`")
     return folder
 
 
@@ -52,31 +50,28 @@ def locked() -> Lock:
     return found
 
 
-@app.command()
-def fetch(
-    names: Annotated[list[str] | None, typer.Argument(help="Sets of jars.lock; those of `make setup` without.")] = None,
-) -> None:
-    """Download what is missing or damaged, verify everything against jars.lock."""
+def fetch(names: Collection[str] = ()) -> None:
+    """Download what is missing or damaged of these sets, verify everything against jars.lock. Raises JarsError.
+
+    Without names: all sets that the local platform needs.
+    """
     everything = locked()
     asked = {name: files for name, files in everything.items() if name in (names or everything.keys() - ON_DEMAND)}
-    with one_line_errors("jars"):
-        wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
-        if wanted:
-            # The sets at the same time: a registry's answers take longer to wait for than to receive.
-            with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
-                for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
-                    finished.result()
-        typer.echo(f"{sum(len(files) for files in asked.values())} jars verified")
+    wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
+    if wanted:
+        # The sets at the same time: a registry's answers take longer to wait for than to receive.
+        with _progress() as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+            for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
+                finished.result()
 
 
-@app.command()
 def lock() -> None:
     """Resolve jars.toml and write jars.lock: coordinate, size in bytes and SHA-256 of each file."""
-    with one_line_errors("jars"), ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor() as pool:
         names = [*_sets(), "debezium"]
         resolved = dict(zip(names, pool.map(_resolve, names), strict=True))
     JARS_LOCK.write_text(json.dumps(resolved, indent=1, sort_keys=True) + "\n")
-    typer.echo(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
+    print(f"{JARS_LOCK.name}: {sum(len(files) for files in resolved.values())} jars")
 
 
 def problems(folder: Path, files: Files) -> list[str]:
@@ -177,7 +172,3 @@ def _progress() -> Progress:
     return Progress(
         TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), redirect_stdout=False
     )
-
-
-if __name__ == "__main__":
-    app()

@@ -1,4 +1,4 @@
-"""Records what Debezium really sends, for tests/events/: `python -m local.tools.record_events`, on own platforms.
+"""Records what Debezium really sends, for tests/events/: `./lake dev generate events`, on own platforms.
 
 Each case becomes two files with a line per event: `<case>.jsonl` holds the values as the sink lands them, byte by
 byte, and `<case>.keys.jsonl` the keys.
@@ -140,7 +140,3 @@ def write(name: str, events: Sequence[RawEvent]) -> None:
     (EVENTS / f"{name}.jsonl").write_bytes(b"".join((event.value or b"") + b"\n" for event in events))
     (EVENTS / f"{name}.keys.jsonl").write_bytes(b"".join(event.key + b"\n" for event in events))
     typer.echo(f"{name}: {len(events)} events")
-
-
-if __name__ == "__main__":
-    main()

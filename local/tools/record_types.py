@@ -1,4 +1,4 @@
-"""Records what Debezium sends for each type: `python -m local.tools.record_types`, for tests/events/every_type.jsonl.
+"""Records what Debezium sends for each type: `./lake dev generate typed-events`, for tests/events/every_type.jsonl.
 
 The database is that of tests/events/every_type.sql: what stands above the line `-- changes` is there when the snapshot
 begins, the rest comes after it. It takes about 30 s.
@@ -122,7 +122,3 @@ def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
         finally:
             for service in (connect, kafka):
                 processes.stop(service.name, grace_s=20)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Makes the Avro schema of the change events from the outbox table: `make schema`, or `python -m local.tools.schema`.
+"""Makes the Avro schema of the change events from the outbox table: `./lake dev generate schema`.
 
 The job reads it (FilebasedSchemaProvider). Types are named as by Debezium's AvroConverter, so that the file says
 what each value means on the wire: days, ISO timestamps, JSON text.
@@ -135,7 +135,3 @@ def main(
         schema = avro_schema(table, columns)
     output.write_text(json.dumps(schema, indent=2) + "\n")
     typer.echo(f"{output.name}: {len(schema['fields'])} fields")
-
-
-if __name__ == "__main__":
-    typer.run(main)

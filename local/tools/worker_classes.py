@@ -1,4 +1,5 @@
-"""Compiles our classes on Connect's workers with the Janino that comes inside PySpark: `make worker-classes`."""
+"""Compiles our classes on Connect's workers with the Janino that comes inside PySpark: `./lake dev generate
+worker-classes`."""
 
 import base64
 import tarfile
@@ -71,7 +72,3 @@ def main() -> None:
     """Write them as text, in which a plugin's files travel."""
     for source, content in compile_classes(SOURCES).items():
         compiled(source).write_bytes(base64.b64encode(content) + b"\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,45 +1,48 @@
-"""What a person does about a change that CloudFormation refuses, and what follows from one that it doesn't."""
+"""Advice for changes that CloudFormation refuses, and consequences that the effect alone doesn't show."""
 
 from collections.abc import Mapping
 
-ANOTHER = "Make another environment with it, and move over: [deploy.md](deploy.md#7-update)."
-# By setting: needed for what is refused by CloudFormation or loses data; a note where the effect alone doesn't say it.
+_ANOTHER = "This is a migration: create another environment with it."
+_CONNECTIONS = "Outbound connections break for minutes; retries bridge that."
+_DATA = "Applies only when the database is created; existing data stays."
+_CLUSTER = "Tables stay; the job resumes on the new cluster from its last commit."
+# By setting. Required where CloudFormation refuses the change or data is lost.
 ADVICE: Mapping[str, str] = {
-    "availability_zones": ANOTHER,
-    "removal_policy": "What buckets hold stays: CDK's emptying of them looks for a tag that is gone by then.",
-    "network.cidr": ANOTHER,
-    "network.nat": "Outgoing connections break for minutes; retries bridge that.",
-    "network.interface_endpoints": "Connections to these services break and go by NAT, or the other way round.",
-    "database.engine_version": "Going back to an older version: restore a snapshot that was taken before.",
-    "database.name": "Another name is another database: dump and load, or another environment.",
-    "database.instances": "A reader that goes is deleted; it holds no data of its own.",
-    "database.sample_data": "Counts only when the database is made: data that is there stays.",
-    "database.sample_scale": "Counts only when the database is made: data that is there stays.",
-    "database.outbox_mode": "The outbox is migrated while users write: [0013](decisions/0013-load-and-migrate.md).",
-    "database.restore": "[The runbook](restore-database.md). Taking it out again is refused by `make deploy`.",
-    "streaming.kafka_version": "Never back to an older version, and to KRaft only by AWS's own migration, by hand.",
+    "availability_zones": _ANOTHER,
+    "removal_policy": "Bucket contents stay: CDK empties only buckets with a tag that is gone by then.",
+    "network.cidr": _ANOTHER,
+    "network.nat": _CONNECTIONS,
+    "network.interface_endpoints": "Connections to these services break and switch between NAT and endpoint.",
+    "database.engine_version": "To go back, restore a snapshot from before the upgrade.",
+    "database.name": "Another name is another database: dump and load, or create another environment.",
+    "database.instances": "A removed reader holds no data of its own.",
+    "database.sample_data": _DATA,
+    "database.sample_scale": _DATA,
+    "database.outbox_mode": "The outbox [migrates while users write](../decisions/0013-load-and-migrate.md).",
+    "database.restore": "Follow [restore](../aws/restore.md). `./lake aws deploy` refuses to remove it again.",
+    "streaming.kafka_version": "MSK never downgrades; to move to KRaft, use AWS's own migration.",
     "streaming.brokers": (
-        "More: new brokers get no partitions until topics are reassigned. Fewer: empty the brokers first (Kafka's "
-        "reassignment), and go in steps of one broker per zone."
+        "More: new brokers get partitions only when you reassign topics. Fewer: reassign their partitions first, then "
+        "remove one broker per zone at a time."
     ),
-    "streaming.volume_gb": "Never less, and once in six hours at most.",
-    "connectors.platform": "The connectors' stack is deleted first: [how](kafka-connect-on-eks.md#change-over).",
-    "pipelines[0].topic_prefix": "Other topics: Debezium begins with a new snapshot, and the old topics stay.",
-    "pipelines[0].role": "The secret gets a new password, which the preparation gives to the role.",
-    "pipelines[0].job.one_step": "What keeps a table has ended before something else begins to.",
-    "pipelines[0].sink.kcql": "Another prefix is another landing: the job reads only what is below its own.",
-    "processing.release": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "processing.primary_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "processing.core_instance_type": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "processing.core_instances": "Without core nodes, or with the first ones, it is another cluster.",
-    "processing.market": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "processing.applications": "The table isn't touched: the new cluster's job goes on from its last commit.",
-    "analytics.quicksight_principal": "[What has to be there first](analytics.md#quicksight).",
-    "analytics.import_mode": "That is with a `quicksight_principal`; without one nothing.",
-    "analytics.refresh": "That is with a `quicksight_principal` and SPICE; without them nothing.",
+    "streaming.volume_gb": "Volumes only grow, at most once in six hours.",
+    "connectors.platform": "[Delete the connectors' stack first](../aws/eks.md#switch-platforms).",
+    "pipelines[0].topic_prefix": "Debezium takes a new snapshot into new topics; the old topics stay.",
+    "pipelines[0].role": "The secret gets a new password, and the preparation sets it for the role.",
+    "pipelines[0].job.one_step": "The old job ends before the new one starts.",
+    "pipelines[0].sink.kcql": "The job reads only its own prefix: another prefix is another landing.",
+    "processing.release": _CLUSTER,
+    "processing.primary_instance_type": _CLUSTER,
+    "processing.core_instance_type": _CLUSTER,
+    "processing.core_instances": "To or from 0 core nodes is a new cluster.",
+    "processing.market": _CLUSTER,
+    "processing.applications": _CLUSTER,
+    "analytics.quicksight_principal": "[Set up QuickSight first](../aws/analysts.md#quicksight).",
+    "analytics.import_mode": "Without `quicksight_principal`: nothing.",
+    "analytics.refresh": "Without `quicksight_principal` and SPICE: nothing.",
     "analytics.lake_formation": (
-        "Whoever deploys has to be a data lake administrator before: [analytics.md](analytics.md#lake-formation)."
+        "The deploying role must be a [data lake administrator](../aws/analysts.md#lake-formation) first."
     ),
-    "budget.monthly_usd": "`make review` refuses less than the environment costs.",
-    "monitoring.alarm_email": "The new address gets a mail and must confirm it.",
+    "budget.monthly_usd": "`./lake aws review` refuses less than the environment costs.",
+    "monitoring.alarm_email": "The new address must confirm the subscription.",
 }

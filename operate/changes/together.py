@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from operate.changes.compare import Templates, touched
-from operate.changes.page import Row, row, row_of, synthesized, written_change
+from operate.changes.page import Row, new_value, row, row_of, synthesized
 from operate.changes.values import Change, changed_together, changes
 from settings.load import load
 
@@ -59,7 +59,7 @@ def stacks_of(text: str) -> frozenset[str]:
 
 
 def _text(change: Change, said: Mapping[Name, str]) -> str:
-    return said.get((change.key, written_change(change)), "")
+    return said.get((change.key, new_value(change)), "")
 
 
 def _rows(group: Sequence[Change], before: Templates, said: Mapping[Name, str]) -> list[Row]:

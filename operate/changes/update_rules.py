@@ -1,4 +1,4 @@
-"""What CloudFormation does to a resource when a property changes, and whence that is known.
+"""What CloudFormation does to a resource when a property changes, with the source of each fact.
 
 Of AWS's types it is in the provider's schema, which cfn-lint brings along (`createOnlyProperties`); what no schema says
 is in `FACTS`, each with its source. Of our own types it is in the handlers (stacks/handlers).
@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 # From the mildest to the one that needs a person.
-EFFECTS = ("in place", "new", "gone", "made anew", "replaced", "refused")
-Effect = Literal["in place", "new", "gone", "made anew", "replaced", "refused"]
+EFFECTS = ("in place", "new", "gone", "recreated", "replaced", "refused")
+Effect = Literal["in place", "new", "gone", "recreated", "replaced", "refused"]
 Path = tuple[str, ...]
 REGION = "ap-southeast-2"
 
@@ -119,7 +119,7 @@ FACTS: Mapping[str, tuple[Fact, ...]] = {
             source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
         ),
         *(
-            Fact(path=(name,), effect="replaced", why="", source=f"{_CLUSTER}, {name}: Update requires: Replacement")
+            Fact(path=(name,), effect="replaced", why="", source=f"{_CLUSTER}: Update requires: Replacement")
             for name in ("MasterUsername", "SnapshotIdentifier", "SourceDBClusterIdentifier", "StorageEncrypted")
         ),
     ),
@@ -149,7 +149,7 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
         Fact(path=("connectorName",), effect="refused", why="slot and offsets go by it", source="connector.py"),
         *(
             Fact(
-                path=(key,), effect="made anew", why="the connector, under its name: progress stays", source=_CONNECTOR
+                path=(key,), effect="recreated", why="the connector, under its name: progress stays", source=_CONNECTOR
             )
             for key in FIXED
         ),
@@ -166,7 +166,7 @@ CUSTOM: Mapping[str, tuple[Fact, ...]] = {
     ),
     "Custom::EmrStep": (
         Fact(path=("name",), effect="replaced", why="", source="emr_step.py"),
-        Fact(path=(), effect="made anew", why="the job ends after its commit, and starts again", source="emr_step.py"),
+        Fact(path=(), effect="recreated", why="the job restarts after its commit", source="emr_step.py"),
     ),
     "Custom::OutsideSource": (),
     "Custom::PreparedPipeline": (),

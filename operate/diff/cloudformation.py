@@ -31,7 +31,9 @@ def compared(before: Templates, after: Templates) -> Mapping[str, Mapping[str, A
     if not stacks:
         return {}
     if not PACKAGE.is_dir():
-        raise OperateError("CDK's comparison of templates isn't installed: `make diff` and `make review` install it")
+        raise OperateError(
+            "CDK's comparison of templates isn't installed: `./lake aws diff` and `./lake aws review` install it"
+        )
     done = subprocess.run(
         [str(NODE), str(SCRIPT)],
         input=json.dumps(stacks),

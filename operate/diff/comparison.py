@@ -74,7 +74,7 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
         Section(title="Rights wider", lines=tuple(wider), grave=True),
         Section(title="Network wider", lines=tuple(opened), grave=True),
         Section(title="Protected less", lines=tuple(weaker), grave=True),
-        Section(title="Made anew", lines=words.with_reasons("made anew")),
+        Section(title="Recreated", lines=words.with_reasons("recreated")),
         Section(title="Connectors, jobs, topics", lines=tuple(line for sides in both for line in requests(*sides))),
         Section(title="Rights narrower", lines=tuple(narrower)),
         Section(title="Network narrower", lines=tuple(closed)),

@@ -26,7 +26,7 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
         found = {name: template(client, name) for name in _names(client, f"{environment.prefix}-")}
     if not found:
         raise OperateError(
-            f"nothing of {environment.prefix} is deployed in {environment.region}: without DEPLOYED=1 the comparison is"
+            f"nothing of {environment.prefix} is deployed in {environment.region}: without --deployed the comparison is"
             " with the snapshot"
         )
     return found

@@ -9,7 +9,7 @@ from operate.errors import OperateError
 from settings.environment import Environment
 
 SNAPSHOTS = Path(__file__).resolve().parents[2] / "tests" / "snapshots"
-RENEW = "make snapshots"
+RENEW = "./lake aws synth --save"
 
 
 def by_stack(environment: Environment, templates: Templates) -> dict[str, dict[str, Any]]:

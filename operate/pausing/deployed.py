@@ -69,7 +69,7 @@ class Deployed:
                 )
             if status in _BROKEN:
                 raise OperateError(
-                    f"{prefix}-{stack} is {status}: mend that first (docs/deploy.md, 8), then this again"
+                    f"{prefix}-{stack} is {status}: mend that first (docs/aws/deploy.md#roll-back), then this again"
                 )
 
 
@@ -92,7 +92,7 @@ def check_runs(client: "CloudFormationClient", environment: Environment) -> None
     """Raise OperateError while the environment is paused, or half of it is."""
     if not look(client, environment).runs:
         raise OperateError(
-            f"{environment.name} is paused: first `make resume ENV={environment.name}` (docs/pausing.md)"
+            f"{environment.name} is paused: first `./lake aws resume -e {environment.name}` (docs/aws/pause.md)"
         )
 
 

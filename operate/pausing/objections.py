@@ -29,7 +29,7 @@ FROM pg_replication_slots WHERE slot_name = %s
 
 
 def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> None:
-    """Raise OperateError while a source connector is changed, or `make resnapshot` has it follow its slot."""
+    """Raise OperateError while a source connector is changed, or `./lake resnapshot` has it follow its slot."""
     names = {source_settings(environment, pipeline).name for pipeline in environment.streamed}
     for page in client.get_paginator("list_connectors").paginate(connectorNamePrefix=environment.prefix):
         for connector in page.get("connectors", []):
@@ -41,8 +41,8 @@ def check_no_repair(client: "KafkaConnectClient", environment: Environment) -> N
             found = client.describe_connector(connectorArn=connector["connectorArn"])["connectorConfiguration"]
             if found != not_following_slot(found):
                 raise OperateError(
-                    f"a re-snapshot with {name} is under way, or was broken off: let `make resnapshot "
-                    f"ENV={environment.name}` end, then this again"
+                    f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
+                    f"-e {environment.name}` end, then this again"
                 )
 
 
@@ -56,7 +56,7 @@ def ringing(client: "CloudWatchClient", environment: Environment) -> Iterator[st
         for alarm in page["MetricAlarms"]
     )
     if names:
-        yield f"alarms ring, which a pause would silence: {', '.join(names)} (docs/runbooks/ has a page for each)"
+        yield f"alarms ring, which a pause would silence: {', '.join(names)} (docs/aws/alarms.md)"
 
 
 def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
@@ -65,7 +65,7 @@ def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
         if pipeline.database is not None:
             yield (
                 f"{pipeline.database.host}, which {pipeline.name} captures, goes on being written, and its slot keeps "
-                f"all of that log on its disk until `make resume`: {_kept(session, environment, pipeline)}"
+                f"all of that log on its disk until `./lake aws resume`: {_kept(session, environment, pipeline)}"
             )
 
 
@@ -77,7 +77,7 @@ def _kept(session: boto3.Session, environment: Environment, pipeline: Environmen
         reason = " ".join(str(error).split())
         return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
     if found is None:
-        return f"there is no slot {slot}, so changes are missed already: `make resnapshot` after the pause"
+        return f"there is no slot {slot}, so changes are missed already: `./lake resnapshot` after the pause"
     kept, limit = found
     bound = (
         "without a limit (max_slot_wal_keep_size), so a long pause may fill the disk"

@@ -48,7 +48,8 @@ class OnEks:
         if names := sorted(self._figures(FOLLOWS_SLOT)):
             raise OperateError(
                 f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
-                f"{LATE.seconds // 60} minutes: let `make resnapshot ENV={self._environment.name}` end, then this again"
+                f"{LATE.seconds // 60} minutes: let `./lake resnapshot -e {self._environment.name}` end, then this"
+                " again"
             )
 
     def objections(self) -> Iterator[str]:
@@ -56,7 +57,7 @@ class OnEks:
         if silent := sorted(set(self._sources) - self._figures(RUNNING)):
             yield (
                 f"{', '.join(silent)} had no figures in the last {LATE.seconds // 60} minutes, so whether a re-snapshot"
-                " with it was broken off isn't known (docs/runbooks/connector-not-running.md)"
+                " with it was broken off isn't known (docs/aws/alarms.md#connector-not-running)"
             )
 
     def check_gone(self, names: Sequence[str]) -> None:

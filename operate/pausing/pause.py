@@ -1,4 +1,4 @@
-"""`make pause ENV=…`: stops what costs by the hour, and loses nothing.
+"""`./lake aws pause -e …`: stops what costs by the hour, and loses nothing.
 
 Each step looks whether it is done already, so a pause that was broken off is finished by the same command.
 """
@@ -66,11 +66,11 @@ def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
 def _check_confirmed(environment: Environment, options: Options) -> None:
     name = environment.name
     if options.confirmed not in (None, name):
-        raise OperateError(f"CONFIRM={options.confirmed} names another environment than ENV={name}")
+        raise OperateError(f"--confirm {options.confirmed} names another environment than --env {name}")
     if environment.production and options.confirmed is None and not options.dry:
         raise OperateError(
-            f"{name} is production, and its database answers nobody while it is paused: `make pause ENV={name} "
-            f"CONFIRM={name}` if that is meant"
+            f"{name} is production, and its database answers nobody while it is paused: `./lake aws pause -e {name} "
+            f"--confirm {name}` if that is meant"
         )
 
 
@@ -132,8 +132,10 @@ class _Pause:
         self._connectors.check_no_repair()
         if stacks := deployed.differing(self._cloudformation, self._deployed, self._templates):
             raise OperateError(
-                f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`make diff "
-                f"ENV={name} DEPLOYED=1`), and a pause must change nothing else: `make deploy ENV={name}` first, or "
+                f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`./lake"
+                " aws diff "
+                f"-e {name} --deployed`), and a pause must change nothing else: `./lake aws deploy -e {name}` first,"
+                " or "
                 "check out what was deployed"
             )
         against = list(objections.outside(self._session, self._environment))
@@ -142,7 +144,7 @@ class _Pause:
         if self._deployed.runs:
             against += objections.ringing(self._session.client("cloudwatch", config=QUICK), self._environment)
         if against and not self._options.anyway:
-            raise OperateError("; ".join(against) + f". `make pause ENV={name} ANYWAY=1` pauses even so")
+            raise OperateError("; ".join(against) + f". `./lake aws pause -e {name} --anyway` pauses even so")
         for line in against:
             self._waiter.say(f"although {line}")
 
@@ -169,7 +171,8 @@ class _Pause:
         if not self._options.anyway:
             raise OperateError(
                 f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}; {kept}. Only the source connectors have "
-                f"ended: this again goes on, `make resume ENV={name}` goes back, `make pause ENV={name} ANYWAY=1` "
+                f"ended: this again goes on, `./lake aws resume -e {name}` goes back, `./lake aws pause -e {name}"
+                " --anyway` "
                 "leaves it where it is"
             )
         self._waiter.say(f"  leaving behind: {left}; {kept}")
@@ -201,8 +204,8 @@ class _Pause:
             "deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"
         ):
             raise OperateError(
-                f"the deployment of {full_name} ended with status {status}, for the reason above: `make pause "
-                f"ENV={name}` goes on from here, `make resume ENV={name}` goes back"
+                f"the deployment of {full_name} ended with status {status}, for the reason above: `./lake aws pause "
+                f"-e {name}` goes on from here, `./lake aws resume -e {name}` goes back"
             )
 
     def _templates(self, paused: Paused) -> Templates:
@@ -219,6 +222,6 @@ class _Pause:
         again = f"AWS starts Aurora by itself {f'at {at:%Y-%m-%d %H:%M} UTC' if at else 'after seven days'}"
         more = CONTROL_PLANE if self._environment.eks is not None else ""
         self._waiter.say(f"{name} is paused. {GOES_ON.format(more=more)}")
-        self._waiter.say(f"`make costs ENV={name} HOURS=0` says what that costs a month")
-        self._waiter.say(f"{again}, and a mail says so: `make pause ENV={name}` stops it again")
-        self._waiter.say(f"`make resume ENV={name}` starts everything where it was")
+        self._waiter.say(f"`./lake aws costs -e {name} --hours 0` says what that costs a month")
+        self._waiter.say(f"{again}, and a mail says so: `./lake aws pause -e {name}` stops it again")
+        self._waiter.say(f"`./lake aws resume -e {name}` starts everything where it was")

@@ -1,4 +1,4 @@
-"""`make resume ENV=…`: starts what a pause has stopped, each part where it was.
+"""`./lake aws resume -e …`: starts what a pause has stopped, each part where it was.
 
 The database first; the rest is an ordinary deployment of whole templates: connectors go on from their stored offsets,
 the job from its last commit, and alarms are armed last.
@@ -40,7 +40,7 @@ def resume(environment: Environment, waiter: Waiter) -> int:
     waiter.say("2/2 connectors, EMR and its job start, then the alarms are armed")
     status = deploy.deploy(environment, resumes=True)
     if status not in (0, deploy.MISSED):
-        waiter.say(f"{name} isn't whole yet, for the reason above: `make resume ENV={name}` goes on from here")
+        waiter.say(f"{name} isn't whole yet, for the reason above: `./lake aws resume -e {name}` goes on from here")
         return status
     waiter.say(f"{name} runs. Alarms that rang in the pause go back to OK within a quarter of an hour")
     return status

@@ -7,7 +7,7 @@ from settings.environment import Environment
 
 
 def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:
-    """Say how many changes there are of each kind, then those that a person decides; `make diff` has them all.
+    """Say how many changes there are of each kind, then those that a person decides; `./lake aws diff` has them all.
 
     Without a snapshot, as a new environment is, it says so: what the review finds doesn't depend on it.
     """

@@ -40,7 +40,7 @@ def graphviz(network: Network) -> str:
 def svg(network: Network) -> str:
     """Draw it, without size of its own or anything that a page would fetch. Raises OperateError without Graphviz."""
     if not GRAPHVIZ.is_file():
-        raise OperateError("Graphviz isn't installed: `make review` and its like install it (node_modules)")
+        raise OperateError("Graphviz isn't installed: `./lake aws review` and its like install it (node_modules)")
     argv = [str(NODE), "-e", _SCRIPT, str(GRAPHVIZ)]
     done = subprocess.run(argv, input=graphviz(network), capture_output=True, text=True, check=False, timeout=_SECONDS)
     if done.returncode:

@@ -40,7 +40,7 @@ class Verdict:
         """The answer in a sentence."""
         errors, warnings = (sum(each.level == level for each in self.findings) for level in ("error", "warning"))
         if not self.allowed:
-            return f"No: {_count(errors, 'error')} and {_count(warnings, 'warning')}. `make deploy` refuses it."
+            return f"No: {_count(errors, 'error')} and {_count(warnings, 'warning')}. `./lake aws deploy` refuses it."
         if warnings:
             return f"No check forbids it; {_count(warnings, 'warning')} to read."
         return "No check forbids it, and none warns."

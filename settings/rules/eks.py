@@ -41,7 +41,7 @@ def cluster(environment: Environment) -> Iterator[Problem]:
         yield (
             "connectors.eks.image",
             "must be <repository>@sha256:<64 hexadecimal digits>, what `docker push` says: a tag may be another image "
-            "tomorrow (docs/kafka-connect-on-eks.md)",
+            "tomorrow (docs/aws/eks.md)",
         )
     if len(environment.availability_zones) < FEWEST_ZONES:
         yield "availability_zones", "workers on EKS stand in two zones, so that one may fail: name a second one"

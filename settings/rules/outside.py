@@ -50,7 +50,7 @@ def _secrets(environment: Environment, database: OutsideDatabase, where: str) ->
         yield (
             f"{where}.owner_secret",
             "is the connector's secret, whose role may only read: name that of whoever may prepare the "
-            "database, or none and run `make prepare`",
+            "database, or none and run `./lake source prepare`",
         )
 
 

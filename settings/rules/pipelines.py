@@ -59,7 +59,7 @@ def queried(environment: Environment) -> Iterator[Problem]:
         if pipeline.job.read_again is not None and not pipeline.is_queried:
             yield (
                 f"pipelines[{number}].job.read_again",
-                "is for what is queried; what connectors capture is read again by `make resnapshot`: take it out",
+                "is for what is queried; what connectors capture is read again by `./lake resnapshot`: take it out",
             )
         if pipeline.is_queried and pipeline.database is not None and pipeline.database.sslmode == "verify-ca":
             yield (

@@ -234,7 +234,7 @@ class BatchDecoder:
         called = f" (the events' {column.source})" if column.source != column.name else ""
         self._log(
             f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have null:"
-            " where the source's have a DEFAULT, `make reconcile` names them and `make resnapshot` brings it"
+            " where the source's have a DEFAULT, `./lake reconcile` names them and `./lake resnapshot` brings it"
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:

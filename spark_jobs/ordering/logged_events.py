@@ -96,7 +96,7 @@ class LoggedEvents:
             return ()
         return (
             f"events came late or again for {count} rows that are newer and have other values: a large value that was "
-            "kept back since (TOAST) may be an older one; `make reconcile REPAIR=1` compares and repairs",
+            "kept back since (TOAST) may be an older one; `./lake reconcile --repair` compares and repairs",
         )
 
     def release(self) -> None:

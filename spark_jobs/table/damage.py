@@ -68,6 +68,7 @@ def _name(path: str) -> str:
 def damaged(path: str, what: str) -> JobError:
     """Return the error that names what a table lacks, and the way out."""
     return JobError(
-        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `make resnapshot` fills a new one "
+        f"{path} is damaged: {what}; nothing was written. Move the folder away, then `./lake resnapshot` fills a new"
+        " one "
         "(docs/your-database/repair.md)"
     )

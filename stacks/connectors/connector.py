@@ -153,5 +153,5 @@ class Connectors:
                 Annotations.of(self._stack).add_warning_v2(
                     f"cdc-lake:unpinned-{release.file}",
                     f"plugins/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse it: run "
-                    "`make lock-plugins`",
+                    "`./lake dev lock plugins`",
                 )

@@ -54,7 +54,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("data-survives", data.data_survives),
     ("logs-kept", data.logs_kept),
 )
-# A template without a checksum may be looked at; `make deploy` and the handler refuse it.
+# A template without a checksum may be looked at; `./lake aws deploy` and the handler refuse it.
 WARNINGS = frozenset({"checksums-present"})
 
 

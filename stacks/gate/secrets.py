@@ -40,7 +40,7 @@ def checksums_present(subject: Subject) -> Iterator[str]:
     """What is deployed has been verified against a hash that someone has computed."""
     for release in (request_of(subject.resource) or {}).get("releases", []):
         if not SHA256.fullmatch(release.get("sha256", "")):
-            yield f"{release.get('file')} has no SHA-256: `make lock-plugins` computes it; nothing deploys without"
+            yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
 
 
 def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:

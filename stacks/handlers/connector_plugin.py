@@ -45,7 +45,7 @@ def start(event: Event) -> dict[str, Any]:
     wanted = _wanted(event)
     for release in wanted["releases"]:
         if not release["sha256"] or not release["size"]:
-            raise ResourceError(f"{release['file']} has no checksum: run `make lock-plugins` and deploy again")
+            raise ResourceError(f"{release['file']} has no checksum: run `./lake dev lock plugins` and deploy again")
     return {"PhysicalResourceId": _name(wanted)}
 
 

@@ -3,8 +3,8 @@
 Request: as of pipeline_preparation.py, with `host`, `port` (a number), `sslmode` and `certificate` (PEM, "" for none)
 in the place of the cluster, `record` (a path of Systems Manager's parameters, outside_record.py), and the secrets
 `connectorSecretArn` and `ownerSecretArn`: that of whoever may prepare the database, or "". Without it nothing is
-changed there: the connector's role looks whether everything has been done (`make prepare`), and each thing that hasn't
-is said in the failure. Attribute: `Generation`, another one for a new life of the slot.
+changed there: the connector's role looks whether everything has been done (`./lake source prepare`), and each thing
+that hasn't is said in the failure. Attribute: `Generation`, another one for a new life of the slot.
 
 Deleting drops the pipeline's slot, which would fill that server's disk, and leaves the rest.
 """
@@ -107,7 +107,7 @@ def _looked(wanted: Mapping[str, Any], connector: Mapping[str, Any]) -> Plan:
     if lines:
         name = wanted["pipeline"]
         raise LoadError(
-            f"it isn't prepared: {'; '.join(lines)}: run `make prepare NAME={name} DSN=…`, then deploy again"
+            f"it isn't prepared: {'; '.join(lines)}: run `./lake source prepare {name} --dsn …`, then deploy again"
         )
     return found
 

@@ -1,7 +1,7 @@
 """What runs a connector on Kubernetes, as the API takes it: the objects of one group of workers.
 
 A group is a cluster of Kafka Connect's own: one connector, its workers, one role. No CDK here, and no cluster: tests
-look at the objects, `make manifests` prints them, and the custom resource applies them (docs/decisions/0095).
+look at the objects, `./lake aws manifests` prints them, and the custom resource applies them (docs/decisions/0095).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The figures that alarms and dashboard look at, each where its service publishes it.
 
 Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK developer guide, "Metrics for monitoring"
-and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: spark_jobs/README.md.
+and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: docs/reference/streaming-job.md.
 """
 
 import re

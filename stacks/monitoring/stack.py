@@ -130,12 +130,13 @@ class MonitoringStack(Stack):
         cluster, name = self._environment.database_cluster, self._environment.name
         text = (
             f"AWS has started the database {cluster}, as it does after seven days, though {name} is paused: "
-            f"`make pause ENV={name}` stops it again, `make resume ENV={name}` starts the rest. See docs/pausing.md"
+            f"`./lake aws pause -e {name}` stops it again, `./lake aws resume -e {name}` starts the rest. See"
+            " docs/aws/pause.md"
         )
         events.Rule(
             self,
             "database-started-by-aws",
-            description=f"The database was started while {name} is paused. See docs/pausing.md",
+            description=f"The database was started while {name} is paused. See docs/aws/pause.md",
             event_pattern=events.EventPattern(
                 source=["aws.rds"],
                 detail_type=["RDS DB Cluster Event"],

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
 
-# Runbook, after which alarms and events are named → what it looks at decides on the word (docs/decisions/0059).
+# Runbook (a section of docs/aws/alarms.md, after which alarms and events are named) → its word (docs/decisions/0059).
 WORDS: Mapping[str, Word] = MappingProxyType(
     {
         # MSK Connect starts no connector again by itself, EMR neither cluster nor step.
@@ -45,7 +45,7 @@ UNALARMED: Mapping[Word, str] = MappingProxyType(
 
 def said(runbook: str, what: str) -> str:
     """Write what an alarm or an event tells: its word, what it is, and where to read on."""
-    return f"{WORDS[runbook]}: {what}. Runbook: docs/runbooks/{runbook}.md"
+    return f"{WORDS[runbook]}: {what}. Runbook: docs/aws/alarms.md#{runbook}"
 
 
 def heading(word: Word) -> str:

@@ -87,7 +87,7 @@ fail() {
 
 install_server() {
   [[ $release_sha256 =~ ^[0-9a-f]{64}$ ]] ||
-    fail 'the SoftEther release has no checksum: run make lock-plugins, check it, and deploy again'
+    fail 'the SoftEther release has no checksum: run ./lake dev lock plugins, check it, and deploy again'
   reason='cannot make swap space'
   add_swap
   reason='cannot install the compiler that links SoftEther'

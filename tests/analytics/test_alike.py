@@ -1,4 +1,4 @@
-"""DuckDB answers each case as Trino does, refuses it, or differs as docs/query.md says."""
+"""DuckDB answers each case as Trino does, refuses it, or differs as docs/query/query.md says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,10 @@ def test_duckdb_answers_as_trino(engine: Engine) -> None:
 
 
 def test_each_difference_is_in_the_documents() -> None:
-    pages = {"duckdb": (DOCS / "query.md").read_text(), "spark": (DOCS / "reference" / "pipeline-file.md").read_text()}
+    pages = {
+        "duckdb": (DOCS / "query" / "query.md").read_text(),
+        "spark": (DOCS / "reference" / "pipeline-file.md").read_text(),
+    }
     for case in alike.cases():
         for engine, page in pages.items():
             if getattr(case, engine) not in ("", alike.REFUSED):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.outbox.__main__ import (
+from bench.outbox.command import (
     FOLDER,
     VARIANTS,
     WORKLOADS,

@@ -20,6 +20,7 @@ def test_what_is_missing_stale_and_too_much_is_counted_by_key() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_random_load_ends_equal_in_our_lake_and_each_poll_by_the_stamp_loses_of_it(
     tmp_path: Path, database: ConnectionParameters
 ) -> None:

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 from bench import running_job
 from bench.running_job import RunningJob
 from bench.tables import crowded
+from cli.__main__ import app
 from local.errors import PlatformError
+from local.setup import jars
 
 
 def started(folder: Path, program: str) -> RunningJob:
@@ -90,7 +92,8 @@ def test_changes_that_wait_too_long_during_loads_fail_the_benchmark(
     monkeypatch.setattr(crowded, "crowd", lambda *_given: nullcontext((None, None)))
     monkeypatch.setattr(crowded, "_at_once", lambda *_given: [2.0, 3.0, 4.0])
     monkeypatch.setattr(crowded, "_loaded", lambda *_given, first, **_more: (40.0 if first else 30.0, 16, waits))
-    result = CliRunner().invoke(crowded.app, ["--events", "1000"])
+    monkeypatch.setattr(jars, "fetch", lambda _names: None)
+    result = CliRunner().invoke(app, ["dev", "bench", "crowded", "--events", "1000"])
     assert result.exit_code == status
     assert "first 2.0 s, median 3.0 s, last 4.0 s" in result.output
     assert "40.0 s, without changes 30.0 s" in result.output

@@ -1,6 +1,6 @@
 """The count of S3 requests: what a line of S3Proxy's log is, and how a run is cut into parts."""
 
-from bench.s3_requests.__main__ import thirds
+from bench.s3_requests.command import thirds
 from bench.s3_requests.server import by_verb, requests_of
 
 LINE = "request: Servlet@1{{Context@2{{Tracking@3{{{verb}@4fc17cfa http://127.0.0.1:1{target} HTTP/1.1}}}}}}\n"

@@ -2,8 +2,8 @@
 
 npm's package `@sparticuz/chromium` brings it with its libraries and a font, all compressed; npm has checked it against
 package-lock.json. It is unpacked into `.cache` once for each version. `CHROMIUM=/path/to/chrome` takes another one,
-such as on a machine that isn't Linux on x86-64, which is what the package is for. `python -m tests.browser.chromium`
-makes it ready.
+such as on a machine that isn't Linux on x86-64, which is what the package is for. Tests and pictures
+make it ready.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import IO
 
 from playwright.sync_api import Browser, sync_playwright
 
-from contract.errors import UserError, one_line_errors
+from contract.errors import UserError
 from local.setup.archives import unpack
 from stacks.node import NODE
 
@@ -141,12 +141,7 @@ def _inflate(packed: str, target: IO[bytes]) -> None:
 
 def main() -> None:
     """Make it ready; say so where there is none for this machine, whose tests are skipped then."""
-    with one_line_errors("chromium"):
-        try:
-            find()
-        except OtherMachineError as error:
-            print(error)
-
-
-if __name__ == "__main__":
-    main()
+    try:
+        find()
+    except OtherMachineError as error:
+        print(error)

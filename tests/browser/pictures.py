@@ -1,4 +1,4 @@
-"""Makes the documents' pictures anew: `python -m tests.browser.pictures`, or `make pictures`.
+"""Makes the documents' pictures anew: `./lake dev generate pictures`.
 
 The live page is that of a platform of its own, which is loaded, has gone through the demo's changes and was compared;
 the review's page is the one of prod. Both are looked at by the tests' browser, so that pictures of two machines differ
@@ -69,7 +69,7 @@ def shoot_live(browser: Browser, served: Served, folder: Path = FOLDER) -> None:
 
 def shoot_review(browser: Browser, folder: Path = FOLDER) -> None:
     """Write the pictures of prod's review."""
-    _run("operate.stack_commands", "review", "--env", "prod")
+    _run("aws", "review", "--env", "prod")
     for shot in REVIEWED:
         with viewing(browser, REVIEW.as_uri(), shot.screen) as viewer:
             shoot(viewer.page, shot, folder)
@@ -89,7 +89,7 @@ def main() -> None:
             with serving_platform(platform.state_dir) as served:
                 for change in CHANGES:
                     watch.make(change, timeout_s=ARRIVES_S)
-                _run("local", "reconcile", "--folder", str(platform.state_dir))
+                _run("reconcile", "--folder", str(platform.state_dir))
                 shoot_live(browser, served)
         finally:
             platform.remove()
@@ -97,12 +97,10 @@ def main() -> None:
 
 
 def _run(*arguments: str) -> None:
-    """Run `python -m …`. Raises PictureError with its last line when it fails."""
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Run `./lake …`. Raises PictureError with its last line when it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cli", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         last = (done.stdout + done.stderr).strip().rpartition("\n")[2]
-        raise PictureError(f"python -m {' '.join(arguments)} has failed: {last}")
-
-
-if __name__ == "__main__":
-    typer.run(main)
+        raise PictureError(f"./lake {' '.join(arguments)} has failed: {last}")

@@ -1,4 +1,4 @@
-"""The live page served by a process of its own, as `make dashboard` does."""
+"""The live page served by a process of its own, as `./lake dashboard` does."""
 
 import contextlib
 import pickle
@@ -16,7 +16,7 @@ from local.setup.ports import HOST, is_free
 from tests.conftest import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 60
+START_S = 180
 END_S = 60
 
 

@@ -1,4 +1,4 @@
-"""`make pipeline` and `make prepare` against real databases: what they write, say and do."""
+"""`./lake source describe` and `./lake source prepare` against real databases: what they write, say and do."""
 
 import contextlib
 import json
@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from capture import commands, pipeline_file
-from capture.__main__ import app
+from cli.__main__ import app
+from contract.errors import CANNOT
 from local.services.postgres import ConnectionParameters, Postgres
 from settings.load_pipeline import load_pipeline
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
@@ -39,11 +40,13 @@ class Folder:
                     if "folder" in defaults:
                         monkeypatch.setitem(defaults, "folder", path)
 
-    def run(self, *arguments: str, dsn: str | None = None, **environment: str) -> Result:
+    def run(self, command: str, *options: str, name: str = "mine", dsn: str | None = None, **given: str) -> Result:
+        """Small letters are options of the command, capitals the environment's variables."""
         host, port, user = (self.database[key] for key in ("host", "port", "user"))
-        given = dsn or f"postgresql://{user}@{host}:{port}/{self.database['dbname']}"
-        settings = {"PGPASSWORD": self.database["password"], "NAME": "mine", "DSN": given, **environment}
-        return CliRunner().invoke(app, list(arguments), env=settings)
+        dsn = dsn or f"postgresql://{user}@{host}:{port}/{self.database['dbname']}"
+        words = [word for key, value in given.items() if key.islower() for word in (f"--{key}", value)]
+        settings = {"PGPASSWORD": self.database["password"]} | {k: v for k, v in given.items() if k.isupper()}
+        return CliRunner().invoke(app, ["source", command, name, "--dsn", dsn, *options, *words], env=settings)
 
     def text(self) -> str:
         return (self.path / "mine.toml").read_text(encoding="utf-8")
@@ -90,7 +93,7 @@ def changed(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.Monk
 
 
 def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(mine: Folder) -> None:
-    assert mine.run("pipeline").exit_code == 0
+    assert mine.run("describe").exit_code == 0
     pipeline = load_pipeline("mine", mine.path)
     keys = {table.name: table.key for table in pipeline.tables}
     assert keys["Sales Dept.Order Details"] == ("lineNo", "Order ID")
@@ -103,7 +106,7 @@ def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_ch
 
 
 def test_what_would_be_lost_is_said(mine: Folder) -> None:
-    said = " ".join(mine.run("pipeline").stdout.split())
+    said = " ".join(mine.run("describe").stdout.split())
     for fact in (
         "public.no_key → no_key, append-only no primary key and no unique index without NULLs",
         "price_with_tax is left out: generated",
@@ -129,7 +132,7 @@ def test_what_would_be_lost_is_said(mine: Folder) -> None:
 
 
 def test_a_schema_has_the_lakes_names_and_the_events_beside_them(mine: Folder) -> None:
-    mine.run("pipeline")
+    mine.run("describe")
     fields = mine.fields("sales_dept_order_details")
     assert list(fields)[:5] == ["order_id", "line_no", "select", "gro_u00df_e", "e_mail"]
     assert fields["order_id"] == {"name": "order_id", "source.name": "Order ID", "type": "int"}
@@ -138,7 +141,7 @@ def test_a_schema_has_the_lakes_names_and_the_events_beside_them(mine: Folder) -
 
 
 def test_personal_data_is_only_proposed(mine: Folder) -> None:
-    mine.run("pipeline")
+    mine.run("describe")
     assert '# hash = ["E-Mail"]' in mine.text()
     assert '# leave_out = ["password_hash"]' in mine.text()
     assert not any(table.get("hash") for table in mine.tables().values())
@@ -147,19 +150,19 @@ def test_personal_data_is_only_proposed(mine: Folder) -> None:
 
 def test_a_hash_that_would_be_cut_is_said(changed: Folder) -> None:
     execute(changed.database, "CREATE TABLE calls (id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT)")
-    changed.run("pipeline", TABLES="calls")
+    changed.run("describe", tables="calls")
     assert '# hash = ["phone", "email"]' in changed.text()
     assert "cut to the column's length: phone\n" in changed.text()
     assert '# leave_out = ["fax"]' in changed.text()
 
 
 def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
-    assert mine.run("pipeline", TABLES="identity_*,!*_full", SCHEMA="public,archive").exit_code == 0
+    assert mine.run("describe", tables="identity_*,!*_full", schema="public,archive").exit_code == 0
     assert set(mine.tables()) == {"public.identity_index", "public.identity_nothing"}
 
 
 def test_the_database_gets_what_was_said_and_then_has_it_all(changed: Folder) -> None:
-    said = changed.run("pipeline").stdout
+    said = changed.run("describe").stdout
     script = changed.run("prepare", "--dry-run").stdout
     assert script in said
     done = changed.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1")
@@ -169,21 +172,21 @@ def test_the_database_gets_what_was_said_and_then_has_it_all(changed: Folder) ->
     again = changed.run("prepare")
     assert "nothing was changed" in again.stdout
     assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
-    assert "The database has all that the pipeline needs." in changed.run("pipeline").stdout
+    assert "The database has all that the pipeline needs." in changed.run("describe").stdout
 
 
 def test_what_a_dry_run_prints_is_enough_for_psql(changed: Folder) -> None:
-    changed.run("pipeline")
+    changed.run("describe")
     execute(changed.database, changed.run("prepare", "--dry-run").stdout)
     assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
 
 
 def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> None:
-    changed.run("pipeline", TABLES="everything")
+    changed.run("describe", tables="everything")
     edited = changed.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
     (changed.path / "mine.toml").write_text(edited)
     execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
-    said = changed.run("pipeline").stdout
+    said = changed.run("describe").stdout
     assert "public.no_key is not in pipelines/mine.toml" in said
     assert "pipelines/mine/everything.avsc lacks what the database has" in said
     assert changed.text() == edited
@@ -191,12 +194,12 @@ def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> 
 
 
 def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) -> None:
-    changed.run("pipeline", TABLES="everything")
+    changed.run("describe", tables="everything")
     edited = changed.text() + "# my own words"
     (changed.path / "mine.toml").write_text(edited)
     before = list(changed.fields("everything"))
     execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
-    done = changed.run("pipeline", "--update", TABLES="everything,no_key,measured")
+    done = changed.run("describe", "--update", tables="everything,no_key,measured")
     assert done.exit_code == 0, done.output
     assert changed.text().startswith(edited + "\n")
     assert set(changed.tables()) == {"public.everything", "public.no_key", "public.measured"}
@@ -207,57 +210,55 @@ def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) ->
 
 
 def test_a_column_that_is_generated_since_is_left_out_by_an_update(changed: Folder) -> None:
-    changed.run("pipeline", TABLES="everything,no_key")
+    changed.run("describe", tables="everything,no_key")
     execute(
         changed.database, "ALTER TABLE no_key ADD COLUMN twice INT GENERATED ALWAYS AS (1 + 1) STORED, ADD plain INT"
     )
     before = changed.text()
-    said = changed.run("pipeline", TABLES="everything").stdout
+    said = changed.run("describe", tables="everything").stdout
     assert "public.no_key: twice should be in leave_out: generated" in said
-    assert "UPDATE=1 adds it" in said
+    assert "--update adds it" in said
     assert changed.text() == before
-    said = changed.run("pipeline", "--update", TABLES="everything").stdout
+    said = changed.run("describe", "--update", tables="everything").stdout
     assert "public.no_key: twice is now in leave_out: generated" in said
     assert changed.tables()["public.no_key"]["leave_out"] == ["twice"]
     assert "plain" in changed.fields("no_key")
     assert "twice" not in changed.fields("no_key")
-    assert "as the database has it" in changed.run("pipeline", TABLES="everything").stdout
+    assert "as the database has it" in changed.run("describe", tables="everything").stdout
 
 
 def test_a_file_that_isnt_written_as_ours_is_changed_by_its_user(changed: Folder) -> None:
-    changed.run("pipeline", TABLES="no_key")
+    changed.run("describe", tables="no_key")
     execute(changed.database, "ALTER TABLE no_key ADD COLUMN twice INT GENERATED ALWAYS AS (1 + 1) STORED")
     edited = changed.text().replace("[[tables]]", '[["tables"]]')
     (changed.path / "mine.toml").write_text(edited)
-    done = changed.run("pipeline", "--update", TABLES="no_key")
-    assert done.exit_code == 1
+    done = changed.run("describe", "--update", tables="no_key")
+    assert done.exit_code == CANNOT
     assert "put twice into leave_out of public.no_key yourself" in done.stderr
     assert changed.text() == edited
 
 
 def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder) -> None:
-    changed.run("pipeline", TABLES="identity_full")
+    changed.run("describe", tables="identity_full")
     execute(changed.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
-    said = changed.run("pipeline", "--update", TABLES="identity_full").stdout
+    said = changed.run("describe", "--update", tables="identity_full").stdout
     assert 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]' in said
     assert changed.fields("identity_full")["note"]["type"] == ["null", "string"]
 
 
 @pytest.mark.parametrize(
-    ("environment", "line"),
+    ("given", "line"),
     [
-        ({"NAME": ""}, "error: NAME is missing: what shall the pipeline be called? NAME=shop, say"),
-        ({"NAME": "My-Shop"}, "error: NAME=My-Shop: a small letter first"),
-        ({"DSN": "postgresql://me:secret@127.0.0.1/x"}, "error: DSN has a password"),
-        ({"TABLES": "nothing_like_it"}, "error: TABLES: no table matches 'nothing_like_it'"),
-        ({"TABLES": "happy"}, "error: test_"),
-        ({"SCHEMA": "elsewhere"}, "error: SCHEMA=elsewhere: test_"),
+        ({"name": "My-Shop"}, "error: the name My-Shop: a small letter first"),
+        ({"dsn": "postgresql://me:secret@127.0.0.1/x"}, "error: DSN has a password"),
+        ({"tables": "nothing_like_it"}, "error: --tables: no table matches 'nothing_like_it'"),
+        ({"tables": "happy"}, "error: test_"),
+        ({"schema": "elsewhere"}, "error: --schema elsewhere: test_"),
     ],
 )
-def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, environment: dict[str, str], line: str) -> None:
-    given = dict(environment)
-    result = mine.run("pipeline", dsn=given.pop("DSN", None), **given)
-    assert result.exit_code == 1
+def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, given: dict[str, str], line: str) -> None:
+    result = mine.run("describe", **given)
+    assert result.exit_code == CANNOT
     assert result.stderr.startswith(line)
     assert result.stderr.count("\n") == 1
     assert "secret" not in result.output
@@ -265,23 +266,23 @@ def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, environment: dic
 
 
 def test_another_database_than_the_files_is_refused(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="everything")
+    mine.run("describe", tables="everything")
     text = mine.text().replace(mine.database["dbname"], "another")
     (mine.path / "mine.toml").write_text(text)
-    for command in ("pipeline", "prepare"):
+    for command in ("describe", "prepare"):
         result = mine.run(command)
-        assert result.exit_code == 1
+        assert result.exit_code == CANNOT
         assert "pipelines/mine.toml is of the database another, DSN of test_" in result.stderr
 
 
 def test_a_new_role_without_a_password_is_asked_for(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="everything")
+    mine.run("describe", tables="everything")
     result = mine.run("prepare")
     assert result.stderr == "error: there is no terminal to ask at: set CDC_CONNECTOR_PASSWORD\n"
 
 
 def test_each_missing_right_is_a_line(mine: Folder) -> None:
-    mine.run("pipeline", TABLES="everything")
+    mine.run("describe", tables="everything")
     execute(mine.database, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
     try:
         name = mine.database["dbname"]
@@ -301,7 +302,7 @@ def test_each_missing_right_is_a_line(mine: Folder) -> None:
 def test_a_password_that_nobody_gave_is_a_line(mine: Folder) -> None:
     if os.environ.get("PGPASSFILE") or Path("~/.pgpass").expanduser().exists():
         pytest.skip("a password file of this machine would be used")
-    result = mine.run("pipeline", PGPASSWORD="")
+    result = mine.run("describe", PGPASSWORD="")
     assert result.stderr.endswith("there is no terminal to ask at: set PGPASSWORD or PGPASSFILE\n")
 
 
@@ -311,7 +312,7 @@ def test_northwinds_dump_is_a_pipeline_of_14_tables(
 ) -> None:
     load_dump(postgres, database, NORTHWIND)
     northwind = Folder(tmp_path, database, monkeypatch)
-    done = northwind.run("pipeline")
+    done = northwind.run("describe")
     assert done.exit_code == 0, done.output
     assert len(northwind.tables()) == 14
     assert northwind.tables()["public.order_details"]["key"] == ["order_id", "product_id"]
@@ -323,7 +324,7 @@ def test_pagila_loses_nothing(
 ) -> None:
     load_dump(postgres, database, PAGILA / "pagila-schema.sql")
     pagila = Folder(tmp_path, database, monkeypatch)
-    done = pagila.run("pipeline")
+    done = pagila.run("describe")
     assert done.exit_code == 0, done.output
     tables = pagila.tables()
     assert len(tables) == 15
@@ -337,9 +338,9 @@ def test_pagila_loses_nothing(
 @pytest.mark.parametrize(
     ("command", "how", "after"),
     [
-        (("pipeline",), "log", "inspect"),
-        (("pipeline",), "query", "inspect"),
-        (("pipeline", "--update"), "log", "inspect"),
+        (("describe",), "log", "inspect"),
+        (("describe",), "query", "inspect"),
+        (("describe", "--update"), "log", "inspect"),
         (("prepare",), "log", "_check_database"),
         (("prepare",), "query", "inspect"),
     ],
@@ -347,8 +348,8 @@ def test_pagila_loses_nothing(
 def test_a_connection_that_breaks_is_one_line_and_nothing_is_written(
     changed: Folder, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], how: str, after: str
 ) -> None:
-    if command != ("pipeline",):
-        changed.run("pipeline", HOW=how, TABLES="unique_key")
+    if command != ("describe",):
+        changed.run("describe", how=how, tables="unique_key")
     before = {path: path.read_bytes() for path in changed.path.rglob("*") if path.is_file()}
     step = getattr(commands, after)
 
@@ -362,8 +363,8 @@ def test_a_connection_that_breaks_is_one_line_and_nothing_is_written(
         return found
 
     monkeypatch.setattr(commands, after, then_broken)
-    result = changed.run(*command, HOW=how)
-    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    result = changed.run(*command, **({} if command[0] == "prepare" else {"how": how}))
+    assert (result.exit_code, type(result.exception)) == (CANNOT, SystemExit)
     [line] = result.stderr.splitlines()
     assert re.match("error: .*(the connection broke|terminating connection)", line)
     assert {path: path.read_bytes() for path in changed.path.rglob("*") if path.is_file()} == before

@@ -46,7 +46,7 @@ def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine
     for number, (_, odd, plain, _) in enumerate(ODD):
         insert = f'INSERT INTO "Odd Ones" (id, "of % {{{number}}}") VALUES'
         execute(mine.database, f"{insert} ({number + 100}, {odd}), ({number + 200}, {plain})")
-    said = mine.run("pipeline").stdout
+    said = mine.run("describe").stdout
     for number, (*_, comes) in enumerate(ODD):
         assert f"  public.Odd Ones: of % {{{number}}}: 1 row, such as key '{number + 100}': {comes}" in said
     assert said.count("such as key") == len(ODD)
@@ -59,20 +59,20 @@ def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
     execute(mine.database, "INSERT INTO keyed VALUES ('', repeat('x', 17000000)), ('a', '')")
     execute(mine.database, "CREATE TABLE paired (code varchar(9), nr numeric(6,2), PRIMARY KEY (code, nr))")
     execute(mine.database, "INSERT INTO paired VALUES ('', 1), ('a', 'NaN')")
-    said = mine.run("pipeline").stdout
+    said = mine.run("describe").stdout
     assert "public.keyed: code: 1 row, such as key '': an empty key: set aside" in said
     assert "public.paired: nr: 1 row, such as key 'a, NaN': no number: in a key: set aside" in said
     assert "public.keyed: (a whole row): 1 row, such as key '': of more than 16 MiB: no event may be" in said
     assert "paired: code" not in said
     # Rows that are queried are no events.
     (mine.path / "mine.toml").unlink()
-    asked = mine.run("pipeline", HOW="query").stdout
+    asked = mine.run("describe", how="query").stdout
     assert ("an empty key" in asked, "a whole row" in asked) == (True, False)
     monkeypatch.setattr(odd_values, "SMALL_BYTES", 0)
-    said = mine.run("pipeline").stdout
-    assert "being larger than 0 MiB: public.keyed, public.paired: LOOK=1 reads all of them once" in said
+    said = mine.run("describe").stdout
+    assert "being larger than 0 MiB: public.keyed, public.paired: --look reads all of them once" in said
     assert HEADING not in said
-    assert HEADING in mine.run("pipeline", "--look").stdout
+    assert HEADING in mine.run("describe", "--look").stdout
 
 
 def test_what_has_stopped_a_table_is_found_by_column_and_key_but_no_key_that_is_hashed(mine: Folder) -> None:
@@ -100,7 +100,7 @@ def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatc
     monkeypatch.setattr(odd_values, "_LOCK_S", 1)
     with contextlib.closing(psycopg2.connect(**mine.database)) as connection, connection.cursor() as cursor:
         cursor.execute("LOCK TABLE held IN ACCESS EXCLUSIVE MODE")
-        done = mine.run("pipeline", TABLES="held,other")
+        done = mine.run("describe", tables="held,other")
     assert done.exit_code == 0, done.output
     assert (
         "  public.held wasn't looked into: PostgreSQL refused: canceling statement due to lock timeout" in done.stdout

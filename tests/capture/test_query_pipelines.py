@@ -1,4 +1,5 @@
-"""`make pipeline HOW=query`, and `make prepare` of such a pipeline, with a real database and a role that only reads."""
+"""`./lake source describe --how query`, and `./lake source prepare` of such a pipeline, with a real database and a
+role that only reads."""
 
 import tomllib
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from capture import query_checks
 from contract import events
+from contract.errors import CANNOT, USAGE
 from local.services.postgres import ConnectionParameters, Postgres
 from settings.load_pipeline import load_pipeline
 from tests.capture.test_commands import Folder, folder_of
@@ -53,7 +55,7 @@ def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.Mon
 
 
 def test_whoever_may_only_select_makes_a_pipeline_by_query(mine: Folder) -> None:
-    result = mine.run("pipeline", HOW="query")
+    result = mine.run("describe", how="query")
     assert result.exit_code == 0, result.output
     tables = mine.tables()
     assert list(tables) == ["public.address", "public.city", "public.sessions"]
@@ -69,7 +71,7 @@ def test_whoever_may_only_select_makes_a_pipeline_by_query(mine: Folder) -> None
 
 
 def test_its_schemas_say_when_a_row_was_read_and_no_place_in_the_log(mine: Folder) -> None:
-    mine.run("pipeline", HOW="query")
+    mine.run("describe", how="query")
     fields = mine.fields("address")
     assert events.READ_MS in fields
     assert not {events.LSN, events.SOURCE_TIME_MS} & set(fields)
@@ -78,7 +80,7 @@ def test_its_schemas_say_when_a_row_was_read_and_no_place_in_the_log(mine: Folde
 
 
 def test_what_cannot_be_queried_is_said(mine: Folder) -> None:
-    said = mine.run("pipeline", HOW="query").output
+    said = mine.run("describe", how="query").output
     assert "public.notes, table: it has no primary key and no unique index without NULLs: name the columns" in said
     assert "public.wide, view: a view has no key: name the columns that tell rows apart" in said
 
@@ -97,7 +99,7 @@ def test_whatever_is_proposed_the_file_may_have(how: str, mine: Folder, database
     for table in (*tables, "at (at timetz PRIMARY KEY)", "later (at late PRIMARY KEY)"):
         execute(database, f"CREATE TABLE {table}")
     execute(database, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-    result = mine.run("pipeline", HOW=how)
+    result = mine.run("describe", how=how)
     assert result.exit_code == 0, result.output
     found = {table.name for table in load_pipeline("mine", mine.path).tables}
     assert found >= {'public.a"b', "public.größe", "public.key_2", "public.key_3", "public.key_5", "public.out_5"}
@@ -110,29 +112,29 @@ def test_a_connection_that_breaks_while_it_is_checked_is_a_line(mine: Folder, mo
         raise psycopg2.OperationalError("server closed the connection unexpectedly\n\tThis probably means the server")
 
     monkeypatch.setattr(query_checks._Look, "problems", broken)
-    result = mine.run("pipeline", HOW="query")
-    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    result = mine.run("describe", how="query")
+    assert (result.exit_code, type(result.exception)) == (CANNOT, SystemExit)
     [line] = result.stderr.splitlines()
     assert "cannot look whether it can be queried: the connection broke: server closed the connection" in line
 
 
 def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) -> None:
-    mine.run("pipeline", HOW="query", TABLES="city")
+    mine.run("describe", how="query", tables="city")
     view = '\n[[tables]]\nsource = "public.wide"\nhow = "query"\nkey = ["id"]\n'
     (mine.path / "mine.toml").write_text(mine.text() + view + QUERY)
-    result = mine.run("pipeline", "--update", TABLES="city")
+    result = mine.run("describe", "--update", tables="city")
     assert result.exit_code == 0, result.output
     assert set(mine.fields("wide")) == {"id", "city_name", *events.QUERIED_TYPES}
     prices = mine.fields("prices")
     assert prices["price"]["type"][1] == {"type": "string", "logicalType": "decimal", "precision": 10, "scale": 2}
     assert prices["twice"]["type"][1]["connect.name"].endswith("VariableScaleDecimal")
-    again = mine.run("pipeline", TABLES="city")
+    again = mine.run("describe", tables="city")
     assert "as the database has it" in again.output
     assert "public.wide: nothing keeps two rows from having one id" in again.output
 
 
 def test_prepare_changes_nothing_and_looks(mine: Folder) -> None:
-    mine.run("pipeline", HOW="query")
+    mine.run("describe", how="query")
     result = mine.run("prepare")
     assert result.exit_code == 0, result.output
     assert "nothing is to be prepared" in result.output
@@ -154,29 +156,29 @@ UNFIT = [
 
 @pytest.mark.parametrize(("old", "new", "reason"), UNFIT)
 def test_what_is_not_fit_is_a_line_and_ends_it(mine: Folder, old: str, new: str, reason: str) -> None:
-    mine.run("pipeline", HOW="query")
+    mine.run("describe", how="query")
     (mine.path / "mine.toml").write_text(mine.text().replace(old, new))
     result = mine.run("prepare")
-    assert result.exit_code == 1
+    assert result.exit_code == CANNOT
     assert reason in result.output
     assert "the database isn't fit for it yet" in result.output
 
 
 def test_a_column_that_may_not_be_read_is_named(mine: Folder, database: ConnectionParameters) -> None:
-    mine.run("pipeline", HOW="query")
+    mine.run("describe", how="query")
     execute(database, "REVOKE SELECT ON city FROM reader; GRANT SELECT (id, price) ON city TO reader")
     result = mine.run("prepare")
     assert "public.city: reader may not read City Name: GRANT SELECT on it, or leave it out" in result.output
-    assert result.exit_code == 1
+    assert result.exit_code == CANNOT
 
 
 def test_rows_whose_transactions_may_not_be_read_are_found_by_their_hashes(
     mine: Folder, database: ConnectionParameters
 ) -> None:
-    mine.run("pipeline", HOW="query", TABLES="city")
+    mine.run("describe", how="query", tables="city")
     execute(database, 'REVOKE SELECT ON city FROM reader; GRANT SELECT (id, "City Name", price) ON city TO reader')
     result = mine.run("prepare")
-    assert result.exit_code == 1
+    assert result.exit_code == CANNOT
     line = "public.city: reader may not read xmin, tableoid, by which changes are found: GRANT SELECT (xmin, tableoid)"
     assert line in result.output
     execute(database, "GRANT SELECT (xmin, tableoid) ON city TO reader")
@@ -187,14 +189,14 @@ def test_rows_whose_transactions_may_not_be_read_are_found_by_their_hashes(
 
 
 def test_an_index_and_the_right_to_see_writers_make_a_column_fit(mine: Folder, database: ConnectionParameters) -> None:
-    mine.run("pipeline", HOW="query")
+    mine.run("describe", how="query")
     execute(database, "CREATE INDEX ON address (last_update); GRANT pg_read_all_stats TO reader")
     (mine.path / "mine.toml").write_text(mine.text().replace(COLUMN, f'{COLUMN}column = "last_update"\n'))
     assert mine.run("prepare").exit_code == 0
 
 
 def test_how_must_be_that_of_the_file(mine: Folder) -> None:
-    mine.run("pipeline", HOW="query")
-    assert "pipelines/mine.toml queries its tables" in mine.run("pipeline", HOW="log").output
-    assert "HOW=guess: say log or query" in mine.run("pipeline", HOW="guess").output
+    mine.run("describe", how="query")
+    assert "pipelines/mine.toml queries its tables" in mine.run("describe", how="log").output
+    assert mine.run("describe", how="guess").exit_code == USAGE
     assert tomllib.loads(mine.text())["tables"]

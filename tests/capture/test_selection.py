@@ -26,7 +26,7 @@ def test_patterns_mean_tables(text: str, meant: list[str]) -> None:
 
 
 def test_a_pattern_that_means_no_table_is_one_line() -> None:
-    with pytest.raises(SelectionError, match=r"^TABLES: no table matches 'oders'$"):
+    with pytest.raises(SelectionError, match=r"^--tables: no table matches 'oders'$"):
         Patterns.of_text("orders,oders").check(TABLES)
 
 

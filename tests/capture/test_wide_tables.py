@@ -28,7 +28,7 @@ def test_1600_columns_are_in_the_schema_and_all_but_one_may_be_read(
     columns = ", ".join(f"c{number} int" for number in range(1, MOST_COLUMNS))
     execute(prepared, f"CREATE TABLE wide (id int PRIMARY KEY, {columns})")
     folder = Folder(tmp_path, prepared, monkeypatch)
-    assert folder.run("pipeline").exit_code == 0
+    assert folder.run("describe").exit_code == 0
     assert {"id", *(f"c{number}" for number in range(1, MOST_COLUMNS))} <= folder.fields("wide").keys()
     (tmp_path / "mine.toml").write_text(folder.text() + 'leave_out = ["c7"]\n', encoding="utf-8")
     schema = json.loads((tmp_path / "mine" / "wide.avsc").read_text(encoding="utf-8"))

@@ -41,11 +41,11 @@ def test_the_page_shows_what_the_commands_print(
     tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Folder(tmp_path, shop, monkeypatch)
-    described = folder.run("pipeline", NAME="shop").stdout.replace("seen as postgres", "seen as me")
+    described = folder.run("describe", name="shop").stdout.replace("seen as postgres", "seen as me")
     assert not first_difference(transcript(PAGE, f"./lake source describe {OF_SHOP}"), described)
     [entries] = re.findall(
         r"^```toml\n(# in the lake.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
     assert not first_difference(entries, (tmp_path / "shop.toml").read_text(encoding="utf-8"))
-    prepared = folder.run("prepare", NAME="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
+    prepared = folder.run("prepare", name="shop", CDC_CONNECTOR_PASSWORD="Secret/1").stdout
     assert not first_difference(transcript(PAGE, f"./lake source prepare {OF_SHOP}"), prepared)

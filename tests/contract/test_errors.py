@@ -3,13 +3,13 @@ import sys
 
 import pytest
 
-from contract.errors import INTERRUPTED, UserError, one_line_errors
+from contract.errors import CANNOT, INTERRUPTED, UserError, one_line_errors
 
 
-def test_a_users_error_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_error_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended, one_line_errors("up"):
         raise UserError("no disk: free some")
-    assert (ended.value.code, *capsys.readouterr()) == (1, "", "up: no disk: free some\n")
+    assert (ended.value.code, *capsys.readouterr()) == (CANNOT, "", "up: no disk: free some\n")
 
 
 def test_a_librarys_error_is_shown_where_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:

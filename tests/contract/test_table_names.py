@@ -5,7 +5,7 @@ from contract.table_names import (
     is_lake_name,
     lake_name,
     listed,
-    make_option,
+    table_option,
     table_topic,
     topic_identity,
     topic_part,
@@ -81,4 +81,4 @@ def test_a_list_counts_what_it_does_not_name() -> None:
 
 @pytest.mark.parametrize(("name", "shown"), [("public.orders", "public.orders"), ('a.b "c"', "'a.b \"c\"'")])
 def test_a_table_is_named_to_make_as_a_shell_takes_it(name: str, shown: str) -> None:
-    assert make_option(name) == f"TABLE={shown}"
+    assert table_option(name) == f"-t {shown}"

@@ -14,6 +14,7 @@ import psycopg2
 import pytest
 from psycopg2.extras import LogicalReplicationConnection
 
+from contract.errors import CANNOT
 from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load
@@ -40,11 +41,11 @@ STATE = """
 
 
 def load_cli(parameters: ConnectionParameters, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m db.load`; no terminal, as in a script."""
+    """Run `./lake source load`; no terminal, as in a script."""
     target = ["--host", parameters["host"], "--port", str(parameters["port"]), "--dbname", parameters["dbname"]]
     secret = {"PGPASSWORD": parameters["password"], "CDC_CONNECTOR_PASSWORD": CONNECTOR_PASSWORD}
     return subprocess.run(
-        [sys.executable, "-m", "db.load", *target, "--user", parameters["user"], *options],
+        [sys.executable, "-m", "cli", "source", "load", *target, "--user", parameters["user"], *options],
         cwd=ROOT,
         env={**os.environ, **secret, **environment},
         stdin=subprocess.DEVNULL,
@@ -56,8 +57,8 @@ def load_cli(parameters: ConnectionParameters, *options: str, **environment: str
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit code 1, one line that says what and what to do, no traceback."""
-    assert done.returncode == 1, done.stderr
+    """CANNOT, one line that says what and what to do, no traceback."""
+    assert done.returncode == CANNOT, done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
@@ -326,7 +327,7 @@ def test_at_a_terminal_it_asks_and_shows_no_password(database: ConnectionParamet
     }
     target = ["--host", database["host"], "--port", str(database["port"]), "--dbname", database["dbname"]]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "CDC_"))}
-    command = [sys.executable, "-m", "db.load", *target]
+    command = [sys.executable, "-m", "cli", "source", "load", *target]
     screen, terminal = os.openpty()
     # A session of its own, so that getpass finds no other terminal than this one.
     with subprocess.Popen(
@@ -366,7 +367,7 @@ def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
     target = ["--host", unchanged["host"], "--port", str(unchanged["port"]), "--dbname", unchanged["dbname"]]
     os.write(screen, b"n\n")
     done = subprocess.run(
-        [sys.executable, "-m", "db.load", *target],
+        [sys.executable, "-m", "cli", "source", "load", *target],
         cwd=ROOT,
         stdin=terminal,
         capture_output=True,
@@ -376,5 +377,5 @@ def test_at_a_terminal_no_is_no(unchanged: ConnectionParameters) -> None:
     )
     os.close(terminal)
     os.close(screen)
-    assert done.returncode == 1
+    assert done.returncode == CANNOT
     assert "not confirmed, nothing was loaded" in done.stderr

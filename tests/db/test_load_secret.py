@@ -10,7 +10,9 @@ from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from db import load as command
+from cli.__main__ import app
+from contract.errors import CANNOT
+from db import loading
 from db.command_line import DEFAULTS
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport
@@ -51,14 +53,14 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], LoadOpt
         seen.append((parameters, options))
         return LoadReport({}, 0, 0.0)
 
-    monkeypatch.setattr(command, "load", note)
+    monkeypatch.setattr(loading, "load", note)
     monkeypatch.setenv("PGPASSWORD", "from-the-environment")
     monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "from-the-environment-too")
     return seen
 
 
 def run(*options: str) -> tuple[int, str]:
-    result = CliRunner().invoke(command.app, ["--yes", *options])
+    result = CliRunner().invoke(app, ["source", "load", "--yes", *options])
     return result.exit_code, result.stderr
 
 
@@ -114,7 +116,7 @@ def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None
 def test_a_secret_of_another_form_is_one_line_that_keeps_it(secrets: Any, text: str, reason: str) -> None:
     secrets.create_secret(Name="odd", SecretString=text)
     status, shown = run("--secret-id", "odd")
-    assert status == 1
+    assert status == CANNOT
     assert shown.startswith("error: the secret odd ")
     assert reason in shown
     assert shown.count("\n") == 1
@@ -124,7 +126,7 @@ def test_a_secret_of_another_form_is_one_line_that_keeps_it(secrets: Any, text: 
 @pytest.mark.usefixtures("secrets")
 def test_a_secret_that_isnt_there_is_named() -> None:
     status, shown = run("--secret-id", "nowhere")
-    assert status == 1
+    assert status == CANNOT
     assert shown.startswith("error: cannot read the secret nowhere: ")
     assert "check its name and the region" in shown
 
@@ -159,5 +161,5 @@ def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])
 def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options: tuple[str, ...]) -> None:
     status, shown = run("--empty", *options)
-    assert (status, loads) == (1, [])
+    assert (status, loads) == (CANNOT, [])
     assert "--empty loads no rows" in shown

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import psycopg2
 import pytest
 
+from tests import cases
 from tests.db.conftest import WALK_THROUGH, Shop
 
 pytestmark = pytest.mark.integration
@@ -323,9 +324,10 @@ def test_ordinary_work_of_four_sessions_has_no_deadlock_and_leaves_nothing_stale
     failures: list[BaseException] = []
     finished: list[int] = []
     connections = [shop.connect() for _ in range(4)]
+    seed = cases.chance().randrange(10**9)
 
     def work(number: int) -> None:
-        chance = random.Random(number)
+        chance = random.Random(seed + number)
         connection = connections[number]
         for turn in range(40):
             statements = chance.choice((_sale, _shipment, _rename, _line))(chance, 20_000 + number * 100 + turn)

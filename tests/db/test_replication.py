@@ -59,7 +59,7 @@ def test_a_dropped_slot(cursor: Cursor) -> None:
     cursor.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
     (line,) = problems(cursor)
     assert line.startswith(f"the replication slot {SLOT} of test_")
-    assert line.endswith("is gone, and with it the changes that it held: run `make resnapshot`")
+    assert line.endswith("is gone, and with it the changes that it held: run `./lake resnapshot`")
 
 
 def test_a_slot_further_behind_than_the_server_allows(cursor: Cursor) -> None:
@@ -79,7 +79,7 @@ def test_a_slot_further_behind_than_the_server_allows(cursor: Cursor) -> None:
 def test_a_role_that_may_not_log_in(cursor: Cursor) -> None:
     cursor.execute("ALTER ROLE cdc_connector NOLOGIN")
     assert problems(cursor) == [
-        "the connector's role cdc_connector may not log in: ALTER ROLE cdc_connector LOGIN; then `make up`"
+        "the connector's role cdc_connector may not log in: ALTER ROLE cdc_connector LOGIN; then `./lake up`"
     ]
 
 
@@ -93,7 +93,7 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
     cursor.execute("DROP PUBLICATION cdc_publication")
     (line,) = problems(cursor)
     assert "the publication cdc_publication of test_" in line
-    assert "is gone: run `make resnapshot`, which does it" in line
+    assert "is gone: run `./lake resnapshot`, which does it" in line
     replication.restore_publication(cursor)
     cursor.execute(described)
     assert cursor.fetchall() == before
@@ -102,7 +102,7 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
 
 def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
     cursor.execute("ALTER PUBLICATION cdc_publication DROP TABLE datalake.cdc_events")
-    assert "lacks datalake.cdc_events: run `make resnapshot`, which does it" in "".join(problems(cursor))
+    assert "lacks datalake.cdc_events: run `./lake resnapshot`, which does it" in "".join(problems(cursor))
     replication.restore_publication(cursor)
     assert problems(cursor) == []
 
@@ -112,8 +112,8 @@ def test_an_ordinary_pipelines_publication_is_prepared_before_the_lake_is_brough
     wanted = replication.Published(publication="cdc_shop", tables=frozenset({"public.customers"}), pipeline="shop")
     line = "".join(replication.look(cursor, SLOT, wanted).problems)
     assert (
-        "is gone: run `make prepare NAME=shop DSN=…` (the example's: `make up PIPELINE=shop`),"
-        " and then `make resnapshot PIPELINE=shop`" in line
+        "is gone: run `./lake source prepare shop --dsn …` (the example's: `./lake up -p shop`),"
+        " and then `./lake resnapshot -p shop`" in line
     )
 
 

@@ -97,7 +97,7 @@ def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:
     shop.run("UPDATE outbox_versions SET sql_hash = 'earlier'")
     for says in ("migrated; mode transaction, 829 orders' rows looked at", "up to date already; mode transaction"):
         done = subprocess.run(
-            [sys.executable, "-m", "db.migrate", *argv[3:]],
+            [sys.executable, "-m", "cli", *argv[1:]],
             cwd=ROOT,
             env={"PGPASSWORD": given["password"]},
             capture_output=True,

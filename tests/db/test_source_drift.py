@@ -61,7 +61,7 @@ def test_what_no_event_tells_is_said_until_it_is_mended(prepared: ConnectionPara
     assert gone.startswith("public.gone: no such table")
     assert renamed.startswith("public.renamed: no such table")
     assert rekeyed.startswith("public.rekeyed: updates and deletes don't say id ")
-    assert "`make reconcile PIPELINE=shop TABLE=public.rekeyed REPAIR=1`" in rekeyed
+    assert "`./lake reconcile -p shop -t public.rekeyed --repair`" in rekeyed
     assert column == "public.column has no column id, which the pipeline names"
     assert bare.startswith("public.bare: without a replica identity PostgreSQL refuses")
     execute(prepared, "ALTER TABLE rekeyed REPLICA IDENTITY FULL; ALTER TABLE bare REPLICA IDENTITY FULL")

@@ -88,8 +88,9 @@ CHANGES = [
     (
         "ALTER TABLE people ADD COLUMN added INT",
         "{id,note,mail,added}",
-        "the publication lacks added, so changes are missing: run `make prepare NAME=shop DSN=…`, then `make resnapshot"
-        " PIPELINE=shop TABLE=public.people`",
+        "the publication lacks added, so changes are missing: run `./lake source prepare shop --dsn …`, then `./lake"
+        " resnapshot"
+        " -p shop -t public.people`",
     ),
     ("ALTER PUBLICATION cdc_shop SET TABLE people (id)", "{id,note}", "the publication lacks note,"),
     (

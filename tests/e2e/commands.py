@@ -10,12 +10,13 @@ from pathlib import Path
 from local.folders import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
+from tests.local.platform.shop import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # What git hasn't, and what no command needs; the jars are shared.
 LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 CONNECTOR_PASSWORD = "Films/1"
-COMMAND_S = 300
+COMMAND_S = 500
 
 
 class Commands:
@@ -39,28 +40,32 @@ class Commands:
         return self.file.with_suffix("") / f"{lake_table}.avsc"
 
     def pipeline(self, *options: str) -> str:
-        """`make pipeline NAME=… DSN=…`."""
-        return self._run("capture", "pipeline", "--name", self._name, "--dsn", self._dsn, *options)
+        """`./lake source describe … --dsn …`."""
+        return self._run("source", "describe", self._name, "--dsn", self._dsn, *options)
 
     def prepare(self) -> str:
-        """`make prepare NAME=… DSN=…`."""
-        return self._run("capture", "prepare", "--name", self._name, "--dsn", self._dsn)
+        """`./lake source prepare … --dsn …`."""
+        return self._run("source", "prepare", self._name, "--dsn", self._dsn)
 
     def up(self, *, status: int = 0) -> str:
-        """`make up PIPELINE=… DSN=…`."""
-        return self._run("local", "up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
+        """`./lake up -p … --dsn …`."""
+        return self._run("up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
 
     def reconcile(self, *options: str, status: int | None = 0) -> str:
-        """`make reconcile PIPELINE=…`."""
-        return self._run("local", "reconcile", "--pipeline", self._name, *options, status=status)
+        """`./lake reconcile -p …`."""
+        return self._run("reconcile", "--pipeline", self._name, *options, status=status)
 
     def resnapshot(self, *options: str, status: int = 0) -> str:
-        """`make resnapshot PIPELINE=…`."""
-        return self._run("local", "resnapshot", "--pipeline", self._name, *options, status=status)
+        """`./lake resnapshot -p …`."""
+        return self._run("resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *, status: int | None = 0) -> str:
-        """`make status PIPELINE=…`."""
-        return self._run("local", "status", "--pipeline", self._name, status=status)
+        """`./lake status -p …`."""
+        return self._run("status", "--pipeline", self._name, status=status)
+
+    def wait_until_status_is_well(self) -> None:
+        """Wait until `./lake status` ends with 0: what has just been mended may be told a little longer."""
+        eventually(lambda: self._done("status", "--pipeline", self._name).returncode == 0)
 
     def take_out(self, table: str) -> None:
         """Take a table's entry out of the file."""
@@ -79,12 +84,18 @@ class Commands:
         Platform(self.platform).remove()
 
     def _run(self, *arguments: str, status: int | None = 0) -> str:
-        """Run `python -m …` as the Makefile does; return what it says. It must end with that exit status, None is any.
+        """Return what `./lake …` says, which must end with that exit status, None is any.
 
         A failure's line is of what it says.
         """
-        done = subprocess.run(
-            [sys.executable, "-m", *arguments],
+        done = self._done(*arguments)
+        assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + (done.stderr if status else "")
+
+    def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `./lake …`."""
+        return subprocess.run(
+            [sys.executable, "-m", "cli", *arguments],
             cwd=self._folder,
             # Wide enough for a step's note to stay in its line.
             env={**os.environ, **self._secrets, "COLUMNS": "200"},
@@ -93,8 +104,6 @@ class Commands:
             timeout=COMMAND_S,
             check=False,
         )
-        assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + (done.stderr if status else "")
 
 
 def equal_tables(said: str) -> dict[str, int]:

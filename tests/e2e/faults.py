@@ -1,7 +1,7 @@
 """What a platform may suffer, one fault at a time while orders are written; each ends with lake and source equal.
 
-`python -m tests.e2e.faults --minutes 30` goes through all of them in a random order, again and again:
-`make test-faults`.
+`./lake dev test faults --minutes 30` goes through all of them in a random order, again and again:
+`./lake dev test faults`.
 """
 
 import contextlib
@@ -24,6 +24,7 @@ import typer
 
 from local.look.quarantine import count_quarantined
 from local.look.reconcile import reconcile
+from local.look.status import read_status
 from local.platform.order import SUPERVISOR
 from local.platform.platform import Platform
 from local.platform.services import PlatformOptions
@@ -53,6 +54,14 @@ def kill(platform: Platform, *names: str) -> None:
             process.kill()
     psutil.wait_procs(processes, timeout=10)
     assert not [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+def wait_until_well(platform: Platform) -> None:
+    """Wait until `status` has no problem: what has just been mended may be told a little longer."""
+    deadline = time.monotonic() + BACK_TIMEOUT_S
+    while problems := read_status(platform).problems:
+        assert time.monotonic() < deadline, problems
+        time.sleep(0.5)
 
 
 @contextlib.contextmanager
@@ -209,7 +218,3 @@ def main(
             sys.exit(1)
         print(f"{name}: equal after {seconds:.0f} s", flush=True)
     platform.remove()
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -26,7 +26,7 @@ from local.services.s3 import S3
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, equal_tables
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
 NAME = "altered"
 # Partitions and tables that become ones, or have been.
@@ -231,7 +231,7 @@ def test_the_ways_out_lead_to_an_equal_lake(
     said = make.reconcile("--repair", *PATIENT)
     assert set(equal_tables(said)) == {f"public.{table}" for table in LEFT}, said
     assert writer() > before
-    make.status()
+    make.wait_until_status_is_well()
 
 
 def test_a_table_of_any_name_is_repaired_with_the_others(make: Commands, source: ConnectionParameters) -> None:

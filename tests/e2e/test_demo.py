@@ -2,16 +2,11 @@
 
 import pytest
 
-from tests.e2e.walking import Walked, unlike_the_page, walk
+from tests.e2e.walking import Walked, unlike_the_page
 
 KEYS = {"source_rows", "lake_rows", "missing", "extra", "different", "quarantined", "events", "seconds_total", "steps"}
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    return walk("demo", tmp_path_factory.mktemp("demo"))
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 
 def test_lake_and_source_end_equal(demo: Walked) -> None:

@@ -10,18 +10,13 @@ from local.demo.place_changes import CHANGES
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA
 from tests.e2e.walking import Walked, unlike_the_page, walk
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 RELEASE = os.environ.get("JDBC_PLUGIN", "")
 # What the project promises of it on a machine that has nothing else to do.
 WHOLE_S, CHANGE_S = 120, 10
 COUNTS = {"source_rows": 1915, "lake_rows": 1915, "missing": 0, "extra": 0, "different": 0, "quarantined": 0}
 ROWS = {"public.address": 602, "public.city": 601, "public.country": 110, "query.address_place": 602}
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    return walk("demo-query", tmp_path_factory.mktemp("demo-query"))
 
 
 def assert_equal(walked: Walked) -> None:
@@ -32,11 +27,12 @@ def assert_equal(walked: Walked) -> None:
     assert summary["captured_by"] == "JdbcSource"
 
 
-def test_each_change_arrives_in_time_and_all_tables_end_equal(demo: Walked) -> None:
-    assert_equal(demo)
-    assert list(demo.seconds) == ["initial load", *(change.name for change in CHANGES)]
-    assert all(0 < demo.seconds[change.name] <= CHANGE_S * demo.crowd for change in CHANGES), demo.seconds
-    assert demo.summary["seconds_total"] <= WHOLE_S * demo.crowd
+def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked) -> None:
+    assert_equal(demo_query)
+    assert list(demo_query.seconds) == ["initial load", *(change.name for change in CHANGES)]
+    slowest = max(demo_query.seconds[change.name] for change in CHANGES)
+    assert slowest <= CHANGE_S * demo_query.crowd, demo_query.seconds
+    assert demo_query.summary["seconds_total"] <= WHOLE_S * demo_query.crowd
 
 
 @pytest.mark.parametrize(
@@ -52,26 +48,28 @@ def test_each_change_arrives_in_time_and_all_tables_end_equal(demo: Walked) -> N
         ("address_place 104", "no row"),
     ],
 )
-def test_source_and_lake_show_the_same_row(demo: Walked, where: str, what: str) -> None:
+def test_source_and_lake_show_the_same_row(demo_query: Walked, where: str, what: str) -> None:
     pair = rf"^   source  {where} +{re.escape(what)}\n   lake    commit (?:\d{{17}}|-) +{re.escape(what)}$"
-    assert re.search(pair, demo.printed, re.MULTILINE), demo.printed
+    assert re.search(pair, demo_query.printed, re.MULTILINE), demo_query.printed
 
 
-def test_the_page_shows_what_it_prints(demo: Walked) -> None:
-    assert not unlike_the_page("docs/start.md", "make demo-query", demo.printed)
+def test_the_page_shows_what_it_prints(demo_query: Walked) -> None:
+    assert not unlike_the_page("docs/start.md", "make demo-query", demo_query.printed)
 
 
+@pytest.mark.long
 @WITHOUT_PAGILA
 def test_the_real_rows_end_equal_too(tmp_path: Path) -> None:
-    walked = walk("demo-query", tmp_path / "real", "--from", str(PAGILA))
+    walked = walk("demo places", tmp_path / "real", "--from", str(PAGILA))
     assert_equal(walked)
     assert "19,955 rows loaded" in walked.printed
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not RELEASE, reason="JDBC_PLUGIN doesn't name a JDBC connector's release")
 def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> None:
     """The sources that are made of the pipeline run on a real worker against the real database."""
-    walked = walk("demo-query", tmp_path / "beside", "--jdbc", RELEASE)
+    walked = walk("demo places", tmp_path / "beside", "--jdbc", RELEASE)
     assert_equal(walked)
     beside = walked.summary["beside"]
     assert "JdbcSourceConnector" in beside["connector"]

@@ -13,10 +13,11 @@ from local.dashboard.page import LOGS_TITLE
 from local.platform.platform import Platform
 from tests.browser.serving import Served, serving_platform
 from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
+from tests.cases import long
 from tests.conftest import execute
 from tests.e2e.faults import kill
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ORDER = 981_000
 INSERT = (
@@ -110,7 +111,7 @@ def is_other(look: Callable[[], object], before: object) -> bool:
 def seconds(begun: float, question: Callable[[], bool]) -> float:
     """Return the seconds from `begun` until the answer is yes."""
     while not question():
-        assert time.monotonic() < begun + PATIENCE_MS / 1000
+        assert time.monotonic() < begun + 3 * PATIENCE_MS / 1000
         time.sleep(0.02)
     return time.monotonic() - begun
 
@@ -133,7 +134,7 @@ def test_a_service_that_dies_and_comes_back_is_told(platform: Platform, viewer: 
     expect(rows(page, "Commits and errors").filter(has_text="sink is dead").first).to_contain_text("error, until")
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=str)
+@pytest.mark.parametrize("screen", [SCREENS[0], *map(long, SCREENS[1:])], ids=str)
 def test_all_of_it_can_be_read_and_used(browser: Browser, served: Served, screen: Screen) -> None:
     with viewing(browser, served.url, screen) as viewer:
         up_to_date(viewer.page)

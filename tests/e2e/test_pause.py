@@ -15,7 +15,7 @@ from local.look.reconcile import reconcile
 from local.platform.platform import Platform
 from tests import conftest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 TIMEOUT_S = 120
 SLOT = "cdc_orders"

@@ -1,39 +1,47 @@
 """The whole pipeline with real components: what is killed comes back, and nothing is lost, doubled or stale."""
 
 import json
-import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from contract.errors import CANNOT
 from local.look.quarantine import count_quarantined
 from local.look.reconcile import reconcile
 from local.platform.platform import Platform
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
+from tests.cases import long
 from tests.e2e.faults import kill, suspended
 from tests.e2e.writer import Writer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(540)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
 RECONCILE_TIMEOUT_S = 120
 
 
-def test_kills_in_mid_stream_leave_lake_and_source_equal(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    ("transactions", "kills"),
+    [(120, (20, 50, 80)), long(600, (60, 200, 340))],
+)
+def test_kills_in_mid_stream_leave_lake_and_source_equal(
+    platform: Platform, transactions: int, kills: Sequence[int]
+) -> None:
     source = platform.endpoints.source
-    with Writer(source, transactions=600, rate=12, first_order=900_000) as writer:
-        for made, victim in ((60, "connect"), (200, "sink"), (340, "job")):
+    with Writer(source, transactions=transactions, rate=12, first_order=900_000 + 100 * transactions) as writer:
+        for made, victim in zip(kills, ("connect", "sink", "job"), strict=True):
             writer.wait_for(made)
             kill(platform, victim)
-            assert writer.made < 600, "the writer must still be at work when things break"
+            assert writer.made < transactions, "the writer must still be at work when things break"
             platform.up()
         writer.hurry()
     assert writer.error is None
-    assert writer.made == 600
+    assert writer.made == transactions
     comparison = reconcile(source, platform.lake, timeout_s=RECONCILE_TIMEOUT_S)
     assert (comparison.missing, comparison.extra, comparison.different) == ([], [], {})
     assert comparison.source_rows > 829
@@ -62,12 +70,11 @@ def test_reconcile_and_the_job_notice_what_a_faulty_sink_has_lost(platform: Plat
 
 
 def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
-    """The command that `make query` runs, beside all services: nothing is stopped for it."""
+    """The command that `./lake query` runs, beside all services: nothing is stopped for it."""
 
     def query(sql: str, *options: str, status: int = 0) -> str:
-        arguments = [sys.executable, "-m", "local", "query", "--folder", str(platform.state_dir), *options]
-        environment = {**os.environ, "SQL": sql}
-        done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        arguments = [sys.executable, "-m", "cli", "query", sql, "--folder", str(platform.state_dir), *options]
+        done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
 
@@ -80,7 +87,9 @@ def test_the_lake_is_asked_in_athenas_sql(platform: Platform) -> None:
     s3.put_object(Bucket="lake", Key=key, Body=json.dumps({"reason": "type: a", "offset": 7}).encode())
     assert query('SELECT reason, "offset" FROM quarantine', "--format", "csv").splitlines()[1:] == ['"type: a","7"']
     s3.delete_object(Bucket="lake", Key=key)
-    assert "can't be read as of 19700101000000000" in query("SELECT * FROM cdc_events", "--as-of=1970-01-01", status=1)
+    assert "can't be read as of 19700101000000000" in query(
+        "SELECT * FROM cdc_events", "--as-of=1970-01-01", status=CANNOT
+    )
 
 
 def wait_for_row(platform: Platform, order: int) -> None:

@@ -1,4 +1,4 @@
-"""Objects and rights on a real Kubernetes API server: `make test-kubernetes`, no part of `make test`.
+"""Objects and rights on a real Kubernetes API server: `./lake dev test kubernetes`, no part of `make test`.
 
 Not named as a test is: pytest takes it only when it is told to.
 """

@@ -8,8 +8,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from local.cli import app
-from local.demo import command, places
+from cli import prepare
+from cli.__main__ import app
+from contract.errors import CANNOT
+from local.demo import places, walk
 from local.demo.beside import KEYED, STAMPS, Beside, Polled, compared, print_polled
 from local.demo.display import Display
 from local.demo.places import PIPELINE, PLACES_DEMO, places_demo
@@ -57,10 +59,11 @@ def test_nothing_runs_beside_it_without_a_release() -> None:
 
 
 def test_what_is_no_release_is_one_line_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("it has started"))
-    found = CliRunner().invoke(app, ["demo-query", "--folder", str(tmp_path / "demo"), "--jdbc", str(tmp_path)])
-    assert found.exit_code == 1
-    assert f"demo-query: JDBC_PLUGIN={tmp_path} holds no jdbc-connector-for-apache-kafka-*.jar" in found.output
+    monkeypatch.setattr(walk, "run", lambda *_: pytest.fail("it has started"))
+    monkeypatch.setattr(prepare, "jars", lambda: None)
+    found = CliRunner().invoke(app, ["demo", "places", "--folder", str(tmp_path / "demo"), "--jdbc", str(tmp_path)])
+    assert found.exit_code == CANNOT
+    assert f"demo: JDBC_PLUGIN={tmp_path} holds no jdbc-connector-for-apache-kafka-*.jar" in found.output
     assert not (tmp_path / "demo").exists()
 
 

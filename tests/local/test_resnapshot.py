@@ -72,7 +72,7 @@ def test_the_newest_position_counts_events_that_left_no_row() -> None:
 
 
 def test_what_is_passed_over_may_concern_any_row() -> None:
-    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
         resnapshot({}, Lake(base_uri="nowhere"), connector(Api()), Wanted(where="TRUE", skip=True), lambda _line: None)
 
 
@@ -85,7 +85,7 @@ def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: 
 
     monkeypatch.setattr(ConnectApi, "_request", request)
     assert str(ConnectApi("http://127.0.0.1:1").failure("my-shop-source")).endswith(
-        "run `make resnapshot PIPELINE=my-shop`"
+        "run `./lake resnapshot -p my-shop`"
     )
 
 

@@ -142,10 +142,13 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
 
 @pytest.mark.parametrize(
     ("names", "line"),
-    [(None, "is down: `make up` starts it"), (["rental"], "nobody knows of which rows: leave TABLE and WHERE out")],
+    [
+        ([], "is down: `./lake up` starts it"),
+        (["rental"], "nobody knows of which rows: leave --table and --where out"),
+    ],
 )
 def test_what_the_connector_cant_read_is_passed_over_for_all_tables_only(
-    tmp_path: Path, names: list[str] | None, line: str
+    tmp_path: Path, names: list[str], line: str
 ) -> None:
     options = PlatformOptions(pipeline="pagila")
     platform = Platform(tmp_path, options)

@@ -6,7 +6,7 @@ import pytest
 
 from operate.changes import values
 from operate.changes.compare import Touched, touched
-from operate.changes.page import Row, page, written_change
+from operate.changes.page import Row, new_value, page
 from operate.changes.update_rules import (
     CUSTOM,
     EFFECTS,
@@ -77,7 +77,7 @@ def test_a_custom_resources_request_is_read_and_what_it_refers_to_followed() -> 
             Source=resource("Custom::Connector", ServiceToken="t", Request=request),
         )
 
-    assert effects(stack("a"), stack("b")) == {"Vpc": "replaced", "Source": "made anew"}
+    assert effects(stack("a"), stack("b")) == {"Vpc": "replaced", "Source": "recreated"}
 
 
 def test_an_export_in_use_can_neither_change_nor_vanish() -> None:
@@ -243,27 +243,31 @@ def test_what_the_file_itself_has_isnt_given(monkeypatch: pytest.MonkeyPatch) ->
     assert [change.given for change in changes(load("dev")) if change.key == "analytics.refresh"] == [None]
 
 
-def test_a_row_is_shared_where_environments_agree() -> None:
+def test_settings_with_the_same_effect_share_a_row_that_names_where_it_differs() -> None:
     rows = {
         "dev": [
-            Row(key="a", change="1 → 2", effect="in place", text="x"),
-            Row(key="b", change="1 → 2", effect="", text="y"),
+            Row(key="a", change="2", effect="in place", text="x"),
+            Row(key="b", change="+1", effect="", text="x"),
+            Row(key="b", change="7", effect="", text="y"),
         ],
-        "prod": [Row(key="a", change="3 → 4", effect="in place", text="x")],
+        "prod": [Row(key="a", change="2", effect="in place", text="x")],
     }
     text = page(rows)
-    assert "| `a` | 1 → 2 | 3 → 4 | x |" in text
-    assert "| `b` | 1 → 2 |  | y |" in text
+    assert "| `a`: 2<br>`b`: +1 (dev) | x |" in text
+    assert "| `b`: 7 (dev) | y |" in text
 
 
 @pytest.mark.parametrize(
     ("before", "after", "written"),
     [
-        (None, {"name": "r1", "snapshot": "s"}, "none → name = r1, snapshot = s"),
-        ({}, {"a.key": "5"}, "none → a.key = 5"),
-        ((), ("alice", "bob"), "none → alice, bob"),
-        (False, True, "false → true"),
+        (None, {"name": "r1", "snapshot": "s"}, "name = r1, snapshot = s"),
+        ({}, {"a.key": "5"}, "a.key = 5"),
+        (("alice",), (), "none"),
+        ((), ("alice", "bob"), "alice, bob"),
+        (False, True, "true"),
+        (3, 4, "+1"),
+        (4, 3, "3"),
     ],
 )
-def test_both_values_of_a_change_are_written(before: object, after: object, written: str) -> None:
-    assert written_change(Change(key="k", before=before, after=after, environment=None)) == written
+def test_the_new_value_of_a_change_is_written(before: object, after: object, written: str) -> None:
+    assert new_value(Change(key="k", before=before, after=after, environment=None)) == written

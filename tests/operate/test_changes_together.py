@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from operate.changes import together
-from operate.changes.page import written_change
+from operate.changes.page import new_value
 from operate.changes.together import groups, rows_as_said, stacks_of
 from operate.changes.values import Change, changes
 from settings.environment import Environment
@@ -21,7 +21,7 @@ def chosen(*keys: str) -> list[Change]:
 
 
 def said(changes_: list[Change], *texts: str) -> dict[tuple[str, str], str]:
-    return {(change.key, written_change(change)): text for change, text in zip(changes_, texts, strict=True)}
+    return {(change.key, new_value(change)): text for change, text in zip(changes_, texts, strict=True)}
 
 
 def test_the_stacks_of_a_row_are_read() -> None:

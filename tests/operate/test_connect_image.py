@@ -75,5 +75,7 @@ def test_a_release_without_a_checksum_is_one_line(tmp_path: Path, monkeypatch: p
     versions = load_versions()
     unpinned = dataclasses.replace(versions.lenses_s3, size=None, sha256=None)
     monkeypatch.setattr(connect_image, "load_versions", lambda: dataclasses.replace(versions, lenses_s3=unpinned))
-    with pytest.raises(OperateError, match=r"has no SHA-256 for .*kafka-connect-aws-s3.*: run `make lock-plugins`"):
+    with pytest.raises(
+        OperateError, match=r"has no SHA-256 for .*kafka-connect-aws-s3.*: run `./lake dev lock plugins`"
+    ):
         connect_image.connect_image(print, target=tmp_path / "image")

@@ -228,12 +228,12 @@ def test_every_price_says_when_and_where_it_was_read(prices: Prices) -> None:
 
 
 def test_the_documents_compare_all_environments(prices: Prices) -> None:
-    assert overview(map(load, names()), prices) in (ROOT / "docs" / "costs.md").read_text()
+    assert overview(map(load, names()), prices) in (ROOT / "docs" / "aws" / "costs.md").read_text()
 
 
 def test_the_documents_show_what_the_command_prints(dev: Environment, prices: Prices) -> None:
     text = report(dev, prices)
-    assert text in (ROOT / "docs" / "costs.md").read_text()
+    assert text in (ROOT / "docs" / "aws" / "costs.md").read_text()
     [line] = [line for line in text.splitlines() if line.startswith("dev costs about ")]
     amount = line.removeprefix("dev costs ").partition(" a month")[0]
     readme = (ROOT / "README.md").read_text()

@@ -53,7 +53,7 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclasses.dataclass
 class Releases:
-    """versions.toml as `make lock-plugins` left it, whatever the checkout's own says: all pinned, or some not."""
+    """versions.toml as `./lake dev lock plugins` left it, whatever the checkout's own says: all pinned, or some not."""
 
     path: Path
     monkeypatch: pytest.MonkeyPatch
@@ -86,7 +86,7 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
     called: Path, environment: Environment, releases: Releases, unpinned: list[str]
 ) -> None:
     releases.pin_all_but(*unpinned)
-    with pytest.raises(OperateError, match=f"no SHA-256 for {', '.join(unpinned)}: run `make lock-plugins`"):
+    with pytest.raises(OperateError, match=f"no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`"):
         deploy.deploy(environment)
     assert not called.exists()
 
@@ -135,7 +135,7 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     assert deploy.deploy(environment) == 0
     monkeypatch.setattr(source_cluster, "missed_since", lambda _rds, _environment: "since yesterday")
     assert deploy.deploy(environment) == deploy.MISSED
-    assert "(since yesterday): connect the VPN and run `make resnapshot ENV=dev`" in capsys.readouterr().out
+    assert "(since yesterday): connect the VPN and run `./lake resnapshot -e dev`" in capsys.readouterr().out
     monkeypatch.setenv("STATUS", "1")
     assert deploy.deploy(environment) == 1
 

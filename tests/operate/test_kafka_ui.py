@@ -109,7 +109,9 @@ def test_without_docker_one_line_says_what_does_it_without(monkeypatch: pytest.M
     fake_docker(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(OperateError, match="needs Docker, which isn't there; `make topics` and `make tail`"):
+    with pytest.raises(
+        OperateError, match=r"needs Docker, which isn't there; `\./lake kafka topics` and `\./lake kafka tail`"
+    ):
         kafka_ui.start(CLUSTER)
 
 
@@ -117,7 +119,7 @@ def test_a_docker_without_compose_is_one_line(monkeypatch: pytest.MonkeyPatch, t
     fake_docker(tmp_path, status=1)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(OperateError, match="install Docker Compose 2; `make topics`"):
+    with pytest.raises(OperateError, match=r"install Docker Compose 2; `\./lake kafka topics`"):
         kafka_ui.start(CLUSTER)
 
 

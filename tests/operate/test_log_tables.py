@@ -73,7 +73,7 @@ def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
 def test_what_is_passed_over_may_concern_any_row(tmp_path: Path, names: list[str], where: str | None) -> None:
     environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
     wanted = Wanted(skip=True, where=where)
-    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
         resnapshot_tables(environment, environment.pipelines[1], names, wanted, Console(), print)
 
 
@@ -180,7 +180,7 @@ def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server
 def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor(server: Server, deployed: Log) -> None:
     now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
     deployed.add(0, SHOP, {"lsn": now + 1_000_000})
-    with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
         resnapshot_tables(server.environment, server.pipeline, ["public.people"], Wanted(), Console(), print)
     deployed.add(0, SHOP, {"lsn": BEYOND})
     with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
@@ -227,7 +227,7 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
     said: list[str] = []
     with contextlib.ExitStack() as reads:
         monkeypatch.setattr(log_tables, "source_of", lambda *_, **__: Silent(server.database, reads))
-        with pytest.raises(PlatformError, match="leave TABLE and WHERE out"):
+        with pytest.raises(PlatformError, match="leave --table and --where out"):
             resnapshot_tables(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
         wanted = Wanted(timeout_s=5, start_s=5)
         assert resnapshot_tables(server.environment, server.pipeline, [], wanted, Console(), said.append)
@@ -237,7 +237,7 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
 @pytest.mark.integration
 @pytest.mark.usefixtures("deployed", "compared")
 def test_a_condition_that_is_none_is_one_line_and_nothing_is_asked(server: Server) -> None:
-    with pytest.raises(Exception, match=r"WHERE isn't a condition on public\.people") as caught:
+    with pytest.raises(Exception, match=r"--where isn't a condition on public\.people") as caught:
         resnapshot_tables(
             server.environment, server.pipeline, ["public.people"], Wanted(where="nope = 1"), Console(), print
         )
@@ -261,6 +261,6 @@ def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server
 def test_a_pipelines_cluster_has_its_tables_topics(aws: boto3.Session, tmp_path: Path) -> None:
     environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
-    cluster = kafka.of_environment(environment, "crm", "crm_notes")
+    cluster = kafka.of_environment(environment, "crm", ["crm_notes"])
     assert aws.region_name == cluster.region
     assert cluster.topics == {"public.notes": "crm.public.notes"}

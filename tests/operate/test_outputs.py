@@ -58,7 +58,7 @@ def test_a_deployed_stacks_output_is_found(environment: Environment) -> None:
 @pytest.mark.usefixtures("aws")
 def test_another_environments_stack_is_not_taken(environment: Environment) -> None:
     deploy("prod-cdc-lake-streaming", BootstrapBrokers=BROKERS)
-    with pytest.raises(OperateError, match=r"^there is no stack dev-cdc-lake-streaming .*make deploy ENV=dev"):
+    with pytest.raises(OperateError, match=r"^there is no stack dev-cdc-lake-streaming .*./lake aws deploy -e dev"):
         output(environment, "streaming", "BootstrapBrokers")
 
 

@@ -98,7 +98,7 @@ def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
     servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
     cluster = Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}, region="ap-southeast-2")
     with pytest.raises(
-        OperateError, match=r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/vpn"
+        OperateError, match=r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/aws/vpn"
     ):
         check_reachable(cluster)
 
@@ -134,7 +134,7 @@ def test_one_broker_that_answers_is_enough(silent_broker: Cluster) -> None:
     ("code", "line"),
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^the user reader may not do that on local's Kafka: .*Topic auth"),
-        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `make up` and try again$"),
+        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `./lake up` and try again$"),
         (KafkaError.OFFSET_OUT_OF_RANGE, "^local's Kafka: .*out of range"),
     ],
 )

@@ -52,5 +52,5 @@ def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
 
 def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
     deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
-    with pytest.raises(OperateError, match="dev is paused: first `make resume ENV=dev`"):
+    with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
         source_of(on_eks, on_eks.pipelines[0], aws)

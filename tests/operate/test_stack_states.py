@@ -1,4 +1,4 @@
-"""What `make deploy` and `make destroy` do about stacks as CloudFormation says that they are.
+"""What `./lake aws deploy` and `./lake aws destroy` do about stacks as CloudFormation says that they are.
 
 botocore's stubber checks requests and answers against the service's model; moto knows no protection of stacks.
 """

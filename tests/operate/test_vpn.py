@@ -32,7 +32,7 @@ def test_she_gets_the_server_the_key_and_her_own_password_of_now(with_people: En
 
 @pytest.mark.parametrize("name", ["carol", ""])
 def test_somebody_else_is_one_line_with_who_may(with_people: Environment, name: str) -> None:
-    with pytest.raises(OperateError, match=r"names alice, bob; give NAME=…, or add it there and deploy$"):
+    with pytest.raises(OperateError, match=r"names alice, bob; name one of these, or add it there and deploy$"):
         connection(with_people, name)
 
 

@@ -185,7 +185,7 @@ def test_an_odd_addition_to_the_source_has_one_reason(name: str, value: str) -> 
     ("name", "reason"),
     [
         ("poll.interval.mss", f"{UNKNOWN} (is poll.interval.ms meant?)"),
-        ("snapshot.fetch.sizes", "by `make resnapshot`: take it out (is snapshot.fetch.size meant?)"),
+        ("snapshot.fetch.sizes", "by `./lake resnapshot`: take it out (is snapshot.fetch.size meant?)"),
         ("misspelt.property", UNKNOWN),
         ("poll.interval.ms", "must be a whole number from 1 to 5000, not 'x'"),
         ("errors.log.enable", "must be true or false, not 'x'"),

@@ -32,7 +32,7 @@ def test_a_wrong_checksum_shows_both_and_leaves_nothing(server: Server, tmp_path
 
 @pytest.mark.parametrize("changes", [{"sha256": ""}, {"size": 0}])
 def test_what_is_not_pinned_is_not_even_asked_for(server: Server, tmp_path: Path, changes: dict[str, Any]) -> None:
-    with pytest.raises(ArchiveError, match=r"a.zip has no checksum: run `make lock-plugins`"):
+    with pytest.raises(ArchiveError, match=r"a.zip has no checksum: run `./lake dev lock plugins`"):
         fetch(release(server, **changes), tmp_path)
     assert server.requested == []
 

@@ -19,30 +19,33 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("slot-gone", "the replication slot is gone or was made anew, and with it changes: run `make resnapshot`"),
-        ("publication-dropped", "the publication is gone, or was made again after the slot: run `make resnapshot`"),
-        ("publication-made-again", "the publication is gone, or was made again after the slot: run `make resnapshot`"),
+        ("slot-gone", "the replication slot is gone or was made anew, and with it changes: run `./lake resnapshot`"),
+        ("publication-dropped", "the publication is gone, or was made again after the slot: run `./lake resnapshot`"),
+        (
+            "publication-made-again",
+            "the publication is gone, or was made again after the slot: run `./lake resnapshot`",
+        ),
         ("role-may-not-log-in", "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again"),
         (
             "truncate",
             "datalake.cdc_events was emptied by TRUNCATE, and its pipeline says to stop there: run"
-            " `make resnapshot SKIP=1`, by which its rows go from the lake, too, or set"
+            " `./lake resnapshot --skip`, by which its rows go from the lake, too, or set"
             ' truncate = "apply" or "ignore" (docs/reference/source-changes.md)',
         ),
         (
             "event-too-large-for-producer",
             "an event of datalake.cdc_events has 2284013 bytes, more than the 1048576 that Kafka takes from here:"
-            " make that row smaller, then run `make resnapshot SKIP=1`",
+            " make that row smaller, then run `./lake resnapshot --skip`",
         ),
         (
             "not-utf-8",
             "the worker's JVM writes text in US-ASCII, where ä and € would become ?, so the task doesn't start: give it"
-            " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/runbooks/connector-task-failed.md)",
+            " -Dfile.encoding=UTF-8, or run the connector on EKS (docs/aws/alarms.md#connector-task-failed)",
         ),
         (
             "columns-alike",
             "columns of public.clash differ only by case (N and another), at which Debezium stops for all tables:"
-            " rename or drop one, then run `make resnapshot SKIP=1`",
+            " rename or drop one, then run `./lake resnapshot --skip`",
         ),
     ],
 )
@@ -53,11 +56,11 @@ def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str)
 @pytest.mark.parametrize(
     ("tables", "log", "blamed", "which"),
     [
-        (("a,b",), "", "public.a,b", "SKIP=1"),
-        (("a", "b"), "", UNKNOWN, "SKIP=1"),
-        (("a", "b"), SENT.format("public.other"), UNKNOWN, "SKIP=1"),
-        (("a", "b"), SENT.format("public.b") + SENT.format("public.a"), "public.a", "TABLE=public.a"),
-        (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "TABLE='public.Ö b'"),
+        (("a,b",), "", "public.a,b", "--skip"),
+        (("a", "b"), "", UNKNOWN, "--skip"),
+        (("a", "b"), SENT.format("public.other"), UNKNOWN, "--skip"),
+        (("a", "b"), SENT.format("public.b") + SENT.format("public.a"), "public.a", "-t public.a"),
+        (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "-t 'public.Ö b'"),
     ],
 )
 def test_an_event_is_blamed_on_the_table_that_the_log_names(
@@ -66,7 +69,7 @@ def test_an_event_is_blamed_on_the_table_that_the_log_names(
     trace = (TRACES / "event-too-large-for-producer.txt").read_text()
     found = failure(trace, source_connector(capturing(*tables)), log)
     assert found.reason.startswith(f"an event of {blamed} has 2284013 bytes, ")
-    assert found.reason.endswith(f"then run `make resnapshot PIPELINE=… {which}`")
+    assert found.reason.endswith(f"then run `./lake resnapshot -p … {which}`")
     assert found.table == (blamed if log and blamed != UNKNOWN else None)
 
 
@@ -75,10 +78,10 @@ def test_a_value_that_cant_be_converted_is_blamed_on_its_table_and_column() -> N
     configuration = source_connector(capturing("od", "odd"))
     found = failure(trace, configuration)
     assert found.table == "public.odd"
-    assert reason(trace, configuration).endswith("then run `make resnapshot PIPELINE=… SKIP=1`")
+    assert reason(trace, configuration).endswith("then run `./lake resnapshot -p … --skip`")
     assert found.reason == (
         "a value of column prices (_numeric) of public.odd can't be converted: change it, or leave the column out"
-        " (`leave_out`), then run `make resnapshot PIPELINE=… TABLE=public.odd`"
+        " (`leave_out`), then run `./lake resnapshot -p … -t public.odd`"
     )
 
 
@@ -103,8 +106,7 @@ def test_a_table_that_cant_be_read_is_blamed(cause: str, shown: str, of_log: boo
     found = failure(trace, source_connector(capturing("fine", "rules")), table_at=table_at)
     assert found.table == "public.rules"
     assert found.reason == (
-        f"public.rules can't be captured ({shown}): see to that, then run"
-        " `make resnapshot PIPELINE=… TABLE=public.rules`"
+        f"public.rules can't be captured ({shown}): see to that, then run `./lake resnapshot -p … -t public.rules`"
     )
 
 
@@ -150,7 +152,7 @@ def capturing(*tables: str) -> SourceSettings:
 
 def test_every_captured_trace_is_known() -> None:
     lines = {reason(path.read_text()) for path in TRACES.glob("*.txt")}
-    assert all("make resnapshot" in line or "LOGIN" in line or "(docs/" in line for line in lines)
+    assert all("./lake resnapshot" in line or "LOGIN" in line or "(docs/" in line for line in lines)
 
 
 def test_an_unknown_failure_shows_what_failed_and_its_last_cause() -> None:

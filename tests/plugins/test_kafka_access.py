@@ -99,7 +99,7 @@ def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:
 
 
 def test_the_documents_name_the_rights_of_who_looks_into_kafka() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "kafka-ui.md").read_text().partition("```")[0]
+    page = (Path(__file__).resolve().parents[2] / "docs" / "aws" / "kafka-tools.md").read_text().partition("```")[0]
     named = set(re.findall(r"`(?:kafka-cluster:)?([A-Z][A-Za-z]+)`", page)) - {"BootstrapBrokers"}
     assert named == {action for grant in reader_access() for action in grant.actions}
     assert f"`{READER_GROUP}`" in page

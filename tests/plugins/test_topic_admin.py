@@ -17,7 +17,7 @@ from plugins.topic_admin import TopicError, Unready, bring
 from plugins.topics import PlannedTopic
 from tests.broker import RunningBroker
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 REQUEST_S = 10
 OF_THE_TOPIC = 1

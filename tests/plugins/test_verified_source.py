@@ -44,7 +44,7 @@ SALT = "0123456789abcdefSALT"
 MAIL = "ä€😀@b"
 # As the certificate has it, and as it hasn't.
 HOST, OTHER_HOST = "localhost", "127.0.0.1"
-START_S = 120
+START_S = 300
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def test_every_source_is_compiled() -> None:
 
 @pytest.mark.integration
 def test_each_class_is_what_its_source_compiles_to() -> None:
-    # Otherwise: `make worker-classes`.
+    # Otherwise: `./lake dev generate worker-classes`.
     assert compile_classes(SOURCES) == {
         source: base64.b64decode(compiled(source).read_text(encoding="ascii")) for source in SOURCES
     }

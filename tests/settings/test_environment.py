@@ -292,4 +292,4 @@ def test_the_guides_example_of_a_refusal_is_what_is_said(folder: Path) -> None:
     change(folder, "dev", "pipelines.source", "workers = 2")
     with pytest.raises(EnvironmentFileError) as caught:
         load("dev", folder)
-    assert f"synth: {caught.value}" in (ENVIRONMENTS.parent / "docs" / "deploy.md").read_text().splitlines()
+    assert f"synth: {caught.value}" in (ENVIRONMENTS.parent / "docs" / "aws" / "deploy.md").read_text().splitlines()

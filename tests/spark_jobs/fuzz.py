@@ -1,4 +1,7 @@
-"""Random histories: a few fixed ones in each run of the tests, new ones for FUZZ_MINUTES by `make fuzz`."""
+"""Random histories, new ones in each run: a few, or as many as end in FUZZ_MINUTES (`./lake dev test fuzz`).
+
+A failure's output has the number that brings the same ones again as FUZZ_SEED.
+"""
 
 import contextlib
 import os
@@ -9,11 +12,12 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.table.hudi_table import HudiTable
+from tests.cases import chance
 
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
 # How many tests share the minutes.
@@ -60,14 +64,14 @@ def try_histories(
 ) -> None:
     """Run histories, each of which must end as it should; what fails is printed as small as Hypothesis can make it.
 
-    `make fuzz` shows how many there were.
+    `./lake dev test fuzz` shows how many there were.
     """
     histories_run = examples = 0
+    numbers = chance()
     until = time.monotonic() + MINUTES * 60 / CASES
 
     @settings(
         max_examples=10 if MINUTES else 2,
-        derandomize=not MINUTES,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -82,10 +86,10 @@ def try_histories(
             run(history)
             histories_run += 1
 
-    ends_as_it_should()
+    seed(numbers.random())(ends_as_it_should)()
     while time.monotonic() < until:
         examples = 0
-        ends_as_it_should()
+        seed(numbers.random())(ends_as_it_should)()
     if MINUTES:
         with capsys.disabled():
             print(f"\n{title}: {histories_run} histories ended as they should")

@@ -36,6 +36,7 @@ def test_every_event_is_a_row_a_delete_too(log_table: Lake) -> None:
     assert [(row["__lsn"], row["__op"]) for row in rows(log_table)] == [(10, "c"), (20, "u"), (30, "d")]
 
 
+@pytest.mark.long
 def test_a_truncate_is_a_row_too(log_table: Lake) -> None:
     truncate = {key: value for key, value in event(1, 20, "t").items() if key.startswith("__") and key != "__deleted"}
     log_table.run(event(1, 10, "c"), truncate)
@@ -53,6 +54,7 @@ def test_what_is_sent_again_adds_no_row(log_table: Lake) -> None:
     assert len(rows(log_table)) == 5
 
 
+@pytest.mark.long
 def test_equal_rows_of_one_copy_are_all_kept(log_table: Lake) -> None:
     # One record of PostgreSQL's log, so one position, and rows that are equal in all columns.
     copied = [event(7, 10, "c")] * 3 + [event(8, 10, "c")]
@@ -62,6 +64,7 @@ def test_equal_rows_of_one_copy_are_all_kept(log_table: Lake) -> None:
     assert len(rows(log_table)) == 6
 
 
+@pytest.mark.long
 def test_a_column_that_comes_later_leaves_identities_as_they_are(log_table: Lake) -> None:
     log_table.run(event(1, 10, "c"))
     log_table.run(event(2, 20, "c", note="new"))

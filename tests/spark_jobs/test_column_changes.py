@@ -62,6 +62,7 @@ def test_a_wider_number_waits_in_quarantine_until_the_schema_has_room_for_it(sto
     assert column(stock, "count") == {1: 2, 2: 3_000_000_000}
 
 
+@pytest.mark.long
 def test_a_renamed_column_is_a_new_one_and_the_old_one_keeps_what_it_had(stock: Lake) -> None:
     renamed = {key: value for key, value in event(2, 2, amount=7).items() if key != "count"}
     stock.run(renamed)
@@ -90,6 +91,7 @@ def test_a_new_column_has_a_lake_name_and_a_job_that_starts_again_knows_the_even
     assert (report.quarantined, column(stock, "mixed_case")) == (1, {1: "c", 2: "a"})
 
 
+@pytest.mark.long
 def test_each_commit_says_which_columns_came_later_and_by_which_commit(stock: Lake) -> None:
     assert added(stock) == {}
     stock.run(event(2, 2, colour="red"))
@@ -104,6 +106,7 @@ def test_each_commit_says_which_columns_came_later_and_by_which_commit(stock: La
     assert added(stock) == {"colour": found["colour"], "size": AddedColumn("size", brought)}
 
 
+@pytest.mark.long
 def test_a_column_that_came_with_events_keeps_its_type_whatever_the_file_says_later(stock: Lake) -> None:
     stock.run(event(2, 2, size=7, **{"Unit Cost": "1.50"}))
     cost = {"name": "unit_cost", "type": ["null", DECIMAL], "source.name": "Unit Cost"}
@@ -154,6 +157,7 @@ def test_a_new_column_has_the_type_that_the_sources_catalogue_says(
     assert [line for line in stock.log if "column gone is guessed by its values: the source has no such" in line]
 
 
+@pytest.mark.long
 def test_without_a_database_the_table_waits_until_its_schema_file_has_the_column(stock: Lake) -> None:
     stock.extra = {**stock.extra, keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE}
     stock.land(event(2, 2, born=19782), event(1, 2))

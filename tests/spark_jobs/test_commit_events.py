@@ -1,7 +1,6 @@
 """Histories of tables by a log: every version, those too that a commit passes over, once, whatever fails in between."""
 
 import contextlib
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,6 +20,8 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.timeline import Carried, Timeline
 from spark_jobs.table_job import SharedParts, build_made
+from tests import cases
+from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event, has_cached
 
 pytestmark = pytest.mark.integration
@@ -102,7 +103,7 @@ def kept(lake: Lake, request: pytest.FixtureRequest) -> Kept:
     return kept
 
 
-@pytest.mark.parametrize("kept", ["COPY_ON_WRITE", "MERGE_ON_READ"], indirect=True)
+@pytest.mark.parametrize("kept", ["COPY_ON_WRITE", long("MERGE_ON_READ")], indirect=True)
 def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
     kept.lake.run(
         *(change(1, 10 + number, name) for number, name in enumerate(("a", "b", "b", None, None, "c", "one"))),
@@ -119,6 +120,7 @@ def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
     assert last == ("one", 16, None)
 
 
+@pytest.mark.long
 def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None:
     kept.lake.run(change(1, 10, "uno") | {"ended": "x"}, change(1, 11, "one"))
     assert kept.follow() == 1
@@ -132,6 +134,7 @@ def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None
     assert kept.follow() == 0
 
 
+@pytest.mark.long
 def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
     kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
     kept.follow()
@@ -140,6 +143,7 @@ def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
 
 
+@pytest.mark.long
 def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
     for number in range(3):
         kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
@@ -151,6 +155,7 @@ def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
     assert kept.put_away() == []
 
 
+@pytest.mark.long
 def test_values_left_out_are_restored_in_between_too(kept: Kept) -> None:
     unavailable = "__debezium_unavailable_value"
     kept.lake.run({**change(1, 10, "a"), "products": '["p"]'}, {**change(1, 11, "b"), "products": unavailable})
@@ -171,6 +176,7 @@ def test_nothing_is_put_away_without_a_history(kept: Kept) -> None:
     assert kept.put_away() == []
 
 
+@pytest.mark.long
 def test_a_history_that_was_away_for_long_has_the_versions_of_commits_whose_files_are_gone(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +192,7 @@ def test_a_history_that_was_away_for_long_has_the_versions_of_commits_whose_file
     assert not kept.log
 
 
+@pytest.mark.long
 def test_commits_without_events_are_passed_over_with_a_line(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.lake.extra = {}
     for lsn in (10, 11, 12, 13):
@@ -268,7 +275,7 @@ def test_a_batch_that_was_never_committed_names_nothing() -> None:
 
 
 def test_any_log_in_any_batches_gives_the_versions_that_it_has(kept: Kept, fails: Failing) -> None:
-    chance = random.Random(2)
+    chance = cases.chance()
     log: list[Version] = [(1, "one"), (2, "two")]
     for _ in range(6):
         again = chance.randrange(4)

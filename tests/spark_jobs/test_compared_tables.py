@@ -14,6 +14,7 @@ from local.services.postgres import ConnectionParameters
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.table import checkpoint
 from spark_jobs.table.hudi_table import HudiTable
+from tests.cases import long
 from tests.conftest import execute
 from tests.local.comparison.sides import column, compare, differences
 from tests.spark_jobs.conftest import CONF
@@ -123,7 +124,7 @@ def test_a_table_with_folders(spark: SparkSession, source: ConnectionParameters,
     assert differences(compared(source, tmp_path / "things")) == {"missing": {("5", "kind 2")}}
 
 
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def test_files_older_than_a_column_have_nulls_there(
     table_type: str, spark: SparkSession, source: ConnectionParameters, tmp_path: Path
 ) -> None:

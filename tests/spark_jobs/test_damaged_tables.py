@@ -17,16 +17,17 @@ from local.look.lake import Lake as LakeLook
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.table import repair
+from tests.cases import long
 from tests.spark_jobs.conftest import Lake, event
 from tests.spark_jobs.fuzz import failing_commits
 
 pytestmark = pytest.mark.integration
 
-KINDS = ["COPY_ON_WRITE", "MERGE_ON_READ"]
+KINDS = ["COPY_ON_WRITE", long("MERGE_ON_READ")]
 PLACEHOLDER = "__debezium_unavailable_value"
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["tried again", "restarted"])
+@pytest.mark.parametrize("restarted", [long(False), True], ids=["tried again", "restarted"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_follows_a_failed_commit_is_seen(spark: SparkSession, tmp_path: Path, kind: str, restarted: bool) -> None:
     lake = Lake(spark, tmp_path, arguments=["--table-type", kind])
@@ -74,6 +75,7 @@ def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, mon
     assert after[0] > 3.5
 
 
+@pytest.mark.long
 def test_rows_that_spark_alone_does_not_see_are_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,7 +219,7 @@ def test_an_index_that_would_not_find_the_rows_is_refused(
 @pytest.mark.parametrize(
     ("extra", "refused"),
     [
-        ({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
+        long({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
         ({INDEX: "BUCKET", BUCKETS: "2"}, "with the index global, the settings say BUCKET"),
         ({INDEX: "GLOBAL_BLOOM"}, None),
     ],

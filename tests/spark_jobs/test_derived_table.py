@@ -18,6 +18,8 @@ from spark_jobs.options import command_line, keys, settings
 from spark_jobs.report import CommitReport
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table_job import SharedParts, build_made
+from tests import cases
+from tests.cases import long
 
 pytestmark = pytest.mark.integration
 
@@ -161,6 +163,7 @@ def test_a_restart_goes_on_from_what_the_commit_says(shop: Shop) -> None:
     assert shop.rows() == shop.computed()
 
 
+@pytest.mark.long
 def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_path: Path) -> None:
     shop = Shop(spark, tmp_path)
     shop.put("customer", customer(1))
@@ -185,12 +188,12 @@ def test_it_waits_for_tables_that_are_not_there_yet(spark: SparkSession, tmp_pat
             "SELECT 1 AS customer_id, address_id FROM address",
             "the query gives 2 rows of one key, so customer_id doesn't tell its rows apart: nothing was committed",
         ),
-        ("SELECT customer_id, nme FROM customer", "the query can't be run: "),
-        ("SELECT name FROM customer", "the query has no column customer_id, which the key names"),
-        ("SELECT customer_id, 1 AS __read_ms FROM customer", "the query's column '__read_ms' can't be a column"),
-        ("SELECT customer_id, NULL AS x FROM customer", "the query's column x has no type: cast it"),
-        ("SELECT customer_id, map('a', 1) AS x FROM customer", "the query's column x is map<string,int>"),
-        ("SELECT customer_id, name, address_id AS name FROM customer", "the query gives the column name twice"),
+        long("SELECT customer_id, nme FROM customer", "the query can't be run: "),
+        long("SELECT name FROM customer", "the query has no column customer_id, which the key names"),
+        long("SELECT customer_id, 1 AS __read_ms FROM customer", "the query's column '__read_ms' can't be a column"),
+        long("SELECT customer_id, NULL AS x FROM customer", "the query's column x has no type: cast it"),
+        long("SELECT customer_id, map('a', 1) AS x FROM customer", "the query's column x is map<string,int>"),
+        long("SELECT customer_id, name, address_id AS name FROM customer", "the query gives the column name twice"),
     ],
 )
 def test_what_can_not_be_a_table_is_one_line_and_no_commit(shop: Shop, query: str, line: str | None) -> None:
@@ -213,10 +216,10 @@ _UNFIT = '[CAST_INVALID_INPUT] The value … of the type "STRING" cannot be cast
     ("value", "said"),
     [
         ("CAST(address_id + 9000000000 AS int)", '[CAST_OVERFLOW] The value … of the type "BIGINT"'),
-        ("9223372036854775807 + address_id", "[ARITHMETIC_OVERFLOW] long overflow."),
-        ("1 DIV (address_id - 1)", "[DIVIDE_BY_ZERO] Division by zero."),
-        ("CAST(address AS int)", _UNFIT),
-        ("CAST(address || ' \"x\" isn''t\\n9' AS int)", _UNFIT),
+        long("9223372036854775807 + address_id", "[ARITHMETIC_OVERFLOW] long overflow."),
+        long("1 DIV (address_id - 1)", "[DIVIDE_BY_ZERO] Division by zero."),
+        long("CAST(address AS int)", _UNFIT),
+        long("CAST(address || ' \"x\" isn''t\\n9' AS int)", _UNFIT),
         (
             f"CASE WHEN address_id = 1 THEN raise_error('{UNLIKE_ATHENA}a double') ELSE 'x' END",
             "not as in Athena: a double",
@@ -267,6 +270,7 @@ def _in_order(row: Mapping[str, Any]) -> str:
     return str({name: row[name] for name in ("customer_id", "name", "address", "district", "address_paid", "size")})
 
 
+@pytest.mark.long
 def test_an_inputs_new_column_can_be_asked_for(shop: Shop) -> None:
     shop.query = "SELECT customer_id, name FROM customer WHERE EXISTS (SELECT 1 FROM address)"
     assert shop.run() is not None
@@ -277,6 +281,7 @@ def test_an_inputs_new_column_can_be_asked_for(shop: Shop) -> None:
     assert [row["email"] for row in shop.rows()] == ["a@example.com", None, None]
 
 
+@pytest.mark.long
 def test_a_zero_with_another_sign_is_another_value(shop: Shop) -> None:
     shop.put("address", address(1, paid=0.0))
     assert shop.run() is not None
@@ -293,6 +298,7 @@ def test_another_writers_progress_stops_the_job(shop: Shop) -> None:
         late.run_batch()
 
 
+@pytest.mark.long
 def test_a_clock_that_goes_back_loses_no_change(shop: Shop) -> None:
     assert shop.run() is not None
     job = shop.job()
@@ -302,6 +308,7 @@ def test_a_clock_that_goes_back_loses_no_change(shop: Shop) -> None:
     assert shop.rows() == shop.computed()
 
 
+@pytest.mark.long
 def test_a_failed_write_is_made_up_for(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     write = HudiTable.write
 
@@ -320,9 +327,8 @@ def test_a_failed_write_is_made_up_for(shop: Shop, monkeypatch: pytest.MonkeyPat
     assert shop.rows() == shop.computed()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop, seed: int) -> None:
-    chance = random.Random(seed)
+def test_kept_through_random_changes_it_is_what_is_computed_from_scratch(shop: Shop) -> None:
+    chance = cases.chance()
     job = shop.job()
     for _ in range(6):
         if chance.random() < 0.7:

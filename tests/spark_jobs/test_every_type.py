@@ -1,6 +1,6 @@
 """A column of every type, with the values that are hard to carry: events as Debezium sent them, against PostgreSQL.
 
-The events were recorded (`python -m local.tools.record_types`) from the database of tests/events/every_type.sql, which
+The events were recorded (`./lake dev generate typed-events`) from the database of tests/events/every_type.sql, which
 the tests make once more; what the job has written is read by hudi-rs, DuckDB and Spark, and each value compared.
 """
 

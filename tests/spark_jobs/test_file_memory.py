@@ -16,6 +16,7 @@ from operate.prices import load_prices
 from spark_jobs.runtime import file_memory
 from spark_jobs.runtime.file_memory import remembering
 from spark_jobs.runtime.hadoop import Hadoop
+from tests.cases import long
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 
 # A commit of two events took 192 to 240 and, with 20 folders, some 500 when Hudi's own looks all went to S3.
@@ -63,7 +64,9 @@ def tasks_by_job(spark: SparkSession) -> dict[int, int]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(("conf", "commits"), [("cdc_events.properties", 12), ("cdc_events_partitioned.properties", 3)])
+@pytest.mark.parametrize(
+    ("conf", "commits"), [long("cdc_events.properties", 12), ("cdc_events_partitioned.properties", 3)]
+)
 def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path, conf: str, commits: int) -> None:
     name = conf.removesuffix(".properties")
     root = f"s3a://counted-landing/{name}"

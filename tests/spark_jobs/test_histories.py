@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from contract.table_names import lake_name
 from spark_jobs.ingest import Ingest
+from tests.cases import long
 from tests.spark_jobs.conftest import Lake, event
 from tests.spark_jobs.fuzz import failing_commits, try_histories
 from tests.spark_jobs.model import PLACEHOLDER, VARIED, Entry, Model
@@ -186,8 +187,16 @@ def _by_hudi_rs(lake: Lake) -> list[dict[str, Any]]:
     return pa.Table.from_batches(batches).to_pylist() if batches else []
 
 
-@pytest.mark.parametrize("extra", [{}, PARTITIONED], ids=["flat", "partitioned"])
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize(
+    ("table_type", "extra"),
+    [
+        ("COPY_ON_WRITE", {}),
+        ("MERGE_ON_READ", PARTITIONED),
+        long("COPY_ON_WRITE", PARTITIONED),
+        long("MERGE_ON_READ", {}),
+    ],
+    ids=["COPY_ON_WRITE", "MERGE_ON_READ-partitioned", "COPY_ON_WRITE-partitioned", "MERGE_ON_READ"],
+)
 def test_any_history_ends_as_the_model_says(
     spark: SparkSession, table_type: str, extra: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,5 @@
 """Histories by Spark and Hudi themselves: a version for each state that a commit of the table has had, once."""
 
-import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.timeline import Timeline
 from spark_jobs.table_job import SharedParts, build_made
+from tests import cases
 from tests.spark_jobs.test_derived_table import Row, Shop
 
 pytestmark = pytest.mark.integration
@@ -156,7 +156,7 @@ def test_each_version_is_there_once_after_a_failure_and_a_restart(
 
 
 def test_of_each_commit_the_versions_are_the_table_as_it_was(street: Street) -> None:
-    chance, job = random.Random(1), street.history_job()
+    chance, job = cases.chance(), street.history_job()
     street.follow(job)
     for _ in range(6):
         numbers = chance.sample(range(1, 6), 3)

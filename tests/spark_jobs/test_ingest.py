@@ -18,6 +18,7 @@ from spark_jobs.options import keys
 from spark_jobs.ordering import snapshot_rows
 from spark_jobs.runtime import query_plans
 from spark_jobs.table.hudi_table import ForeignCommits, HudiTable
+from tests.cases import long
 from tests.spark_jobs.conftest import Lake, captured, event, has_cached
 
 pytestmark = pytest.mark.integration
@@ -118,12 +119,12 @@ def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("owner", "step"),
     [
-        (query_plans, "_one_node"),
-        (batch_decoder, "summarise"),
-        (batch_decoder, "infer_columns"),
-        (snapshot_rows, "placed"),
-        (ForeignCommits, "check"),
-        (CommitEvents, "put"),
+        long(query_plans, "_one_node"),
+        long(batch_decoder, "summarise"),
+        long(batch_decoder, "infer_columns"),
+        long(snapshot_rows, "placed"),
+        long(ForeignCommits, "check"),
+        long(CommitEvents, "put"),
         (HudiTable, "write"),
     ],
 )
@@ -161,7 +162,7 @@ def odd_day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("odd_day")
-@pytest.mark.parametrize("others", [0, 2000])
+@pytest.mark.parametrize("others", [0, long(2000)])
 def test_a_value_that_decoding_fails_at_is_set_aside_alone(lake: Lake, others: int) -> None:
     odd = event(1, 20, shipped_date=ODD_DAY, sales_channel="web")
     path = lake.land(event(1, 10), odd, *(event(key, 30) for key in range(2, others + 2)), event(2, 40, weight=1.5))
@@ -179,6 +180,7 @@ def test_a_value_that_decoding_fails_at_is_set_aside_alone(lake: Lake, others: i
     assert (lake.commits(), len(lake.quarantined())) == (2, 1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("odd_day")
 def test_more_failing_values_than_are_odd_stop_the_table_as_before(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.land(*(event(key, 10, shipped_date=ODD_DAY) for key in range(3)))
@@ -260,7 +262,7 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
 
 
-@pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
+@pytest.mark.parametrize("conf", ["cdc_events.properties", long("cdc_events_partitioned.properties")])
 def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
     lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
     lake.extra = {"hoodie.streamer.deletes.max.keys": "1"}
@@ -271,13 +273,15 @@ def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None
     assert lake.lsns() == {1: 15, 2: 30}
 
 
+@pytest.mark.long
 def test_a_fraction_may_follow_a_whole_number(lake: Lake) -> None:
     lake.run(event(1, 10, n=9, big=2**53 + 1))
     assert lake.run(event(2, 20, n=9.8), event(3, 30, n=2**53 + 1)).quarantined == 1  # which no double is
     assert {key: (row["n"], row["big"]) for key, row in lake.rows().items()} == {1: (9, 2**53 + 1), 2: (9.8, None)}
 
 
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.long
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def test_ordering_values_that_are_decimals_compare_as_numbers(lake: Lake, table_type: str) -> None:
     version = '{"name":"version","type":"string"}'
     fields = f'{{"name":"order_id","type":"int"}},{version},{{"name":"__op","type":["null","string"]}}'
@@ -425,6 +429,7 @@ def existing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> L
     return lake
 
 
+@pytest.mark.long
 def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lake, tmp_path: Path) -> None:
     lake = Lake(existing.spark, tmp_path)
     (lake.table_path / ".hoodie" / ".temp").mkdir(parents=True)
@@ -447,6 +452,7 @@ def test_what_a_crash_left_half_written_on_a_local_disk_is_removed(existing: Lak
     assert existing.lsns() == {1: 10}
 
 
+@pytest.mark.long
 def test_names_that_are_patterns_or_encoded_are_names(lake: Lake) -> None:
     lake.land(event(1, 10, "c"), name="customer_id=[missing]/order_id=1/demo(0_000000000001).json")
     lake.land(event(2, 10, "c"), name="customer_id=a b%41é{x}/order_id=2/demo(0_000000000002).json")
@@ -506,6 +512,7 @@ def test_a_file_that_comes_late_or_again_is_read(lake: Lake) -> None:
     assert lake.lsns() == {1: 10, 2: 21, 3: 31, 4: 31}
 
 
+@pytest.mark.long
 def test_an_object_without_a_byte_makes_no_commit(lake: Lake) -> None:
     lake.land(event(1, 10, "c"))
     job = lake.job()
@@ -516,6 +523,7 @@ def test_an_object_without_a_byte_makes_no_commit(lake: Lake) -> None:
     assert lake.commits() == before
 
 
+@pytest.mark.long
 def test_a_commit_takes_one_file_where_each_is_larger_than_the_limit(lake: Lake) -> None:
     lake.arguments = ("--source-limit", "10")
     lake.land(event(5, 40, "c"))
@@ -526,6 +534,7 @@ def test_a_commit_takes_one_file_where_each_is_larger_than_the_limit(lake: Lake)
     assert lake.lsns()[5] == 50
 
 
+@pytest.mark.long
 def test_a_checkpoint_option_counts_once(lake: Lake) -> None:
     lake.run(event(1, 10, "c"))
     lake.arguments = ("--checkpoint", "0")
@@ -536,6 +545,7 @@ def test_a_checkpoint_option_counts_once(lake: Lake) -> None:
     assert lake.job().run_batch() is None
 
 
+@pytest.mark.long
 def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, tmp_path: Path) -> None:
     events = [event(number, 10, "c") for number in range(1, 9)]
     lake.land(*events)

@@ -29,7 +29,7 @@ from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
 from spark_jobs.table.claim_store import HadoopClaims, S3Claims, claim_store
 from tests.spark_jobs.conftest import Lake, as_lines, event
 
-START_S = 60
+START_S = 180
 
 
 @dataclass

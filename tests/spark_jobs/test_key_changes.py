@@ -40,6 +40,7 @@ def test_the_old_keys_changes_in_the_same_batch_have_it_and_later_ones_dont_coun
     assert lake.rows()[11]["customer_id"] == "LATER"
 
 
+@pytest.mark.long
 def test_what_no_key_tells_goes_to_quarantine(lake: Lake) -> None:
     lake.run(event(1, 10, "c", products='["a"]'))
     # A delete of another position, and one of a row that nobody knows.

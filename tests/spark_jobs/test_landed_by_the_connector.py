@@ -1,7 +1,6 @@
 """The real sink reads each event and writes it anew: nothing may depend on what that leaves open."""
 
 import json
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from contract.sizes import LARGEST_EVENT_BYTES
 from local.sink.values import content
 from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
 from spark_jobs.decoding.schema import Column
+from tests.cases import chance
 from tests.spark_jobs.conftest import captured, event
 
 pytestmark = pytest.mark.integration
@@ -41,7 +41,7 @@ def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
 
 def test_the_order_of_fields_means_nothing(decode: Decode) -> None:
     lines = [line for case in ("snapshot", "insert", "update", "delete") for line in captured(case)]
-    chosen = random.Random(1)
+    chosen = chance()
     shuffled = []
     for line in lines:
         fields = list(json.loads(line).items())

@@ -114,6 +114,7 @@ def test_a_table_that_fails_leaves_the_others_alone_until_it_is_mended(tables: T
     assert "Traceback" not in job.output.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_without_continuous_all_is_read_and_a_failed_table_is_told(tables: Tables) -> None:
     tables.land("first", event(1, 10, "c"), event(2, 10, "c"))
@@ -132,6 +133,7 @@ def test_without_continuous_all_is_read_and_a_failed_table_is_told(tables: Table
     assert "base path, too: give each table its own" in output
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_a_stop_file_ends_all_tables(tables: Tables) -> None:
     (tables.folder / "stop").touch()

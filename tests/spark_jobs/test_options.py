@@ -1,6 +1,6 @@
-"""The command line and properties files: HoodieStreamer's names, each supported or refused; the README lists them.
+"""The command line and properties files: HoodieStreamer's names, each supported or refused; the page lists them.
 
-`python -m tests.spark_jobs.test_options` writes the README's defaults, and what `--help` says of options, anew.
+`python -m tests.spark_jobs.test_options` writes the page's defaults anew.
 """
 
 import re
@@ -193,7 +193,7 @@ def test_overrides_are_pairs(override: str) -> None:
         properties.parse_overrides([override])
 
 
-README = ROOT / "spark_jobs" / "README.md"
+PAGE = ROOT / "docs" / "reference" / "streaming-job.md"
 _TABLE = re.compile(r"\| (?:option|property) \| default \| meaning \|\n\|---\|---\|---\|\n((?:\| .*\n)*)")
 _OF_MANY = [field.metadata["declared"] for field in fields(command_line.OfManyTables)]
 # In the page's order.
@@ -206,17 +206,17 @@ TABLES: list[dict[str, Declared]] = [
 
 
 def row(line: str, declared: Declared) -> str:
-    """A table's line as it should be; the page alone has what a property means and why there is no default."""
+    """A table's line as it should be; the page alone says what it means and why there is no default."""
     names, default, meaning = line.strip("| ").split(" | ", 2)
     is_option = declared.key.startswith("--")
     names = ", ".join(f"`{name}`" for name in declared.names) if is_option else names
     says = declared.default not in (None, ()) or declared.number or (is_option and declared.needed_by)
-    return f"| {names} | {declared.default_cell() if says else default} | {declared.help if is_option else meaning} |"
+    return f"| {names} | {declared.default_cell() if says else default} | {meaning} |"
 
 
 def tables() -> list[list[str]]:
     """The lines of the page's tables."""
-    return [found.splitlines() for found in _TABLE.findall(README.read_text())]
+    return [found.splitlines() for found in _TABLE.findall(PAGE.read_text())]
 
 
 def key(line: str) -> str:
@@ -231,12 +231,12 @@ def test_each_table_has_what_is_declared() -> None:
 
 
 def test_the_line_of_a_commit_is_the_real_one() -> None:
-    assert REPORT.line() in README.read_text().splitlines()
+    assert REPORT.line() in PAGE.read_text().splitlines()
 
 
 if __name__ == "__main__":
-    text = README.read_text()
+    text = PAGE.read_text()
     for found, known in zip(tables(), TABLES, strict=True):
         for old in found:
             text = text.replace(old, row(old, known[key(old)]))
-    README.write_text(text)
+    PAGE.write_text(text)

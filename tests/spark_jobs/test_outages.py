@@ -23,7 +23,7 @@ from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.test_streamer import Job
 
-START_S = 60
+START_S = 180
 _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 
 

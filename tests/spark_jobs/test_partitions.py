@@ -66,6 +66,7 @@ def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake,
     assert sorted(lake.lsns()) == [0, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_a_key_only_delete_finds_its_row_in_merge_on_read_too(lake: Lake) -> None:
     lake.conf, lake.arguments = PARTITIONED, ("--table-type", "MERGE_ON_READ")
@@ -75,6 +76,7 @@ def test_a_key_only_delete_finds_its_row_in_merge_on_read_too(lake: Lake) -> Non
     assert lake.lsns() == {1: 10}
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_a_table_whose_folders_are_not_encoded_stays_so(lake: Lake) -> None:
     lake.conf, lake.extra = PARTITIONED, {ENCODE: "false", INDEX: "SIMPLE"}

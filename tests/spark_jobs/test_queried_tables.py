@@ -17,6 +17,7 @@ from local.query.create import create
 from local.query.instants import InstantError, readable
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
+from tests.cases import long
 from tests.spark_jobs.test_compared_tables import ROWS, things, writer
 
 pytestmark = pytest.mark.integration
@@ -35,7 +36,7 @@ ITEMS = [
     {"product_id": 11, "quantity": 12, "unit_price": 14, "discount": 0},
     {"product_id": 42, "quantity": 10, "unit_price": 9.8, "discount": 0.05},
 ]
-by_type = pytest.mark.parametrize("table_type", TYPES)
+by_type = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 
 
 def no_quarantine(_tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:

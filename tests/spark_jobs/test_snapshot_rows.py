@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event
 
 pytestmark = pytest.mark.integration
@@ -141,7 +142,7 @@ class Told:
     reasons: Sequence[str]
 
 
-@pytest.fixture(scope="module", params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.fixture(scope="module", params=["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def told(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Told:
     """All stories, told to one table of each type."""
     folder: Path = tmp_path_factory.mktemp("stories")

@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.errors import QuarantineLimitError, SettingsError
 from spark_jobs.options import keys
+from tests.cases import long
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 
 pytestmark = pytest.mark.integration
@@ -85,7 +86,7 @@ def sized(number: int, size: int) -> str:
     return text.replace('"customer_id": ""', f'"customer_id": "{"x" * (size - len(text))}"')
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["\n", long("\r\n")])
 def test_a_line_beyond_the_bound_goes_to_quarantine_and_the_others_are_read(lake: Lake, end: str) -> None:
     bound = 2000
     lake.extra = {keys.LINE_BYTES: str(bound)}
@@ -120,6 +121,7 @@ def test_a_line_beyond_the_bound_goes_to_quarantine_and_the_others_are_read(lake
     assert sorted(int(size) for [size] in sizes)[-4:] == [2001, 6000, 18000, 18000]
 
 
+@pytest.mark.long
 def test_fields_may_have_the_names_of_our_own_columns(lake: Lake) -> None:
     unavailable = "__debezium_unavailable_value"
     texts = {name: f"text of {name}" for name in OURS}

@@ -23,6 +23,7 @@ from local.services.spark import JOB, spark_submit
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import UndescribedError
 from spark_jobs.runtime.retry import Backoff
+from tests.cases import long
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
@@ -204,7 +205,7 @@ def test_deltastreamers_command_line_and_properties(place: Place) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def test_kills_and_signals_at_every_stage(place: Place, table_type: str) -> None:
     place.table_type = table_type
     completed = "commit" if table_type == "COPY_ON_WRITE" else "deltacommit"
@@ -247,6 +248,7 @@ def test_kills_and_signals_at_every_stage(place: Place, table_type: str) -> None
     assert "Traceback" not in job.output.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(place: Place) -> None:
     place.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
@@ -272,6 +274,7 @@ def test_of_two_jobs_that_start_together_one_is_refused_and_the_table_is_whole(p
     assert place.rows() == {number: 100 + number for number in range(2, 50)} | {1: 200}
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(place: Place) -> None:
     held = place.folder / "lake" / "_claims" / "cdc_events" / "000000000001.json"
@@ -283,6 +286,7 @@ def test_a_signal_while_it_waits_for_the_claim_ends_it_with_0(place: Place) -> N
     assert "InterruptedError" not in job.output.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(place: Place) -> None:
     def around(first: int, megabytes: int) -> list[Event | str]:
@@ -331,6 +335,7 @@ def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_
         streamer.run(spark, once, without, threading.Event())
 
 
+@pytest.mark.long
 @pytest.mark.integration
 def test_a_wrong_setting_ends_the_program_with_one_line(place: Place) -> None:
     job = place.start(*place.arguments(), "--hoodie-conf", "hoodie.streamer.quarantine.limit=5")

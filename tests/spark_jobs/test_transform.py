@@ -41,6 +41,7 @@ def test_a_query_adds_a_column_that_the_target_schema_has(lake: Lake) -> None:
     }
 
 
+@pytest.mark.long
 def test_several_transformers_are_applied_one_after_the_other(lake: Lake) -> None:
     columns = "order_id, concat(customer_id, '+') AS customer_id"
     rest = [f["name"] for f in json.loads(SCHEMA.read_text())["fields"] if f["name"] not in ("order_id", "customer_id")]
@@ -57,6 +58,7 @@ def test_deletes_pass_a_query(lake: Lake) -> None:
     assert sorted(lake.rows()) == [2]
 
 
+@pytest.mark.long
 def test_what_a_query_filters_out_is_not_written(lake: Lake) -> None:
     transformed(lake, "SELECT * FROM <SRC> WHERE _hoodie_is_deleted OR customer_id <> 'SECRET'")
     lake.run(event(1, 10, "c", customer_id="SECRET"), event(2, 10, "c"))

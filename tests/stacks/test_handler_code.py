@@ -60,4 +60,4 @@ def test_what_is_not_run_there_and_comments_prepare_nothing_again(original: Path
 def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
     text = (ROOT / "tests" / "snapshots" / environment / "database.json").read_text(encoding="utf-8")
-    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `make snapshots`"
+    assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `./lake aws synth --save`"

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from contract.errors import CANNOT
 from operate.diff import snapshots
 from operate.pausing.what_stops import CONNECTORS, EMR
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
+from tests.cases import long
 from tests.stacks.many import many_pipelines
+from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
 
@@ -23,14 +26,18 @@ Syntheses = dict[Paused, Templates]
 
 
 def of_environment(folder: Path, environment: Any) -> Syntheses:
-    from operate.synth import synthesize
-
-    return {paused: synthesize(environment, folder / paused, paused=paused).templates for paused in Paused}
+    return {paused: shared_synthesis(environment, folder, paused=paused).templates for paused in Paused}
 
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
     return of_environment(tmp_path_factory.mktemp("dev"), load("dev"))
+
+
+@pytest.fixture(scope="module", params=["dev", long("many")])
+def one_or_many(request: pytest.FixtureRequest) -> tuple[Syntheses, int]:
+    """An environment's syntheses, and how many pipelines it has."""
+    return request.getfixturevalue(request.param), {"dev": 1, "many": 3}[request.param]
 
 
 @pytest.fixture(scope="module")
@@ -61,24 +68,24 @@ def changed(syntheses: Syntheses, paused: Paused, stack: str) -> set[str]:
     return {before[id_]["Type"] for id_ in both if before[id_].get("Properties") != after[id_].get("Properties")}
 
 
-def test_first_the_sources_go_then_all_connectors_and_emr(dev: Syntheses, many: Syntheses, tmp_path: Path) -> None:
-    for syntheses, pipelines in ((dev, 1), (many, len(many_pipelines(tmp_path).pipelines))):
-        assert gone(syntheses, Paused.SOURCES, "connectors") == ["Custom::Connector"] * pipelines
-        assert gone(syntheses, Paused.SOURCES, "processing") == []
-        assert gone(syntheses, Paused.ALL, "connectors") == ["Custom::Connector"] * 2 * pipelines
-        assert gone(syntheses, Paused.ALL, "processing") == ["AWS::EMR::Cluster", "Custom::EmrStep"]
+def test_first_the_sources_go_then_all_connectors_and_emr(one_or_many: tuple[Syntheses, int]) -> None:
+    syntheses, pipelines = one_or_many
+    assert gone(syntheses, Paused.SOURCES, "connectors") == ["Custom::Connector"] * pipelines
+    assert gone(syntheses, Paused.SOURCES, "processing") == []
+    assert gone(syntheses, Paused.ALL, "connectors") == ["Custom::Connector"] * 2 * pipelines
+    assert gone(syntheses, Paused.ALL, "processing") == ["AWS::EMR::Cluster", "Custom::EmrStep"]
 
 
-def test_nothing_else_changes_but_alarms_and_the_topics_look(dev: Syntheses, many: Syntheses) -> None:
-    for syntheses in (dev, many):
-        for paused in (Paused.SOURCES, Paused.ALL):
-            topics = {"Custom::Topics"} if paused is Paused.ALL else set()
-            assert changed(syntheses, paused, "connectors") == topics
-            assert changed(syntheses, paused, "processing") == set()
-            assert changed(syntheses, paused, "monitoring") == {"AWS::CloudWatch::Alarm"}
-            for stack in ("network", "vpn", "database", "streaming", "lake", "analytics"):
-                name = f"dev-cdc-lake-{stack}"
-                assert syntheses[paused][name] == syntheses[Paused.NOTHING][name]
+def test_nothing_else_changes_but_alarms_and_the_topics_look(one_or_many: tuple[Syntheses, int]) -> None:
+    syntheses, _ = one_or_many
+    for paused in (Paused.SOURCES, Paused.ALL):
+        topics = {"Custom::Topics"} if paused is Paused.ALL else set()
+        assert changed(syntheses, paused, "connectors") == topics
+        assert changed(syntheses, paused, "processing") == set()
+        assert changed(syntheses, paused, "monitoring") == {"AWS::CloudWatch::Alarm"}
+        for stack in ("network", "vpn", "database", "streaming", "lake", "analytics"):
+            name = f"dev-cdc-lake-{stack}"
+            assert syntheses[paused][name] == syntheses[Paused.NOTHING][name]
 
 
 def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
@@ -155,7 +162,7 @@ def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> 
         "detail-type": ["RDS DB Cluster Event"],
         "detail": {"EventID": ["RDS-EVENT-0153"], "SourceIdentifier": ["dev-cdc-lake"]},
     }
-    assert "`make pause ENV=dev` stops it again" in json.dumps(rule["Targets"])
+    assert "`./lake aws pause -e dev` stops it again" in json.dumps(rule["Targets"])
 
 
 def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
@@ -167,7 +174,10 @@ def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
     assert not {"SourceConnectorArn", "SinkConnectorArn"} & outputs(dev[Paused.ALL], "connectors")
 
 
-@pytest.mark.parametrize(("paused", "line"), [("all", ""), ("a bit", "it is one of nothing, sources, all")])
+@pytest.mark.parametrize(
+    ("paused", "line"),
+    [long("all", ""), ("a bit", "it is one of nothing, sources, all")],
+)
 def test_plain_cdk_makes_the_same_by_its_context(tmp_path: Path, paused: str, line: str) -> None:
     context = json.dumps({"env": "dev", "paused": paused})
     environment = os.environ | {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(tmp_path)}
@@ -175,7 +185,7 @@ def test_plain_cdk_makes_the_same_by_its_context(tmp_path: Path, paused: str, li
         [sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     if line:
-        assert (done.returncode, done.stderr) == (1, f"synth: -c paused={paused}: {line}\n")
+        assert (done.returncode, done.stderr) == (CANNOT, f"synth: -c paused={paused}: {line}\n")
         return
     made = json.loads((tmp_path / "dev-cdc-lake-processing.template.json").read_text())
     assert made["Outputs"][OUTPUT] == {"Value": "all"}

@@ -310,7 +310,7 @@ def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
     (found,) = read.verdict.findings
     assert (found.resource, found.message) == ("streaming/BrokerAccess", "streaming/BrokerAccess: open")
     text = summary(read, [Path("build/review/prod.html")])
-    assert "No: 1 error and 0 warnings. `make deploy` refuses it." in text
+    assert "No: 1 error and 0 warnings. `./lake aws deploy` refuses it." in text
     assert re.search(r"Changes against the snapshot: +adds a bucket", text)
     assert "Changes against the snapshot" in render(read, "html")
     assert len(text.splitlines()) < 30

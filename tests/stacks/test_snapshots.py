@@ -16,6 +16,6 @@ def test_the_snapshot_is_what_the_code_makes(name: str, request: pytest.FixtureR
     assert isinstance(synthesized, Synthesized)
     made = snapshots.by_stack(environment, synthesized.synthesis.templates)
     stale = [stack for stack, template in made.items() if snapshots.read(environment).get(stack) != template]
-    assert stale == [], "run `make snapshots`, look at what it changes and commit it"
+    assert stale == [], "run `./lake aws synth --save`, look at what it changes and commit it"
     files = {path.stem: path.read_text(encoding="utf-8") for path in (snapshots.SNAPSHOTS / name).glob("*.json")}
-    assert files == {stack: text_of(template) for stack, template in made.items()}, "run `make snapshots`"
+    assert files == {stack: text_of(template) for stack, template in made.items()}, "run `./lake aws synth --save`"

@@ -1,1 +1,1 @@
-"""Trino on loopback, for the tests that `make test-trino` runs: what it needs, the server, and the tests."""
+"""Trino on loopback, for the tests that `./lake dev test trino` runs: what it needs, the server, and the tests."""

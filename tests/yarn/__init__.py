@@ -1,1 +1,1 @@
-"""YARN and HDFS on loopback, for the tests that `make test-yarn` runs: the daemons, the step, and the tests."""
+"""YARN and HDFS on loopback, for the tests that `./lake dev test yarn` runs: the daemons, the step, and the tests."""

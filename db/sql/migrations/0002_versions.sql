@@ -1,4 +1,4 @@
--- What has been applied to this outbox, the newest last: how `python -m db.migrate` knows what is left to do, and what is
+-- What has been applied to this outbox, the newest last: how `./lake source migrate` knows what is left to do, and what is
 -- too new for it. `views` is the text of 03_outbox.sql, from which outbox_alter() makes the views anew.
 CREATE TABLE datalake.outbox_versions (
     id         INTEGER     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

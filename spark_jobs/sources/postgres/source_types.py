@@ -49,7 +49,8 @@ class SourceTypes:
         if where is None or where.server is None:
             raise UndescribedError(
                 f"{self._settings.schema_file} lacks {', '.join(sorted(fields))}, which events have: the table waits"
-                " until it says their types (`make pipeline … UPDATE=1`, then `make up` or `make deploy`), or has"
+                " until it says their types (`./lake source describe … --update`, then `./lake up` or `./lake aws"
+                " deploy`), or has"
                 f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/reference/source-changes.md); nothing is lost"
             )
         look = self._databases.of(where.server).look()

@@ -2,7 +2,7 @@
 
 A line is an expression over the one row of `v`, or a statement over `v` and `r`; then what Trino answers, what DuckDB
 and Spark do where that differs (`refused`: a line says so, or the engine fails), and the documents' words for it.
-To add a line, leave the answer empty: `make test-trino` says which one it is.
+To add a line, leave the answer empty: `./lake dev test trino` says which one it is.
 """
 
 import datetime

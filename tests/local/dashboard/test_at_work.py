@@ -16,10 +16,10 @@ PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        (("-m", "local", "up", "--folder", "x"), "up"),
-        (("-m", "local", "down"), "down"),
-        (("-m", "local", "supervise"), None),
-        (("-m", "local"), None),
+        (("-m", "cli", "up", "--folder", "x"), "up"),
+        (("-m", "cli", "down"), "down"),
+        (("-m", "cli", "status"), None),
+        (("-m", "cli"), None),
         (("up",), None),
     ],
 )

@@ -112,7 +112,7 @@ def test_order_items_come_with_their_charts_and_the_charts_numbers() -> None:
 
 def test_a_platform_that_is_down_draws_no_numbers_of_before() -> None:
     async def look(user: User) -> None:
-        down = State(word=Word.DOWN, reason="the platform is down: `make up` starts it")
+        down = State(word=Word.DOWN, reason="the platform is down: `./lake up` starts it")
         pictures.append(Picture(at=0, pipeline="orders", state=down))
         await user.should_see("the platform is down", retries=20)
         assert texts(user, "td") == []

@@ -74,7 +74,7 @@ def test_the_slowest_stage_is_named_when_it_is_late() -> None:
 def test_what_a_start_hasnt_started_yet_is_no_failure() -> None:
     partly = Alive(expected=ALL, running=ALL - {"job", "s3"})
     found = judge(partly, None, (), unanswered_s=0, command=UP)
-    assert (found.word, found.reason) == (Word.STARTING, "`make up` is at work: job, s3")
+    assert (found.word, found.reason) == (Word.STARTING, "`./lake up` is at work: job, s3")
     assert judge(WELL, ["kafka doesn't answer yet"], (), unanswered_s=0, command=UP).word == Word.STARTING
     assert judge(WELL, [], (), unanswered_s=0, command=UP).word == Word.UP_TO_DATE
 

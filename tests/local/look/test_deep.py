@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from local.cli import app
-from local.demo import command
+from cli.__main__ import app
+from local.comparison import platform_reconcile as command
 from local.look.deep import compare_outbox
 from local.look.lake import Lake
 from local.look.reconcile import Comparison

@@ -43,7 +43,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA shop TO cdc_connector;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {OWN_SCHEMA} TO cdc_connector;
 """
 REMOVING = f'DROP PUBLICATION cdc_shop; DROP SCHEMA IF EXISTS shop, {OWN_SCHEMA}, "{ODD.schema}" CASCADE'
-TIMEOUT_S = 60
+# On a machine that has much else to do.
+TIMEOUT_S = 180
 
 
 class Shop:

@@ -148,6 +148,6 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
     Platform(tmp_path, options).recorded.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
     [refused, dead] = read_status(Platform(tmp_path)).problems
     assert 'password authentication failed for user "cdc_connector"' in refused
-    assert refused.endswith(": `make up` takes the role's password from CDC_CONNECTOR_PASSWORD")
+    assert refused.endswith(": `./lake up` takes the role's password from CDC_CONNECTOR_PASSWORD")
     assert "of yesterday" not in refused
     assert "nothing runs" in dead

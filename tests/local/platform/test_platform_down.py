@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from local.cli import app
-from local.demo import command
+from cli.__main__ import app
+from contract.errors import CANNOT
+from local.comparison import platform_reconcile as command
 from local.errors import PlatformError
 from local.look import reconcile as module
 from local.look.lake import Lake, LakeError
@@ -75,8 +76,8 @@ def expect(folder: Path, *services: str) -> None:
 
 @pytest.mark.usefixtures("running")
 def test_reconcile_of_a_platform_that_is_down_is_one_line(folder: Path) -> None:
-    line = f"reconcile: the platform in {folder} is down: `make up` starts it\n"
-    assert reconcile(folder) == (1, "", line)
+    line = f"reconcile: the platform in {folder} is down: `./lake up` starts it\n"
+    assert reconcile(folder) == (CANNOT, "", line)
 
 
 def test_reconcile_names_what_it_misses_and_where_its_log_is(folder: Path, running: set[str]) -> None:
@@ -84,8 +85,8 @@ def test_reconcile_names_what_it_misses_and_where_its_log_is(folder: Path, runni
     status, _, shown = reconcile(folder)
     log = folder / "logs" / "s3.log"
     assert (status, shown) == (
-        1,
-        f"reconcile: s3 must run for that: `make up` starts what is dead (see {log})\n",
+        CANNOT,
+        f"reconcile: s3 must run for that: `./lake up` starts what is dead (see {log})\n",
     )
 
 
@@ -95,7 +96,7 @@ def test_reconcile_of_services_that_hang_is_one_line(
     running |= {"postgres", "s3"}
     monkeypatch.setattr(command, "silent_services", lambda _platform, names: names & {"s3"})
     line = f"reconcile: s3 can't answer, stopped by a signal or hanging: see {folder / 'logs' / 's3.log'}\n"
-    assert reconcile(folder) == (1, "", line)
+    assert reconcile(folder) == (CANNOT, "", line)
 
 
 def test_a_supervisor_alone_is_no_platform(folder: Path, running: set[str]) -> None:
@@ -106,8 +107,8 @@ def test_a_supervisor_alone_is_no_platform(folder: Path, running: set[str]) -> N
 def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Table) -> None:
     running |= {"postgres", "s3"}
     status, _, shown = reconcile(folder)
-    line = "reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: `make up` starts it\n"
-    assert (status, shown) == (1, line)
+    line = "reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: `./lake up` starts it\n"
+    assert (status, shown) == (CANNOT, line)
     assert len(table.looks) == 1
 
 
@@ -122,7 +123,7 @@ def test_a_job_that_the_supervisor_brings_back_is_waited_for(
         raise LakeError("asked")
 
     monkeypatch.setattr(command, "compare_source_and_lake", compare)
-    assert reconcile(folder) == (1, "", "reconcile: asked\n")
+    assert reconcile(folder) == (CANNOT, "", "reconcile: asked\n")
 
 
 def test_a_difference_comes_with_what_may_explain_it(
@@ -139,7 +140,7 @@ def test_a_difference_comes_with_what_may_explain_it(
     assert status == 1
     assert shown.splitlines()[-2:] == [
         "sink is",
-        "the job doesn't run, so nothing reaches the lake: `make up` starts it",
+        "the job doesn't run, so nothing reaches the lake: `./lake up` starts it",
     ]
 
 
@@ -147,7 +148,8 @@ def test_a_difference_comes_with_what_may_explain_it(
 def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -> None:
     (folder / "state.json").write_text(content)
     message = (
-        f"{folder / 'state.json'} is corrupt, so nobody knows the platform's ports: `make up` writes it anew and starts"
+        f"{folder / 'state.json'} is corrupt, so nobody knows the platform's ports: `./lake up` writes it anew and"
+        " starts"
         " everything at new ports; the data stays"
     )
     for question in (read_status, lambda platform: platform.endpoints):
@@ -159,12 +161,12 @@ def test_a_corrupt_record_is_named_with_what_to_do(folder: Path, content: str) -
 def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: Path) -> None:
     (folder / "state.json").write_text("{")
     Platform(folder).down()
-    with pytest.raises(PlatformError, match="has no ports any more: `make up` gives it new ones"):
+    with pytest.raises(PlatformError, match=r"has no ports any more: `\./lake up` gives it new ones"):
         read_status(Platform(folder))
 
 
 def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:
-    with pytest.raises(PlatformError, match=f"there is no platform in {tmp_path}: `make up` starts one"):
+    with pytest.raises(PlatformError, match=f"there is no platform in {tmp_path}: `./lake up` starts one"):
         read_status(Platform(tmp_path))
 
 
@@ -174,7 +176,7 @@ def test_a_table_without_commit_is_one_line_when_the_time_is_over(monkeypatch: p
     lake = Lake(base_uri="file:///nowhere/lake/cdc_events")
     with pytest.raises(LakeError) as said:
         module.reconcile({}, lake, timeout_s=0)
-    assert str(said.value) == f"{lake.base_uri} has no commit yet: `make status` says how far the data has come"
+    assert str(said.value) == f"{lake.base_uri} has no commit yet: `./lake status` says how far the data has come"
 
 
 def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:

@@ -115,5 +115,5 @@ def test_a_dashboard_without_stages_in_between_claims_no_more_than_is_known() ->
 def test_a_resnapshot_names_what_reads_queried_tables_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     platform = Platform(tmp_path, PlatformOptions(pipeline=NAME))
     monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
-    with pytest.raises(PlatformError, match="pipeline pagilaquery is queried: `make reconcile REPAIR=1`"):
-        resnapshot_tables(platform, None, Wanted())
+    with pytest.raises(PlatformError, match=r"pipeline pagilaquery is queried: `\./lake reconcile --repair`"):
+        resnapshot_tables(platform, (), Wanted())

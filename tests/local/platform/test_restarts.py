@@ -56,7 +56,7 @@ def test_who_dies_at_every_restart_is_given_up_for_good(ledger: Ledger, clock: C
     entry = read_restarts(path)["job"]
     assert (entry.total, entry.tries, entry.given_up) == (LIMIT, LIMIT, True)
     assert entry.describe(clock.now).startswith(f"restarted {LIMIT} times, last at ")
-    assert entry.describe(clock.now).endswith(", then given up: `make up` tries again")
+    assert entry.describe(clock.now).endswith(", then given up: `./lake up` tries again")
     assert entry.recent(clock.now) == LIMIT
 
 

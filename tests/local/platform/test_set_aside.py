@@ -29,7 +29,7 @@ class FailingWorker:
         self.left = [f"public.{name}" for name in TABLES]
 
     def failed(self, _name: str) -> Failure:
-        return Failure(reason="run `make resnapshot PIPELINE=pagila`", table=self.left.pop(0))
+        return Failure(reason="run `./lake resnapshot -p pagila`", table=self.left.pop(0))
 
 
 def away(_parameters: Any) -> NoReturn:
@@ -53,7 +53,7 @@ def test_all_tables_but_the_last_are_left_out_of_the_connector_and_keep_their_to
     aside = [found.set_aside() for _ in TABLES]
     assert aside == [f"public.{name}" for name in TABLES[:-1]] + [None]
     assert captured(found) == ["public.rental"]
-    assert set(found.aside.read().values()) == {"run `make resnapshot PIPELINE=pagila`"}
+    assert set(found.aside.read().values()) == {"run `./lake resnapshot -p pagila`"}
     assert connectors(tmp_path, "pagila").source.topics == topics
 
 
@@ -85,7 +85,7 @@ def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: 
         "2 of 5 tables are set aside",
         "    table public.city: it fails",
         "    table public.rental: the sink refuses pagila.public.rental[0] offset 7: no JSON; nothing behind it is"
-        " landed: `make resnapshot PIPELINE=pagila TABLE=public.rental` passes over it and reads the table again",
+        " landed: `./lake resnapshot -p pagila -t public.rental` passes over it and reads the table again",
     ]
     assert json.loads(aside._path.read_text())["public.former"]
     assert aside.take_back(["public.city", "public.rental"]) == ["public.city"]

@@ -71,11 +71,11 @@ def test_one_connector_each_reads_and_lands_all_tables_with_rights_on_these_topi
 
 def test_a_table_is_chosen_by_the_sources_name_and_by_the_lakes(tmp_path: Path) -> None:
     found = services(tmp_path, "pagila")
-    assert found.chosen("public.address") == found.chosen("address") == found.chosen("pagila_address")
-    assert [table.name for table in found.chosen("city address")] == ["public.address", "public.city"]
-    assert len(found.chosen(None)) == 5
+    assert found.chosen(["public.address"]) == found.chosen(["address"]) == found.chosen(["pagila_address"])
+    assert [table.name for table in found.chosen(["city", "address"])] == ["public.address", "public.city"]
+    assert len(found.chosen()) == 5
     with pytest.raises(PlatformError, match=r"'adress' .*table of pipeline pagila; most like it: public\.address, "):
-        found.chosen("adress")
+        found.chosen(["adress"])
 
 
 def test_the_job_of_many_tables_reads_a_file_per_table_and_none_of_an_earlier_start(tmp_path: Path) -> None:

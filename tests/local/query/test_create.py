@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from analytics.create_table import created_table
 from analytics.queries import Queried
+from cli.__main__ import app
 from contract.errors import UserError
-from local.cli import app
+from local.platform import start_options
 from local.query import command
 from local.query.create import create
 from local.query.engine import QueryError, engine
@@ -182,9 +183,9 @@ def test_json_and_a_sum_are_what_they_are_in_an_answer(lake: QueriedLake) -> Non
 
 
 def test_the_command_says_what_was_written(lake: QueriedLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "find_platform", lambda *_: None)
+    monkeypatch.setattr(start_options, "find_platform", lambda *_: None)
     monkeypatch.setattr(command, "_lake", lambda *_: lake)
-    done = CliRunner().invoke(app, ["query", "--format", "csv"], env={"SQL": BY_COUNTRY})
+    done = CliRunner().invoke(app, ["query", BY_COUNTRY, "--format", "csv"])
     assert done.stdout.splitlines() == [
         '"table","rows","partitions","folder"',
         f'"by_country","500","5","{lake.silver.folder}/by_country"',

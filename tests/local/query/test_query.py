@@ -153,7 +153,7 @@ def test_what_cant_be_done_is_one_line(lake: QueriedLake, sql: str) -> None:
 
 
 def test_changes_are_of_tables_and_not_of_queries(lake: QueriedLake) -> None:
-    with pytest.raises(QueryError, match="SINCE shows rows of captured tables"):
+    with pytest.raises(QueryError, match="--since shows rows of captured tables"):
         ask(lake, "SELECT * FROM order_items", Period(since="20261122110000000"))
 
 

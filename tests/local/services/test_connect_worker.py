@@ -32,7 +32,7 @@ pytestmark = pytest.mark.integration
 TEXT = "ä€😀"
 MIB = 1024 * 1024
 SOURCES = [Path(__file__).with_name(f"{name}.java") for name in ("PlainTask", "PlainSink")]
-START_S, LANDING_S = 120, 30
+START_S, LANDING_S = 300, 120
 
 
 @pytest.fixture(scope="module")

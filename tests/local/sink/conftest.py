@@ -10,7 +10,7 @@ from local.setup.ports import choose
 from tests.broker import RunningBroker
 from tests.local.sink.harness import BUCKET, Services
 
-START_S = 60
+START_S = 180
 STOP_S = 10
 
 

@@ -31,8 +31,8 @@ from tests.broker import RunningBroker
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "landing"
-REQUEST_S = 10.0
-PATIENCE_S = 30.0
+REQUEST_S = 60.0
+PATIENCE_S = 120.0
 
 _numbers = itertools.count(1)
 

@@ -31,7 +31,7 @@ from tests.local.sink.harness import BUCKET, ROOT, Pipeline, RunningTask, Servic
 pytestmark = pytest.mark.integration
 RELEASE = "LENSES_PLUGIN"
 OUTAGE_S = 15
-WORKER_S = 120
+WORKER_S = 300
 # How long a connector that takes a configuration is watched.
 WATCHED_S = 5
 

@@ -1,7 +1,6 @@
 """What the real connector makes of a value, and what of it the stand-in lets pass: docs/decisions/0040."""
 
 import json
-import random
 import struct
 
 import pytest
@@ -10,6 +9,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from local.setup.java import java_binary
 from local.sink.errors import MalformedValueError
 from local.sink.values import LONGEST_STRING, check_key, content, line
+from tests.cases import chance
 
 BIG = "123456789012345678901234567890"
 LONG_DECIMAL = "1234567890.1234567890"
@@ -87,7 +87,7 @@ def test_numbers_that_fit_or_travel_as_text_pass(value: str) -> None:
 
 
 def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector() -> None:
-    chosen = random.Random(1)
+    chosen = chance()
     for _ in range(2_000):
         number = chosen.uniform(-1, 1) * 10 ** chosen.randrange(-300, 300)
         assert content(json.dumps([number, int(number) % 2**63]).encode()) == [number, int(number) % 2**63]

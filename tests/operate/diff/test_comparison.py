@@ -152,9 +152,9 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(templates: Templa
     templates.request("processing", "Custom::EmrStep")["arguments"].append("--verbose")
     templates.request("connectors", "Custom::Plugin", "SourcePlugin")["prefix"] = "other/"
     found = templates.compared()
-    assert lines(found, "Made anew") == [
+    assert lines(found, "Recreated") == [
         "connectors/SinkConnector (Connector): the connector, under its name: progress stays",
-        "processing/Stepcdcevents (EmrStep): the job ends after its commit, and starts again",
+        "processing/Stepcdcevents (EmrStep): the job restarts after its commit",
     ]
     assert "connectors/SourcePlugin (Plugin): its name is its content's" in lines(found, "Replaced")
     assert "connectors/SourceConnector (Connector): updated in place: its tasks start again, its offsets stay" in lines(
@@ -216,7 +216,7 @@ def test_without_the_package_one_line_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr(cloudformation, "PACKAGE", tmp_path / "none")
     of_prod.after["lake"]["Resources"].popitem()
-    with pytest.raises(OperateError, match="`make diff` and `make review` install it"):
+    with pytest.raises(OperateError, match=r"`\./lake aws diff` and `\./lake aws review` install it"):
         of_prod.compared()
 
 

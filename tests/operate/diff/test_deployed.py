@@ -49,7 +49,7 @@ def test_what_is_deployed_is_compared_by_itself(environment: Environment) -> Non
 
 
 def test_nothing_deployed_is_one_line(environment: Environment) -> None:
-    with pytest.raises(OperateError, match="nothing of dev-cdc-lake is deployed in ap-southeast-2: without DEPLOYED=1"):
+    with pytest.raises(OperateError, match="nothing of dev-cdc-lake is deployed in ap-southeast-2: without --deployed"):
         deployed(environment)
 
 

@@ -15,6 +15,7 @@ from operate.diff.requests import requests
 from operate.diff.weakened import weakened
 from tests.operate.diff.conftest import lines
 from tests.stacks.kubernetes.environments import environment_on_eks
+from tests.synthesis import shared_synthesis
 
 POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 ADMIN, OTHER = "arn:aws:iam::111111111111:role/Admin", "arn:aws:iam::111111111111:role/Other"
@@ -254,10 +255,8 @@ def test_objects_are_told_by_kind_and_name() -> None:
 
 @pytest.mark.synth
 def test_an_administrator_more_and_an_api_for_everybody_are_decided_by_a_person(tmp_path: Path) -> None:
-    from operate.synth import synthesize
-
     environment = environment_on_eks(tmp_path, "dev")
-    before = snapshots.by_stack(environment, synthesize(environment, tmp_path / "cdk.out").templates)
+    before = snapshots.by_stack(environment, shared_synthesis(environment, tmp_path).templates)
     after = json.loads(json.dumps(before))
     resources = after["kubernetes"]["Resources"]
     entry = {"ClusterName": "dev-cdc-lake", "PrincipalArn": ADMIN, "AccessPolicies": [policy()]}

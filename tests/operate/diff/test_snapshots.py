@@ -24,12 +24,14 @@ def test_a_stack_that_is_gone_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_missing_snapshot_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(OperateError, match="there is no snapshot in tests/snapshots/dev: run `make snapshots`"):
+    with pytest.raises(
+        OperateError, match=r"there is no snapshot in tests/snapshots/dev: run `\./lake aws synth --save`"
+    ):
         snapshots.read(DEV, tmp_path)
 
 
 def test_a_broken_snapshot_is_named(tmp_path: Path) -> None:
     snapshots.write(DEV, LAKE, tmp_path)
     (tmp_path / "dev" / "lake.json").write_text("<<<<<<< HEAD")
-    with pytest.raises(OperateError, match=r"tests/snapshots/dev/lake.json: .*: run `make snapshots`"):
+    with pytest.raises(OperateError, match=r"tests/snapshots/dev/lake.json: .*: run `./lake aws synth --save`"):
         snapshots.read(DEV, tmp_path)

@@ -14,6 +14,7 @@ from stacks.paused import Paused
 from tests.operate.pausing.cloud import Cloud
 from tests.operate.test_outputs import without_credentials
 from tests.stacks.kubernetes.environments import environment_on_eks
+from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
     from operate.synth import Synthesis
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def syntheses(tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
     """dev's templates with nothing, the sources and all left out."""
-    from operate.synth import synthesize
-
     folder = tmp_path_factory.mktemp("paused")
-    return {paused: synthesize(load("dev"), folder / f"dev.paused-{paused}", paused=paused) for paused in Paused}
+    return {paused: shared_synthesis(load("dev"), folder, paused=paused) for paused in Paused}
 
 
 @pytest.fixture(scope="session")
@@ -37,10 +36,8 @@ def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 @pytest.fixture(scope="session")
 def syntheses_on_eks(dev_on_eks: Environment, tmp_path_factory: pytest.TempPathFactory) -> "Mapping[Paused, Synthesis]":
     """The same of dev on EKS."""
-    from operate.synth import synthesize
-
     folder = tmp_path_factory.mktemp("paused")
-    return {paused: synthesize(dev_on_eks, folder / f"dev.paused-{paused}", paused=paused) for paused in Paused}
+    return {paused: shared_synthesis(dev_on_eks, folder, paused=paused) for paused in Paused}
 
 
 @pytest.fixture

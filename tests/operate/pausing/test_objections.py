@@ -80,7 +80,7 @@ class Connection:
         ),
         ((0, "10GB"), "now 0 MB, 10GB at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it"),
         ((1, None), "now 0 MB, without a limit"),
-        (None, "there is no slot cdc_orders, so changes are missed already: `make resnapshot` after the pause"),
+        (None, "there is no slot cdc_orders, so changes are missed already: `./lake resnapshot` after the pause"),
         (
             psycopg2.OperationalError("timeout\nexpired"),
             "can't be read from here (timeout expired); pg_replication_slots",
@@ -124,4 +124,4 @@ def test_a_server_answers_what_it_is_asked(
             line = said()
         finally:
             cursor.execute("SELECT pg_drop_replication_slot('cdc_orders')")
-    assert re.search(r"until `make resume`: now \d+ MB, without a limit \(max_slot_wal_keep_size\)", line)
+    assert re.search(r"until `./lake aws resume`: now \d+ MB, without a limit \(max_slot_wal_keep_size\)", line)

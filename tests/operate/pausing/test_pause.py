@@ -64,7 +64,7 @@ def test_the_user_is_told_what_goes_on_and_when_aws_starts_aurora(cloud: Cloud) 
     text = "\n".join(cloud.said)
     assert "MSK's brokers (provisioned ones can't be stopped), NAT" in text
     assert f"AWS starts Aurora by itself at {EPOCH + timedelta(days=7):%Y-%m-%d %H:%M} UTC" in text
-    assert "`make resume ENV=dev`" in text
+    assert "`./lake aws resume -e dev`" in text
 
 
 def test_a_paused_environment_is_left_as_it_is(cloud: Cloud) -> None:
@@ -146,7 +146,7 @@ def test_a_deployment_that_fails_ends_it_with_the_two_ways_on(cloud: Cloud, stac
     cloud.cdk_status[stack] = 1
     said = refused(cloud)
     assert f"the deployment of dev-cdc-lake-{stack} ended with status 1" in said
-    assert "`make pause ENV=dev` goes on from here, `make resume ENV=dev` goes back" in said
+    assert "`./lake aws pause -e dev` goes on from here, `./lake aws resume -e dev` goes back" in said
     assert cloud.database == "available"
     cloud.cdk_status.clear()
     run(cloud)
@@ -203,7 +203,7 @@ def test_a_connector_that_changes_is_left_alone(cloud: Cloud, state: str) -> Non
 
 def test_a_re_snapshot_is_let_end(cloud: Cloud) -> None:
     cloud.configurations[SOURCE]["offset.mismatch.strategy"] = "trust_slot"
-    assert "let `make resnapshot ENV=dev` end, then this again" in refused(cloud)
+    assert "let `./lake resnapshot -e dev` end, then this again" in refused(cloud)
     assert cloud.log == []
 
 
@@ -217,7 +217,7 @@ def test_what_rings_is_not_silenced_unless_that_is_meant(cloud: Cloud) -> None:
     cloud.alarms = ["commit-age-cdc_events", "nothing-landed"]
     said = refused(cloud)
     assert said.startswith("alarms ring, which a pause would silence: commit-age-cdc_events, nothing-landed (")
-    assert said.endswith("`make pause ENV=dev ANYWAY=1` pauses even so")
+    assert said.endswith("`./lake aws pause -e dev --anyway` pauses even so")
     assert cloud.log == []
     run(cloud, anyway=True)
     assert cloud.log == WHOLE
@@ -229,7 +229,7 @@ def test_an_outside_database_that_goes_on_being_written_is_said_with_its_size(
     monkeypatch.setattr(
         objections, "outside", lambda _session, _environment: iter(["db.example goes on being written: now 12 MB"])
     )
-    assert refused(cloud).startswith("db.example goes on being written: now 12 MB. `make pause ENV=dev ANYWAY=1`")
+    assert refused(cloud).startswith("db.example goes on being written: now 12 MB. `./lake aws pause -e dev --anyway`")
     run(cloud, anyway=True)
     assert "although db.example goes on being written: now 12 MB" in cloud.said
 
@@ -237,12 +237,12 @@ def test_an_outside_database_that_goes_on_being_written_is_said_with_its_size(
 def test_production_wants_its_name_twice(cloud: Cloud) -> None:
     prod = load("prod").model_copy(update={"account": cloud.environment.account})
     with pytest.raises(
-        OperateError, match=r"prod is production, .* `make pause ENV=prod CONFIRM=prod` if that is meant"
+        OperateError, match=r"prod is production, .* `./lake aws pause -e prod --confirm prod` if that is meant"
     ):
         pause(prod, Options(), cloud.waiter)
-    with pytest.raises(OperateError, match="CONFIRM=dev names another environment than ENV=prod"):
+    with pytest.raises(OperateError, match="--confirm dev names another environment than --env prod"):
         pause(prod, Options(confirmed="dev", anyway=True), cloud.waiter)
-    with pytest.raises(OperateError, match="CONFIRM=prod names another environment than ENV=dev"):
+    with pytest.raises(OperateError, match="--confirm prod names another environment than --env dev"):
         pause(cloud.environment, Options(confirmed="prod"), cloud.waiter)
     assert cloud.log == []
 

@@ -58,7 +58,7 @@ def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud) -> None:
 def test_a_resume_that_failed_goes_on(paused: Cloud) -> None:
     paused.cdk_status["all"] = 1
     assert run(paused) == 1
-    assert paused.said[-1] == "dev isn't whole yet, for the reason above: `make resume ENV=dev` goes on from here"
+    assert paused.said[-1] == "dev isn't whole yet, for the reason above: `./lake aws resume -e dev` goes on from here"
     paused.cdk_status.clear()
     assert run(paused) == 0
     assert paused.log == ["start dev-cdc-lake", "deploy all", "deploy all"]
@@ -110,11 +110,11 @@ def test_a_newer_checkout_is_said(paused: Cloud) -> None:
 
 @pytest.mark.parametrize("command", [deploy.deploy, deploy.destroy])
 def test_what_is_paused_is_neither_deployed_nor_destroyed(paused: Cloud, command: Any) -> None:
-    with pytest.raises(OperateError, match="dev is paused: first `make resume ENV=dev`"):
+    with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
         command(paused.environment)
     assert paused.log == []
 
 
 def test_who_asks_for_what_is_left_out_is_told_why(paused: Cloud) -> None:
-    with pytest.raises(OperateError, match="dev is paused: `make resume ENV=dev` first"):
+    with pytest.raises(OperateError, match=r"dev is paused: `\./lake aws resume -e dev` first"):
         output(paused.environment, "connectors", "SourceConnectorArn")

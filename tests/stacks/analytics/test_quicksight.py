@@ -42,7 +42,7 @@ def test_the_gate_cdk_nag_and_cfn_lint_find_nothing(with_quicksight: Synthesized
     from operate.review import find
 
     findings = find(shown(), with_quicksight.synthesis)
-    assert [str(each) for each in findings if "make lock-plugins" not in each.message] == []
+    assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []
 
 
 def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(with_quicksight: Synthesized) -> None:

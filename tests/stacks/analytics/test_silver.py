@@ -71,4 +71,4 @@ def test_the_review_finds_nothing_in_it(environment: Environment, pagila: Synthe
     from operate.review import find
 
     findings = find(environment, pagila.synthesis)
-    assert [str(each) for each in findings if "make lock-plugins" not in each.message] == []
+    assert [str(each) for each in findings if "./lake dev lock plugins" not in each.message] == []

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from operate import stack_commands as deployment
+from cli import aws, prepare
+from cli.__main__ import app
 from operate import synth
 from operate.review import facts
 from settings.load import load
@@ -80,8 +81,9 @@ def test_a_refusal_is_the_commands_exit_status(
     # It reads the folder, which has no mutations, and takes its time.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     monkeypatch.setattr(synth, "synthesize", lambda *_, **__: mutated)
-    monkeypatch.setattr(deployment, "PAGES", tmp_path / "build" / "review")
-    result = CliRunner().invoke(deployment.app, ["review", "--env", "prod"])
+    monkeypatch.setattr(aws, "PAGES", tmp_path / "build" / "review")
+    monkeypatch.setattr(prepare, "node_modules", lambda: None)
+    result = CliRunner().invoke(app, ["aws", "review", "--env", "prod"])
     assert result.exit_code == 1
     assert "is a public database" in result.output
     assert "build/review/prod.html" in result.output

@@ -1,7 +1,7 @@
 """A Kubernetes cluster and its Kafka Connect in memory, as far as the handlers see them.
 
-It stands where the real ones can't run: pods need nodes. `make test-kubernetes` holds objects and rights to a real API
-server, tests/plugins/test_own_workers.py the rest to real workers.
+It stands where the real ones can't run: pods need nodes. `./lake dev test kubernetes` holds objects and rights to a
+real API server, tests/plugins/test_own_workers.py the rest to real workers.
 """
 
 import copy

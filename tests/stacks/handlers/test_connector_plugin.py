@@ -131,7 +131,7 @@ def test_a_wrong_checksum_shows_both_and_leaves_nothing(
 def test_what_is_not_pinned_is_refused_with_what_to_do(connect: KafkaConnect, plugin: Resource, server: Server) -> None:
     wanted = request(server, "one")
     wanted["releases"][0]["sha256"] = ""
-    assert failing(plugin, wanted) == "one.zip has no checksum: run `make lock-plugins` and deploy again"
+    assert failing(plugin, wanted) == "one.zip has no checksum: run `./lake dev lock plugins` and deploy again"
     assert server.requested == []
     assert connect.plugins == {}
 

@@ -119,7 +119,7 @@ def test_without_it_each_thing_that_is_not_done_is_said_and_nothing_changed(
     execute(database, f"CREATE ROLE {ROLE} LOGIN REPLICATION PASSWORD '{PASSWORD}'")
     reason = failing(source, request(database, server, authority, ownerSecretArn=""))
     assert "it isn't prepared: not done: " in reason
-    assert "run `make prepare NAME=crm DSN=…`, then deploy again" in reason
+    assert "run `./lake source prepare crm --dsn …`, then deploy again" in reason
     assert ask(database, READABLE) is False
     assert entries(parameters) == []
 

@@ -37,7 +37,7 @@ from tests.stacks.kubernetes.groups import group
 from tests.stacks.kubernetes.workers import PASSWORD, RealRest, Workers
 from tests.tls import Authority, encrypted
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 NAME, OFFSETS, USER = "k8s-source", "__cdc_lake_offsets_k8s-source-1", "worker"
 TABLE = CapturedTable(schema="public", table="items")

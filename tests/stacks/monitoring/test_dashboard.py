@@ -49,7 +49,7 @@ def test_every_alarm_and_event_says_exactly_one_word(environment: Synthesized) -
     told += [rule["Description"] for rule in events(environment)]
     told += [rule["Targets"][0]["InputTransformer"]["InputTemplate"].strip('"') for rule in events(environment)]
     for text in told:
-        said, runbook = re.fullmatch(r"(.+?): .+\. Runbook: docs/runbooks/([\w-]+)\.md", text).groups()  # type: ignore[union-attr]
+        said, runbook = re.fullmatch(r"(.+?): .+\. Runbook: docs/aws/alarms\.md#([\w-]+)", text).groups()  # type: ignore[union-attr]
         assert Word(said) is WORDS[runbook]
 
 

@@ -1,5 +1,6 @@
-"""Which of the live page's words an alarm or an event stands for, and what is said of them."""
+"""The word that each alarm and event stands for, and its section in the documents."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,18 +8,20 @@ import pytest
 from contract.states import MEANING, Word
 from stacks.monitoring.words import EVENTS, UNALARMED, WORDS, heading, key, said
 
-RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "aws" / "alarms.md"
+# The page's sections, by heading: the anchors that alarms link.
+SECTIONS = dict(re.findall(r"^## (.+)\n(.+(?:\n(?!## ).*)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def test_every_runbook_has_one_word() -> None:
-    assert WORDS.keys() == {path.stem for path in RUNBOOKS.glob("*.md")}
+def test_every_alarm_has_a_section_in_the_documents() -> None:
+    assert WORDS.keys() == SECTIONS.keys()
 
 
-@pytest.mark.parametrize("path", sorted(RUNBOOKS.glob("*.md")), ids=lambda path: path.stem)
-def test_a_runbook_begins_with_the_word_of_what_leads_to_it(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    kind = "event rule" if path.stem in EVENTS else "alarm"
-    assert lines[2].startswith(f"State **{WORDS[path.stem]}**, {kind}")
+@pytest.mark.parametrize("name", WORDS)
+def test_a_section_begins_with_its_word_then_says_what_it_means_what_to_check_and_what_to_do(name: str) -> None:
+    kind = "event rule" if name in EVENTS else "alarm"
+    assert SECTIONS[name].startswith(f"**{WORDS[name]}**, {kind}")
+    assert re.findall(r"^\*\*(Meaning|Check|Do)\.\*\*", SECTIONS[name], re.MULTILINE) == ["Meaning", "Check", "Do"]
 
 
 def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> None:
@@ -26,8 +29,8 @@ def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> Non
     assert {*WORDS.values()} & UNALARMED.keys() == set()
 
 
-def test_what_is_told_begins_with_the_word_and_ends_with_the_runbook() -> None:
-    assert said("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/runbooks/commit-age.md"
+def test_a_description_begins_with_the_word_and_ends_with_the_runbook() -> None:
+    assert said("commit-age", "It is old") == f"{Word.LATE}: It is old. Runbook: docs/aws/alarms.md#commit-age"
 
 
 def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:

@@ -61,7 +61,7 @@ def test_another_release_than_the_pinned_one_is_never_unpacked(machine: Machine)
 
 def test_a_release_without_a_checksum_isnt_even_downloaded(machine: Machine) -> None:
     machine.boot(sha256="")
-    assert "has no checksum: run make lock-plugins" in machine.signal
+    assert "has no checksum: run ./lake dev lock plugins" in machine.signal
     assert not machine.called("curl")
 
 

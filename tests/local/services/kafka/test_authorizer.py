@@ -30,9 +30,9 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.first_offsets import set_first_offsets
 from plugins.topics import PlannedTopic, planned_topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
-START_S, STOP_S, ANSWER_S, POLLS = 60, 10, 10.0, 3
+START_S, STOP_S, ANSWER_S, POLLS = 180, 10, 10.0, 3
 TOPIC = "the topic"
 _numbers = itertools.count(1)
 

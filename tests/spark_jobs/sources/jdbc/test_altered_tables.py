@@ -13,12 +13,13 @@ import pytest
 from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
+from tests.cases import long
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
 pytestmark = pytest.mark.integration
 
-WAIT_S = 30
+WAIT_S = 120
 TEXTS = {"type": "array", "items": ["null", "string"]}
 
 
@@ -60,10 +61,10 @@ REPLACED = """CREATE TABLE other (LIKE address INCLUDING ALL); INSERT INTO other
 @pytest.mark.parametrize(
     "statements",
     [
-        "ALTER TABLE address ALTER address TYPE text USING address || '!'",
-        "ALTER TABLE address ALTER last_update TYPE timestamptz(3)",
+        long("ALTER TABLE address ALTER address TYPE text USING address || '!'"),
+        long("ALTER TABLE address ALTER last_update TYPE timestamptz(3)"),
         "TRUNCATE address; INSERT INTO address SELECT i, 'again' FROM generate_series(1, 603) AS i",
-        REPLACED,
+        long(REPLACED),
     ],
     ids=["all values", "a column's type", "truncated and filled", "replaced"],
 )
@@ -100,9 +101,9 @@ def test_a_view_whose_table_was_written_anew_while_a_look_waited_keeps_its_rows(
     ("type_", "column", "field", "change", "expected"),
     [
         ("ENUM ('ok', 'bad')", "own DEFAULT 'ok'", "string", "RENAME VALUE 'ok' TO 'fine'", "fine"),
-        ("ENUM ('ok', 'bad')", "own[] DEFAULT '{ok}'", TEXTS, "RENAME VALUE 'ok' TO 'fine'", '["fine"]'),
+        long(*("ENUM ('ok', 'bad')", "own[] DEFAULT '{ok}'", TEXTS, "RENAME VALUE 'ok' TO 'fine'", '["fine"]')),
         # In events it is Base64.
-        ("(a int)", "own DEFAULT '(1)'", "string", "ADD ATTRIBUTE b int", base64.b64encode(b"(1,)").decode()),
+        long(*("(a int)", "own DEFAULT '(1)'", "string", "ADD ATTRIBUTE b int", base64.b64encode(b"(1,)").decode())),
     ],
     ids=["a value's name", "… in arrays", "one more field"],
 )
@@ -134,6 +135,7 @@ def test_a_table_that_has_no_key_any_more_ends_the_job(queried: Queried, job: In
         queried.run(job)
 
 
+@pytest.mark.long
 def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queried, job: Ingest) -> None:
     queried.execute(
         "CREATE TABLE child () INHERITS (address)",
@@ -143,6 +145,7 @@ def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queri
         queried.run(job)
 
 
+@pytest.mark.long
 def test_a_database_that_was_made_of_the_one_before_is_read_whole(queried: Queried, job: Ingest) -> None:
     job.close()
     first = queried.parameters

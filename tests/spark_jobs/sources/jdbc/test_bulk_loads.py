@@ -8,7 +8,7 @@ import pytest
 from spark_jobs.table.hudi_table import HudiTable
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 MANY = "INSERT INTO address SELECT i, 'Street ' || i, NULL, now() FROM generate_series(604, 4500) AS i"
 BUCKETED = {

@@ -16,9 +16,9 @@ from local.services.postgres import ConnectionParameters
 from tests.conftest import ask
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
-WAIT_S = 60
+WAIT_S = 180
 # Commits don't wait until they are on disk; the test stops the process that would bring them there.
 LOSING = {"synchronous_commit": "off", "autovacuum": "off"}
 LOG_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"

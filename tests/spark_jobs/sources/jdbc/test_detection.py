@@ -8,6 +8,7 @@ import pytest
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.sources.postgres import source
+from tests.cases import long
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
 pytestmark = pytest.mark.integration
@@ -41,7 +42,7 @@ def test_what_the_column_shows_arrives_before_the_next_sweep(queried: Queried) -
     assert queried.lake() == queried.source()
 
 
-@pytest.mark.parametrize(("margin", "found"), [("2", True), ("0", False)])
+@pytest.mark.parametrize(("margin", "found"), [("2", True), long("0", False)])
 def test_a_look_by_the_column_goes_back_by_the_margin(queried: Queried, margin: str, found: bool) -> None:
     """A backend fixes now() before others see since when its transaction is open."""
     queried.execute(INDEX)
@@ -137,6 +138,7 @@ def test_a_renamed_city_reaches_the_join(located: Queried) -> None:
     job.close()
 
 
+@pytest.mark.long
 def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
     located.execute("ALTER VIEW located RENAME TO joined", "CREATE MATERIALIZED VIEW located AS SELECT * FROM joined")
     located.run()
@@ -146,6 +148,7 @@ def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
     assert located.lake() == located.source()
 
 
+@pytest.mark.long
 def test_a_view_is_read_in_parts_too(located: Queried) -> None:
     located.arguments = ("--source-limit", "200")
     assert [report.upserts for report in located.run()] == [200, 200, 200, 3]
@@ -181,7 +184,7 @@ def test_a_key_that_does_not_tell_rows_apart_is_refused(located: Queried) -> Non
         located.run()
 
 
-@pytest.mark.parametrize("limit", ["200", "601", "1000"])
+@pytest.mark.parametrize("limit", [long("200"), "601", "1000"])
 def test_rows_of_a_view_that_have_no_key_are_told_and_hold_up_no_other(located: Queried, limit: str) -> None:
     located.execute(
         "CREATE OR REPLACE VIEW located AS SELECT CASE WHEN address_id % 10 > 0 THEN address_id END AS address_id,"

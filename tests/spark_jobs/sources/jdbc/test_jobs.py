@@ -18,6 +18,7 @@ from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters
 from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs.options import keys, submit
+from tests.cases import long
 from tests.conftest import ask, execute
 from tests.spark_jobs.conftest import CONF
 from tests.spark_jobs.test_streamer import Job, java_options
@@ -134,16 +135,17 @@ def role(password: str) -> list[str]:
     ]
 
 
-def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(place: Place) -> None:
+@pytest.mark.parametrize("killed", [("in",), long(("before", "in", "after"))])
+def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(place: Place, killed: Sequence[str]) -> None:
     place.create("address")
-    stages: list[Callable[[], object]] = [
-        lambda: "all rows are read" in place.jobs[-1].output.read_text(),  # before: nothing is written yet
-        lambda: place.instants("address", "commit.requested") | place.instants("address", "inflight"),  # in it
-        lambda: place.instants("address", "commit"),  # and right after it
-    ]
-    for number, reached in enumerate(stages):
+    stages: dict[str, Callable[[], object]] = {
+        "before": lambda: "all rows are read" in place.jobs[-1].output.read_text(),  # nothing is written yet
+        "in": lambda: place.instants("address", "commit.requested") | place.instants("address", "inflight"),
+        "after": lambda: place.instants("address", "commit"),
+    }
+    for number, stage in enumerate(killed):
         job = place.start("address")
-        job.wait_for(reached, f"stage {number}")
+        job.wait_for(stages[stage], f"stage {stage}")
         job.kill()
         change(place, number)
     job = place.start("address")
@@ -157,6 +159,7 @@ def test_a_job_that_is_killed_before_in_and_after_a_commit_loses_nothing(place: 
     assert [str(path) for path in written if SECRET.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.long
 def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(place: Place) -> None:
     place.create("address")
     execute(place.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
@@ -187,6 +190,7 @@ def change(place: Place, number: int) -> None:
         execute(place.parameters, statement)
 
 
+@pytest.mark.long
 def test_many_tables_share_two_connections(place: Place) -> None:
     names = [f"t{number}" for number in range(6)]
     place.create(*names)
@@ -201,6 +205,7 @@ def test_many_tables_share_two_connections(place: Place) -> None:
     assert "its tables look by 2 connections at most" in job.output.read_text()
 
 
+@pytest.mark.long
 def test_a_database_that_is_gone_is_waited_for(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / "own"
     folder.mkdir()

@@ -82,6 +82,7 @@ def test_what_a_poll_by_the_stamp_loses_arrives(queried: Queried, statement: str
     equal_after(queried, statement)
 
 
+@pytest.mark.long
 def test_a_deleted_row_and_a_new_one_under_its_key_with_an_older_stamp_arrives(queried: Queried) -> None:
     equal_after(queried)
     equal_after(queried, "DELETE FROM address WHERE address_id = 104")
@@ -108,6 +109,7 @@ def test_a_truncate_stops_the_job_and_leaves_the_table(queried: Queried) -> None
     equal_after(queried)
 
 
+@pytest.mark.long
 def test_a_limit_brings_all_rows_of_one_stamp_a_part_per_commit(queried: Queried) -> None:
     queried.arguments = ("--source-limit", "200")
     reports = queried.run()
@@ -135,6 +137,7 @@ def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(que
     assert queried.lake() == queried.source()
 
 
+@pytest.mark.long
 def test_a_first_load_whose_last_row_is_gone_begins_again(queried: Queried) -> None:
     queried.arguments = ("--source-limit", "400")
     job = queried.job()
@@ -237,6 +240,7 @@ ADDED = {
 }
 
 
+@pytest.mark.long
 def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_look_like(queried: Queried) -> None:
     queried.run()
     for name, (kind, default, _, _) in ADDED.items():
@@ -255,6 +259,7 @@ def test_a_new_column_has_the_type_that_the_catalogue_says_whatever_its_values_l
     assert not list(queried.folder.rglob("_quarantine/**/*.json"))
 
 
+@pytest.mark.long
 def test_a_dropped_column_keeps_its_values_in_rows_that_do_not_change(queried: Queried) -> None:
     queried.run()
     queried.execute("ALTER TABLE address DROP COLUMN district", "UPDATE address SET address = 'x' WHERE address_id = 1")
@@ -283,6 +288,7 @@ def test_a_row_that_does_not_fit_is_set_aside_and_the_job_goes_on(queried: Queri
     assert set(queried.source()) - set(queried.lake()) == {2}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [(), ("--source-limit", "15")], ids=["at once", "in parts"])
 def test_a_delete_beside_a_new_row_that_does_not_fit_arrives(queried: Queried, limit: tuple[str, ...]) -> None:
     queried.execute("ALTER TABLE address ADD COLUMN big bigint", "DELETE FROM address WHERE address_id > 20")
@@ -302,6 +308,7 @@ def test_a_delete_beside_a_new_row_that_does_not_fit_arrives(queried: Queried, l
     assert set(queried.source()) ^ set(queried.lake()) == {0}
 
 
+@pytest.mark.long
 def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: Queried) -> None:
     job = queried.job()
     assert isinstance(job._source, source.Jdbc)
@@ -317,6 +324,7 @@ def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: 
         )
 
 
+@pytest.mark.long
 def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queried: Queried) -> None:
     queried.execute(
         "DROP TABLE address",
@@ -334,6 +342,7 @@ def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queri
     equal_after(queried, "ALTER TABLE address DETACH PARTITION high")
 
 
+@pytest.mark.long
 def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried) -> None:
     """As an extension that writes pages, or pg_surgery, would do it: here the lake has lost them."""
     queried.run()
@@ -430,6 +439,7 @@ def test_a_failed_commit_is_made_again(queried: Queried, monkeypatch: pytest.Mon
     assert queried.lake() == queried.source()
 
 
+@pytest.mark.long
 def test_a_large_batch_is_read_side_by_side_in_one_snapshot(queried: Queried) -> None:
     queried.execute(
         "INSERT INTO address SELECT i, repeat('x', i % 50), NULL, now() FROM generate_series(1000, 26000) AS i"

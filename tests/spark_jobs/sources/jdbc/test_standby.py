@@ -19,9 +19,9 @@ from spark_jobs.options import keys
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
-WAIT_S = 60
+WAIT_S = 180
 ROLE = "copier"
 
 

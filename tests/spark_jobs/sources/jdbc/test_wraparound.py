@@ -14,7 +14,7 @@ from local.setup.ports import choose
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 WAIT_S, AFTER = 60, 300
 LAST = 2**32

@@ -1,0 +1,141 @@
+"""Counts what one commit of the streaming job asks S3 for, by verb and layout: `./lake dev bench requests`.
+
+The job runs as on EMR, by spark-submit and without an end, against an S3 endpoint that writes down its requests. One
+object with changes of two orders is landed at a time, the next one when the job has looked for more in vain.
+"""
+
+import json
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.running_job import RunningJob, running
+from bench.s3_requests.server import VERBS, CountedS3, Request, by_verb, counted_s3
+from contract.errors import one_line_errors
+from contract.events import DELETED, LSN, OPERATION, UPDATE
+from contract.lake import DATABASE
+from contract.source import OUTBOX_TABLE, SCHEMA
+from spark_jobs.options import keys, submit
+from spark_jobs.runtime.archive import ROOT
+
+LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
+EVENT = ROOT / "tests" / "events" / "update.jsonl"
+# Long enough for the job's looks to be told from a commit's requests.
+POLL_S = 1.0
+
+
+def main(
+    *,
+    commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
+    orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
+) -> None:
+    """Print the requests per commit, in thirds of the run: a figure that grows shows there."""
+    table = Table(
+        "layout", "commits", *(f"{verb}" for verb in VERBS), "all", title="S3 requests per commit, on average"
+    )
+    with one_line_errors("error"):
+        for layout, properties in LAYOUTS.items():
+            counted = measure(properties, commits=commits, orders=orders)
+            for first, last in thirds(commits):
+                part = counted[first:last]
+                means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
+                label = f"{first + 1} to {last}"
+                table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}")
+    Console().print(table)
+
+
+def thirds(count: int) -> list[tuple[int, int]]:
+    """Return the bounds of three parts of a sequence, as slices take them."""
+    return [(count * part // 3, count * (part + 1) // 3) for part in range(3)]
+
+
+def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int]]:
+    """Run the job on a new table; return the requests by verb of each commit after the first load.
+
+    Raises PlatformError when it ends or takes too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
+        landing = Landing(s3)
+        landing.land(range(orders))
+        with _job(Path(folder), s3, properties) as job:
+            job.wait_for_commit()
+            counted = []
+            for number in range(commits):
+                job.wait_for_idle(s3)
+                s3.taken()
+                landing.land([number % orders, (number + 1) % orders])
+                job.wait_for_commit()
+                job.wait_for_idle(s3)
+                counted.append(by_verb([request for request in s3.taken() if not _is_bench_or_look(request)]))
+            return counted
+
+
+class Landing:
+    """Lands events of the real Debezium's, with keys and positions of our own."""
+
+    def __init__(self, s3: CountedS3) -> None:
+        self._client = s3.client()
+        self._event: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
+        self._offset = 0
+
+    def land(self, orders: Any) -> None:
+        """Land one object of the ordered layout."""
+        lines = []
+        for order in orders:
+            position = {LSN: 1000 + self._offset, "order_id": order, "customer_id": f"C{order % 5}"}
+            lines.append(json.dumps(self._event | position | {DELETED: "false", OPERATION: UPDATE}))
+            self._offset += 1
+        key = f"cdc/demo.{SCHEMA}.{OUTBOX_TABLE}/0/{self._offset - 1:012d}_1_2.json"
+        self._client.put_object(Bucket="landing", Key=key, Body=("\n".join(lines) + "\n").encode())
+
+
+class Job:
+    """The running job, whose commits are waited for one by one."""
+
+    def __init__(self, job: RunningJob) -> None:
+        self._job = job
+        self._commits = 0
+
+    def wait_for_commit(self) -> None:
+        """Wait for the next commit's line."""
+        self._commits += 1
+        self._job.wait_for_commits(self._commits)
+
+    def wait_for_idle(self, s3: CountedS3) -> None:
+        """Wait until the job has looked for more objects after all that it did."""
+        before = _looks(s3)
+        self._job.wait(lambda: _looks(s3) > before, "look")
+
+
+def _looks(s3: CountedS3) -> int:
+    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
+
+
+def _is_bench_or_look(request: Request) -> bool:
+    """Tell whether it is the object that was landed here, or a look for new ones: those come with time, not commits."""
+    looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
+    return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
+
+
+@contextmanager
+def _job(folder: Path, s3: CountedS3, properties: str) -> Iterator[Job]:
+    table = submit.TableJob(
+        landing="s3a://landing/cdc",
+        table_path=f"s3a://lake/{OUTBOX_TABLE}",
+        database=DATABASE,
+        table=OUTBOX_TABLE,
+        schema_file=str(ROOT / "pipelines" / "orders" / "cdc_events.avsc"),
+        properties_file=str(ROOT / "spark_jobs" / "conf" / properties),
+        sync_interval_seconds=0,
+        configuration={keys.POLL_INTERVAL: str(POLL_S)},
+    )
+    arguments = [argument for argument in submit.job_arguments(table) if argument != "--enable-sync"]
+    with running(arguments, folder=folder, s3=s3) as job:
+        yield Job(job)

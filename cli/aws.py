@@ -1,0 +1,251 @@
+"""`./lake aws`: an environment's templates, review, deployment, pauses and costs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import prepare
+from cli.shared import Commands, DryRun, Environment, Json, answer, print_json
+
+if TYPE_CHECKING:
+    from operate.pausing.waiting import Waiter
+
+app = Commands("An environment on AWS, a file in environments/.")
+PAGES = prepare.ROOT / "build" / "review"
+
+
+@app.command()
+def synth(
+    *,
+    env: Environment = "dev",
+    save: Annotated[
+        bool,
+        typer.Option("--save", help="Write the snapshots of all environments that `diff` and a test compare with."),
+    ] = False,
+) -> None:
+    """Write the environment's templates to cdk.out/, offline.
+
+    Examples: ./lake aws synth -e prod; ./lake aws synth --save
+    """
+    prepare.wheels()
+    from operate import synth
+    from operate.diff import snapshots
+    from settings.load import load, names
+
+    for name in names() if save else [env]:
+        environment = load(name)
+        folder = synth.CDK_OUT / name
+        templates = synth.synthesize(environment, folder).templates
+        if save:
+            snapshots.write(environment, templates)
+            typer.echo(f"wrote {snapshots.shown(environment)}")
+        else:
+            typer.echo(f"{len(templates)} templates in {folder.relative_to(prepare.ROOT)}")
+
+
+@app.command()
+def review(*, env: Environment = "dev", json: Json = False) -> None:
+    """Print what the checks find and what matters, and write the page to decide from; exit 1 on an error.
+
+    Example: ./lake aws review -e prod
+    """
+    _prepare_cdk()
+    from operate import review, synth
+    from operate.review.changes import changes
+    from operate.review.page import page
+    from operate.review.render import write
+    from operate.review.summary import summary
+    from settings.load import load
+
+    environment = load(env)
+    synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
+    findings = review.find(environment, synthesis)
+    read = page(environment, synthesis, findings, changes=changes(environment, synthesis))
+    paths = [path.relative_to(PAGES.parents[1]) for path in write(read, PAGES)]
+    if json:
+        print_json({"environment": env, "verdict": read.verdict, "pages": paths})
+    else:
+        typer.echo(summary(read, paths))
+    answer(yes=not any(finding.level == "error" for finding in findings))
+
+
+@app.command()
+def diff(
+    *,
+    env: Environment = "dev",
+    deployed: Annotated[
+        bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print what a deployment would change, in words and as a diff; changes are no error.
+
+    Examples: ./lake aws diff; ./lake aws diff -e prod --deployed
+    """
+    _prepare_cdk()
+    from operate import diff, synth
+    from operate.diff import render
+    from settings.load import load
+
+    environment = load(env)
+    synthesis = synth.synthesize(environment, synth.CDK_OUT / env)
+    found = diff.changes(environment, synthesis.templates, against_deployed=deployed)
+    if json:
+        print_json(found)
+    else:
+        typer.echo(render.text(found), nl=False)
+
+
+@app.command()
+def bootstrap(*, env: Environment = "dev") -> None:
+    """Make CDK's bucket and roles in the environment's account, once.
+
+    Example: ./lake aws bootstrap -e dev
+    """
+    prepare.node_modules()
+    from operate import deploy
+    from settings.load import load
+
+    raise typer.Exit(deploy.bootstrap(load(env)))
+
+
+@app.command()
+def deploy(*, env: Environment = "dev") -> None:
+    """Review the environment and deploy exactly what was reviewed.
+
+    Example: ./lake aws deploy -e prod
+    """
+    prepare.wheels()
+    prepare.certificates()
+    from operate import deploy
+    from settings.load import load
+
+    raise typer.Exit(deploy.deploy(load(env)))
+
+
+@app.command()
+def adopt(*, env: Environment = "dev") -> None:
+    """Take over what deleted stacks of the environment have left, before it is deployed again.
+
+    Example: ./lake aws adopt -e prod
+    """
+    _prepare_cdk()
+    from operate import deploy
+    from settings.load import load
+
+    raise typer.Exit(deploy.adopt(load(env)))
+
+
+@app.command()
+def destroy(*, env: Environment = "dev") -> None:
+    """Delete the environment's stacks; what is kept by its removal policy stays.
+
+    Example: ./lake aws destroy -e dev
+    """
+    _prepare_cdk()
+    from operate import deploy
+    from settings.load import load
+
+    raise typer.Exit(deploy.destroy(load(env)))
+
+
+@app.command()
+def pause(
+    *,
+    env: Environment = "dev",
+    confirm: Annotated[str | None, typer.Option(metavar="NAME", help="The environment again, for production.")] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Although something speaks against it.")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Stop what costs by the hour (EMR, MSK Connect, Aurora) and lose nothing; what was broken off goes on.
+
+    Examples: ./lake aws pause -e dev; ./lake aws pause -e prod --confirm prod
+    """
+    _prepare_cdk()
+    from operate.pausing.pause import Options, pause
+    from settings.load import load
+
+    pause(load(env), Options(confirmed=confirm, anyway=anyway, dry=dry_run), _waiter())
+
+
+@app.command()
+def resume(*, env: Environment = "dev") -> None:
+    """Start what a pause has stopped, each part where it was.
+
+    Example: ./lake aws resume -e dev
+    """
+    prepare.wheels()
+    prepare.certificates()
+    from operate.pausing.resume import resume
+    from settings.load import load
+
+    raise typer.Exit(resume(load(env), _waiter()))
+
+
+@app.command()
+def manifests(*, env: Environment = "dev") -> None:
+    """Print what the environment puts on its Kubernetes cluster, for `kubectl diff -f -` and for who reviews it.
+
+    Example: ./lake aws manifests -e dev | kubectl diff -f -
+    """
+    prepare.wheels()
+    from operate import synth
+    from operate.manifests import manifests
+    from settings.load import load
+
+    folder = synth.CDK_OUT / env
+    typer.echo(manifests(load(env), lambda environment: synth.synthesize(environment, folder).templates))
+
+
+@app.command()
+def costs(
+    *,
+    env: Annotated[
+        str, typer.Option("--env", "-e", metavar="NAME", help="The environment, or `all` to compare them.")
+    ] = "dev",
+    hours: Annotated[
+        float | None, typer.Option(min=0, max=7 * 24, help="Hours a week that it is on, and paused for the rest.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print what the environment costs a month, always on or by hours a week, and what a pause switches off.
+
+    Examples: ./lake aws costs -e dev --hours 40; ./lake aws costs -e all
+    """
+    from operate.cost_report import figures_of, overview, report
+    from operate.prices import load_prices
+    from settings.load import load, names
+
+    prices = load_prices()
+    environments = [load(name) for name in (names() if env == "all" else [env])]
+    if json:
+        print_json([figures_of(environment, prices, hours) for environment in environments])
+    elif env == "all":
+        typer.echo(overview(environments, prices))
+    else:
+        typer.echo(report(environments[0], prices, hours))
+
+
+@app.command()
+def vpn(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: Environment = "dev") -> None:
+    """Print what a VPN client asks this person for; your own AWS credentials must allow to read it.
+
+    Example: ./lake aws vpn alice -e dev
+    """
+    from operate import vpn
+    from operate.text import columns
+    from settings.load import load
+
+    typer.echo("\n".join(columns(vpn.connection(load(env), name), left=2)))
+
+
+def _prepare_cdk() -> None:
+    prepare.wheels()
+    prepare.node_modules()
+
+
+def _waiter() -> "Waiter":
+    from operate.pausing.waiting import Waiter
+
+    # At once: CDK writes in between.
+    return Waiter(lambda line: print(line, flush=True))

@@ -1,0 +1,140 @@
+"""`./lake dev`: tests, benchmarks, generated files and locks."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import prepare
+from cli.shared import Commands
+
+app = Commands("Develop this project.")
+UNPREPARED = {"lint", "types", "unit"}
+HISTORIES = ("tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py")
+
+JARS, WHEELS = (prepare.jars,), (prepare.wheels,)
+ALL = (prepare.jars, prepare.wheels, prepare.browser)
+Program = tuple[str, str, str, tuple[Callable[[], None], ...]]
+# Group → its help, and its programs: a name, what it does, its module, and what has to be there first.
+PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
+    "bench": (
+        "Measure something.",
+        (
+            ("outbox", "Outbox functions against row triggers, with pgbench.", "bench.outbox.command", JARS),
+            ("freshness", "How old changes are when the lake shows them.", "bench.freshness.command", JARS),
+            ("requests", "What a commit of the job asks S3 for, by layout.", "bench.s3_requests.command", JARS),
+            ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query_based.command", JARS),
+            ("reconcile", "Seconds and memory of a large comparison.", "bench.reconcile.command", JARS),
+            ("tables", "What many tables in one application cost.", "bench.tables.command", JARS),
+            ("crowded", "How long a change waits while other tables load.", "bench.tables.crowded", JARS),
+            ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth.command", WHEELS),
+        ),
+    ),
+    "generate": (
+        "Write a file that is made from another.",
+        (
+            ("schema", "The Avro schema of the outbox's events.", "local.tools.schema", JARS),
+            ("worker-classes", "Our classes on Connect's workers, compiled.", "local.tools.worker_classes", JARS),
+            ("setting-changes", "docs/reference/settings.md.", "operate.changes.page", WHEELS),
+            ("types", "docs/reference/types.md.", "capture.type_page", ()),
+            ("pictures", "The documents' pictures, from a platform and a review.", "tests.browser.pictures", ALL),
+            ("certificates", "RDS's roots, from npm's package.", "stacks.certificates", (prepare.node_modules,)),
+            ("events", "tests/events/: what Debezium sends of the outbox.", "local.tools.record_events", JARS),
+            ("typed-events", "tests/events/every_type.jsonl.", "local.tools.record_types", JARS),
+        ),
+    ),
+    "lock": (
+        "Resolve what we depend on, and write hashes.",
+        (
+            ("python", "requirements*.txt, as `make lock` does.", "cli.prepare:lock_python", ()),
+            ("jars", "local/setup/jars.lock.", "local.setup.jars:lock", ()),
+            ("plugins", "plugins/versions.toml: the releases' sizes and hashes.", "plugins.lock", ()),
+        ),
+    ),
+}
+
+
+@app.command("test")
+def run_tests(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="Parts of the suite; also fuzz, faults, trino, yarn and kubernetes, which it leaves out."),
+    ] = None,
+    *,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="How long fuzz and faults go on.", show_default="10; faults 30")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="faults: the order of the faults and what is written.")] = 1,
+    folder: Annotated[Path | None, typer.Option(help="faults: where the platform is; kept when it fails.")] = None,
+) -> None:
+    """Run all tests, or some parts, and print what each took.
+
+    Examples: ./lake dev test; ./lake dev test lint unit; ./lake dev test fuzz --minutes 5
+    """
+    alone = {
+        "fuzz": lambda: _fuzz(10 if minutes is None else minutes),
+        "faults": lambda: _faults(30 if minutes is None else minutes, seed, folder),
+        "kubernetes": _kubernetes,
+    }
+    names = parts or []
+    if not names or {*names} - UNPREPARED - {*alone}:
+        prepare.jars()
+        prepare.wheels()
+        prepare.browser()
+    if "trino" in names:
+        prepare.jars("trino")
+        import_module("tests.trino.install").install()
+    if "yarn" in names:
+        prepare.jars("yarn")
+    rest = [name for name in names if name not in alone]
+    status = import_module("tests.__main__").main(rest) if rest or not names else 0
+    for name in (name for name in names if name in alone):
+        status = alone[name]() or status
+    raise typer.Exit(status)
+
+
+def _fuzz(minutes: float) -> int:
+    """Random histories, with failed commits and events that come again, against a model."""
+    prepare.jars()
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", "any_", *HISTORIES]
+    variables = os.environ | {"FUZZ_MINUTES": f"{minutes:g}"}
+    return subprocess.run(command, cwd=prepare.ROOT, env=variables, check=False).returncode
+
+
+def _faults(minutes: float, seed: int, folder: Path | None) -> int:
+    """Kill and stop services at random; each fault ends with an equal reconcile."""
+    prepare.jars()
+    import_module("tests.e2e.faults").main(minutes, seed, folder)
+    return 0
+
+
+def _kubernetes() -> int:
+    """Manifests and rights on a real Kubernetes API server, built the first time (needs Go)."""
+    return int(import_module("tests.kubernetes.command").main())
+
+
+def _add(group: Commands, program: Program) -> None:
+    name, summary, place, needs = program
+
+    @group.command(name, help=summary, context_settings={"ignore_unknown_options": True, "help_option_names": []})
+    def run(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+        module, _, function = place.partition(":")
+        # Its own options stand beside it: it is imported when it runs.
+        it = Commands(summary, add_completion=False)
+        it.command(name, help=summary)(getattr(import_module(module), function or "main"))
+        if "--help" not in (arguments or ()):
+            for need in needs:
+                need()
+        it(args=arguments or [], prog_name=context.command_path)
+
+
+for title, (help_, programs) in PROGRAMS.items():
+    of_them = Commands(help_)
+    for one in programs:
+        _add(of_them, one)
+    app.add_typer(of_them, name=title)

@@ -1,0 +1,94 @@
+"""`./lake kafka`: topics, their messages, the UI, and the image of Connect's workers."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from cli.shared import Anywhere, Commands, Environment, Json, Pipeline, Tables, print_json
+
+app = Commands("Kafka, of an environment or of the local platform.")
+
+
+@app.command()
+def topics(
+    *,
+    env: Anywhere = None,
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    all_: Annotated[bool, typer.Option("--all", help="With the bookkeeping of Kafka, MSK and the connectors.")] = False,
+    json: Json = False,
+) -> None:
+    """List the topics: partitions, messages, lowest and highest offset.
+
+    Examples: ./lake kafka topics; ./lake kafka topics -e dev -t public.orders --json
+    """
+    from operate import kafka, topics
+    from operate.reader import connect
+    from operate.text import columns
+
+    with connect(cluster := kafka.find_cluster(env, pipeline, table or ())) as reader:
+        found = topics.list_topics(reader, internal=all_, only=[*cluster.topics.values()] if cluster.only else None)
+    if json:
+        print_json(found)
+        return
+    rows: list[tuple[str, ...]] = [("topic", "partitions", "messages", "earliest", "latest")]
+    for topic in found:
+        figures = (topic.partitions, topic.messages, topic.earliest, topic.latest)
+        rows.append((topic.name, *(f"{figure:,}" for figure in figures)))
+    typer.echo("\n".join(columns(rows, left=1)))
+
+
+@app.command()
+def tail(
+    topic: Annotated[str | None, typer.Argument(help="The topic; without it that of the change events.")] = None,
+    *,
+    env: Anywhere = None,
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    from_: Annotated[Literal["beginning", "end"], typer.Option("--from", help="Which message to start with.")] = "end",
+    count: Annotated[int | None, typer.Option(min=1, help="Stop after this many messages.")] = None,
+) -> None:
+    """Print a topic's messages as they come: partition/offset, time, key, value; Ctrl-C ends it.
+
+    Examples: ./lake kafka tail --from beginning --count 10; ./lake kafka tail -p mine -t public.orders
+    """
+    from operate import kafka, tail
+    from operate.reader import connect
+
+    cluster = kafka.find_cluster(env, pipeline, table or ())
+    name = topic or cluster.topic
+    with connect(cluster) as reader:
+        typer.echo(f"{name} on {cluster.environment}, from its {from_}; Ctrl-C ends", err=True)
+        try:
+            for line in tail.follow(reader, name, start=from_, count=count):
+                typer.echo(str(line))
+        except KeyboardInterrupt:
+            # The way to end it, so no failure.
+            return
+
+
+@app.command()
+def ui(*, env: Environment = "dev") -> None:
+    """Start the Kafka UI against an environment's MSK cluster, in Docker.
+
+    Example: ./lake kafka ui -e dev
+    """
+    from operate import kafka, kafka_ui
+    from settings.load import load
+
+    cluster = kafka.of_environment(load(env))
+    kafka.check_reachable(cluster)
+    kafka_ui.start(cluster)
+
+
+@app.command()
+def image() -> None:
+    """Put together what the image of the connectors' workers on EKS is built from, and print the lines that build it.
+
+    Example: ./lake kafka image
+    """
+    from cli import prepare
+    from operate.connect_image import connect_image
+
+    prepare.jars()
+    connect_image(typer.echo)

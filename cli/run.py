@@ -1,0 +1,315 @@
+"""The platform on one machine: start it, look at it, prove it, mend it, ask the lake, stop it."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cli import prepare
+from cli.shared import Anywhere, Commands, Folder, Json, Pipeline, Tables, answer, print_json
+
+app = Commands(
+    "A change-data-capture lake: on one machine, and on AWS.\n\n"
+    "Exit status: 0 done or equal, 1 the answer is no, 2 usage, 3 can't, 130 interrupted.\n\n"
+    "From the environment: LAKE_PIPELINE in place of --pipeline, and secrets.\n\n"
+    "Completion: ./lake --install-completion; in zsh and fish with a link to it on the PATH."
+)
+
+
+@app.command()
+def up(
+    *,
+    folder: Folder = None,
+    pipeline: Pipeline = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
+    ] = None,
+    mode: Annotated[
+        Literal["transaction", "statement"] | None,
+        typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
+    ] = None,
+    scale: Annotated[
+        int | None,
+        typer.Option(min=1, help="First start: so many times the 829 generated orders.", show_default="1"),
+    ] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
+    lenses: Annotated[
+        Path | None,
+        typer.Option(envvar="LENSES_PLUGIN", help="Run the real S3 sink from this release (zip or folder)."),
+    ] = None,
+    job: Annotated[bool, typer.Option(help="Run the streaming job.")] = True,
+    supervised: Annotated[
+        bool, typer.Option("--supervise/--no-supervise", help="Restart what dies, until `down`.")
+    ] = True,
+) -> None:
+    """Start the platform and leave it running; it goes on from where it was.
+
+    Examples: ./lake up; ./lake up -p mine --dsn postgresql://cdc@db.example:5432/shop
+    """
+    prepare.jars()
+    from local.console import console, say
+    from local.demo.display import Display
+    from local.folders import platform_folder
+    from local.platform.platform import Platform
+    from local.platform.services import PlatformOptions
+    from local.platform.show_endpoints import endpoint_lines
+    from local.platform.start_options import at_pipeline
+
+    options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
+    place = platform_folder(folder, pipeline)
+    platform = Platform(place, at_pipeline(options, place, pipeline, dsn))
+    with Display(console).live() as display:
+        platform.up(display.progress)
+    for line in endpoint_lines(platform):
+        say(line)
+
+
+@app.command()
+def down(*, folder: Folder = None, pipeline: Pipeline = None) -> None:
+    """Stop the platform in order; `up` goes on from where it was.
+
+    Example: ./lake down -p mine
+    """
+    from local.console import console, say
+    from local.demo.display import Display
+    from local.platform.show_endpoints import relative
+    from local.platform.start_options import find_platform, left_behind
+
+    platform = find_platform(folder, pipeline)
+    if not platform.running():
+        platform.down()
+        say(f"nothing runs in {relative(platform.state_dir)}")
+        return
+    with Display(console).live() as display:
+        platform.down(display.progress)
+    if platform.options.outside is not None:
+        say(left_behind(platform))
+
+
+@app.command()
+def status(*, folder: Folder = None, pipeline: Pipeline = None, table: Tables = None, json: Json = False) -> None:
+    """Show services, ports, memory and how far the data has come; exit 1 when something is dead.
+
+    Examples: ./lake status; ./lake status -p mine -t public.orders --json
+    """
+    from local.console import console
+    from local.look.show_status import print_status
+    from local.look.status import read_status
+    from local.platform.start_options import find_platform
+
+    found = read_status(find_platform(folder, pipeline), table or ())
+    if json:
+        print_json(found)
+    else:
+        print_status(console, found)
+    answer(yes=not found.problems)
+
+
+@app.command()
+def dashboard(
+    *,
+    folder: Folder = None,
+    pipeline: Pipeline = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where the page is served, on loopback.")] = 8765,
+) -> None:
+    """Serve the live page of a running platform until Ctrl-C; it shows everything and changes nothing.
+
+    Example: ./lake dashboard --port 8766
+    """
+    from local.console import say
+    from local.errors import PlatformError
+    from local.platform.start_options import find_platform
+    from local.setup.ports import HOST, is_free
+
+    platform = find_platform(folder, pipeline)
+    if not platform.expected():
+        raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
+    if not is_free(port):
+        raise PlatformError(f"port {port} on {HOST} is taken: --port chooses another one")
+    # Its packages take a second to import.
+    from local.dashboard.server import serve
+    from local.dashboard.watcher import Watcher
+
+    say(f"http://{HOST}:{port} shows pipeline {platform.options.pipeline}; Ctrl-C ends it")
+    serve(Watcher(platform), port)
+
+
+@app.command()
+def reconcile(
+    *,
+    folder: Folder = None,
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
+    chunks: Annotated[bool, typer.Option("--chunks", help="Compare by chunks, as tables of any size are.")] = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
+    ] = 60,
+    json: Json = False,
+) -> None:
+    """Compare every row and column of the source with the lake; exit 1 when they differ.
+
+    Examples: ./lake reconcile; ./lake reconcile -p mine -t public.orders --repair
+    """
+    from rich.console import Console
+
+    from local.comparison.command import REPORT
+    from local.comparison.platform_reconcile import reconcile as compare
+    from local.console import console
+    from local.platform.start_options import find_platform
+
+    platform = find_platform(folder, pipeline)
+    shown = Console(stderr=True) if json else console
+    equal = compare(shown, platform, tables=table or (), repair=repair, deep=deep, chunks=chunks, timeout_s=timeout_s)
+    if json:
+        typer.echo((platform.state_dir / REPORT).read_text(encoding="utf-8"), nl=False)
+    answer(yes=equal)
+
+
+@app.command()
+def resnapshot(
+    *,
+    folder: Folder = None,
+    env: Anywhere = None,
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    where: Annotated[str | None, typer.Option(help="Only the rows that this SQL condition names.")] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what the connector has not read, and can't.")] = False,
+    timeout_s: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout",
+            min=1,
+            help="Seconds without any progress until it is given up.",
+            show_default="600; 1800 with --env",
+        ),
+    ] = None,
+) -> None:
+    """Bring the lake back to what the source says, and delete what only the lake has; exit 1 when they still differ.
+
+    Examples: ./lake resnapshot --where "order_id = 10248"; ./lake resnapshot -e dev -p crm -t public.people
+    """
+    if env is not None:
+        answer(yes=_resnapshot_on_aws(env, pipeline, table or [], where=where or None, skip=skip, timeout_s=timeout_s))
+    from local.platform.start_options import find_platform
+    from local.resnapshot.command import resnapshot_pipeline
+    from local.resnapshot.run import Wanted
+
+    wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
+    answer(yes=resnapshot_pipeline(find_platform(folder, pipeline), table or (), wanted))
+
+
+def _resnapshot_on_aws(
+    env: str, name: str | None, tables: list[str], *, where: str | None, skip: bool, timeout_s: float | None
+) -> bool:
+    from local.console import console, say
+    from local.demo.display import print_comparison
+    from local.resnapshot.run import Wanted
+    from operate import kafka, log_tables
+    from operate.errors import OperateError
+    from operate.resnapshot import TIMEOUT_S, resnapshot_environment
+    from settings.load import load
+
+    environment = load(env)
+    pipeline = kafka.find_pipeline(environment, name)
+    wanted = Wanted(
+        where=where,
+        skip=skip,
+        timeout_s=timeout_s or TIMEOUT_S,
+        start_s=TIMEOUT_S,
+        largest_event_bytes=environment.streaming.largest_event_bytes,
+    )
+    if pipeline.captured.outbox is None:
+        return log_tables.resnapshot_tables(environment, pipeline, tables, wanted, console, say)
+    if tables:
+        raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and written anew")
+    comparison = resnapshot_environment(environment, wanted, say)
+    print_comparison(console, comparison)
+    return comparison.equal
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="One statement of Athena's SQL; without one the tables are listed.")] = "",
+    *,
+    folder: Folder = None,
+    pipeline: Pipeline = None,
+    table: Tables = None,
+    file: Annotated[Path | None, typer.Option(help="A file with the statement.", dir_okay=False)] = None,
+    form: Annotated[
+        Literal["table", "csv", "json", "parquet"], typer.Option("--format", help="How rows are written.")
+    ] = "table",
+    json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
+    as_of: Annotated[str | None, typer.Option(help="The lake as it was at this instant.")] = None,
+    since: Annotated[str | None, typer.Option(help="What has changed since this instant, with _change.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; of CREATE TABLE AS the folder.", show_default="standard output"),
+    ] = None,
+) -> None:
+    """Ask the lake in Athena's SQL, or keep a table of it.
+
+    Examples: ./lake query; ./lake query "SELECT count(*) FROM cdc_events" --json
+    """
+    from local.platform.start_options import find_platform
+    from local.query.command import period_of, run
+
+    if file is not None:
+        sql = file.read_text(encoding="utf-8")
+    period = period_of(as_of, since)
+    run(
+        find_platform(folder, pipeline),
+        sql,
+        tables=table or (),
+        form="json" if json else form,
+        period=period,
+        out=out,
+    )
+
+
+@app.command()
+def demo(
+    what: Annotated[
+        Literal["orders", "places"],
+        typer.Argument(help="orders by an outbox and Debezium; places by queries alone, without a slot."),
+    ] = "orders",
+    *,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the demo keeps everything.", file_okay=False, show_default="build/demo")
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="places: load Pagila's data from this dump, a file or its folder.")
+    ] = None,
+    jdbc: Annotated[
+        Path | None,
+        typer.Option(envvar="JDBC_PLUGIN", help="places: also run a JDBC connector of this release (zip or folder)."),
+    ] = None,
+) -> None:
+    """Run the whole pipeline once: load, change, watch, reconcile, shut down; exit 1 when lake and source differ.
+
+    Examples: ./lake demo; ./lake demo places --from ../pagila
+    """
+    if what == "orders" and from_ is not None:
+        raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
+    prepare.jars()
+    from local.console import console
+    from local.demo.orders import ORDERS_DEMO
+    from local.demo.places import places_demo
+    from local.demo.walk import run
+    from local.platform.show_endpoints import option
+
+    if what == "places" and jdbc is None:
+        console.print("JdbcSource asks the database; JDBC_PLUGIN=path/to/release has a JDBC connector poll it, too")
+    walk = ORDERS_DEMO if what == "orders" else places_demo(dump=from_, release=jdbc)
+    place = folder or walk.folder
+    summary = run(walk, console, place)
+    proof, named = summary.proof, option(walk.options.pipeline)
+    equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
+    console.print(
+        f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {place.name}/summary.json\n"
+        f"`./lake up{named}` leaves such a platform running, and `./lake dashboard{named}` shows it live in a browser",
+        soft_wrap=True,
+    )
+    answer(yes=proof.equal)

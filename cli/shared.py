@@ -1,0 +1,125 @@
+"""What all commands share: how they end, the options that mean the same everywhere, and JSON."""
+
+import contextlib
+import dataclasses
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from contract import errors
+
+# Of libraries; each says in its first line what is wrong. One that isn't loaded hasn't failed.
+LIBRARY_ERRORS = (
+    ("psycopg2", "Error"),
+    ("confluent_kafka", "KafkaException"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+)
+
+Pipeline = Annotated[
+    str | None,
+    typer.Option(
+        "--pipeline",
+        "-p",
+        envvar="LAKE_PIPELINE",
+        metavar="NAME",
+        help="The pipeline, a file in pipelines/.",
+        show_default="orders",
+    ),
+]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        "-t",
+        metavar="NAME",
+        help="One of its tables: schema.table, or its name in the lake; may be given again.",
+        show_default="all",
+    ),
+]
+Environment = Annotated[
+    str, typer.Option("--env", "-e", metavar="NAME", help="The environment, a file in environments/.")
+]
+Anywhere = Annotated[
+    str | None,
+    typer.Option("--env", "-e", metavar="NAME", help="The environment; without it the local platform."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the platform keeps everything.", file_okay=False, show_default="build/platform, -<pipeline>"
+    ),
+]
+
+
+class _Command(TyperCommand):
+    def invoke(self, ctx: Any) -> Any:
+        with one_line_errors(str(ctx.info_name)):
+            return super().invoke(ctx)
+
+
+class Commands(typer.Typer):
+    """A group of commands, each of which ends as `one_line_errors` says."""
+
+    def __init__(self, help_: str, **options: Any) -> None:
+        # Tracebacks that show local variables would show passwords.
+        super().__init__(help=help_, no_args_is_help=True, pretty_exceptions_enable=False, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Add a command, as Typer does."""
+        return super().command(name, **{"cls": _Command, **options})
+
+
+@contextlib.contextmanager
+def one_line_errors(command: str) -> Iterator[None]:
+    """Turn what a user can cause into a line and an exit status; SIGTERM and SIGHUP count as Ctrl-C.
+
+    Whatever the block has started it has to stop when a KeyboardInterrupt passes through it.
+    """
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with errors.one_line_errors(command):
+            try:
+                yield
+            except typer.Abort:
+                # Ctrl-C or the input's end at a question.
+                raise KeyboardInterrupt from None
+            except Exception as error:
+                if not isinstance(error, _library_errors()):
+                    raise
+                # libpq says it in several lines, with guesses of its own.
+                raise errors.UserError(" ".join(str(error).split()) or type(error).__name__) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _library_errors() -> tuple[type[Exception], ...]:
+    return tuple(getattr(sys.modules[module], name) for module, name in LIBRARY_ERRORS if module in sys.modules)
+
+
+def print_json(found: Any) -> None:
+    """Print what a command has found; dataclasses by their fields."""
+    typer.echo(json.dumps(found, default=_plain, indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def answer(*, yes: bool) -> None:
+    """End the command: 0 for yes, 1 for no."""
+    raise typer.Exit(0 if yes else errors.NO)

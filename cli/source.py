@@ -1,0 +1,249 @@
+"""`./lake source`: a database of your own, or the outbox's. What is captured of it, and what that takes there."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli.shared import Commands, DryRun
+from contract.errors import UserError, one_line_errors
+
+if TYPE_CHECKING:
+    from db.loading import LoadOptions, LoadReport
+
+app = Commands("A source database: describe and prepare your own, load and migrate the outbox's.")
+
+Name = Annotated[str, typer.Argument(help="The pipeline's name: small letters and digits.")]
+Dsn = Annotated[
+    str,
+    typer.Option(
+        metavar="DSN",
+        help="The database, as libpq takes it; its password comes from PGPASSWORD or PGPASSFILE, or is asked for.",
+    ),
+]
+Secret = Annotated[
+    str | None,
+    typer.Option(
+        "--secret-id",
+        metavar="NAME|ARN",
+        help="AWS secret, as RDS writes it, to take the options below and the password from.",
+    ),
+]
+Host = Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")]
+HostAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--hostaddr",
+        metavar="IP",
+        help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
+    ),
+]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
+DatabaseName = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")]
+User = Annotated[
+    str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
+]
+Mode = Literal["transaction", "statement"]
+
+
+@app.command()
+def describe(
+    name: Name,
+    *,
+    dsn: Dsn = "",
+    tables: Annotated[str, typer.Option(help="Patterns: 'orders,sales.*,!*_log'. All without.")] = "",
+    schema: Annotated[str, typer.Option(help="The schemas, separated by commas. All without.")] = "",
+    how: Annotated[
+        Literal["log", "query"] | None, typer.Option(help="By the log, or by SELECT alone, without a slot.")
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Add what a file that is there lacks.")] = False,
+    look: Annotated[bool, typer.Option("--look", help="Look for odd values in large tables, too.")] = False,
+) -> None:
+    """Write pipelines/NAME.toml and its Avro schemas; say what would be lost, and what the database needs.
+
+    Example: ./lake source describe mine --dsn postgresql://me@db.example:5432/shop --tables 'sales.*,!*_log'
+    """
+    from capture.commands import make_pipeline
+
+    with _each_line():
+        schemas = [part.strip() for part in schema.split(",") if part.strip()]
+        make_pipeline(name, dsn, tables=tables, schemas=schemas, how=how or "", update=update, look=look)
+
+
+@app.command()
+def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
+    """Give a pipeline's database its publication, role, rights, replica identities and the two tables of ours.
+
+    Example: ./lake source prepare mine --dsn postgresql://dba@db.example:5432/shop --dry-run
+    """
+    from capture import commands
+
+    with _each_line():
+        commands.prepare(name, dsn, dry=dry_run)
+
+
+@contextlib.contextmanager
+def _each_line() -> Iterator[None]:
+    """Show a line for each problem."""
+    from db.source_preparing import UnpreparableError
+    from settings.files import SettingsFileError
+
+    def each(*problems: str) -> UserError:
+        return UserError("\nerror: ".join(problems))
+
+    with one_line_errors("error"):
+        try:
+            yield
+        except UnpreparableError as error:
+            raise each(*error.lines, "nothing was changed") from error
+        except SettingsFileError as error:
+            raise each(*str(error).splitlines()) from error
+
+
+@app.command()
+def load(
+    *,
+    secret: Secret = None,
+    host: Host = None,
+    hostaddr: HostAddress = None,
+    port: Port = None,
+    dbname: DatabaseName = None,
+    user: User = None,
+    connector_secret_id: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
+    ] = None,
+    mode: Annotated[
+        Mode,
+        typer.Option(help="When the outbox is written: one event per order and transaction, or one per statement."),
+    ] = "transaction",
+    scale: Annotated[int, typer.Option(min=1, help="So many times the 829 generated orders.")] = 1,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Plain-text Northwind dump, in place of generated rows."),
+    ] = None,
+    empty: Annotated[bool, typer.Option("--empty", help="Tables without rows.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
+) -> None:
+    """Load the outbox's database: Northwind tables, outbox with its triggers, publication, connector role.
+
+    One transaction: everything or nothing. Passwords come from PGPASSWORD and CDC_CONNECTOR_PASSWORD, from AWS Secrets
+    Manager, or are asked for.
+
+    Example: ./lake source load --host 127.0.0.1 --port 5432 --dbname shop --replace --yes
+    """
+    from contract.capture_objects import CONNECTOR_ROLE
+    from db import command_line
+    from db.loading import LoadOptions
+
+    with one_line_errors("error", interrupted="interrupted, nothing was loaded"):
+        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
+        parameters = command_line.connection_parameters(secret, given)
+        if not yes:
+            _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
+        command_line.add_password(parameters)
+        options = LoadOptions(
+            connector_password=(
+                str(command_line.secret(connector_secret_id)["password"])
+                if connector_secret_id
+                else command_line.ask_password(
+                    "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
+                )
+            ),
+            mode=mode,
+            scale=scale,
+            dump=from_,
+            empty=empty,
+            replace=replace,
+        )
+        report = _load_showing_progress(parameters, options)
+    rows = sum(report.rows.values())
+    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
+
+
+def _confirm(target: str, *, replace: bool) -> None:
+    from contract.source import SCHEMA
+    from db.command_line import need_terminal
+
+    need_terminal("confirm with --yes")
+    action = f"Drop the schema {SCHEMA} and load it anew" if replace else f"Create the schema {SCHEMA}"
+    if not typer.confirm(f"{action} in {target}?"):
+        raise UserError("not confirmed, nothing was loaded")
+
+
+def _load_showing_progress(parameters: dict[str, str | int], options: "LoadOptions") -> "LoadReport":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from db import loading
+
+    tasks: dict[str, TaskID] = {}
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+
+        def show(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = display.add_task(step, total=total)
+            display.update(tasks[step], completed=done)
+
+        return loading.load(parameters, options, show)
+
+
+@app.command()
+def migrate(
+    *,
+    secret: Secret = None,
+    host: Host = None,
+    hostaddr: HostAddress = None,
+    port: Port = None,
+    dbname: DatabaseName = None,
+    user: User = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Switch to this mode; without it the outbox keeps its own.", show_default=False)
+    ] = None,
+    max_wait_s: Annotated[
+        float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
+    ] = 60,
+) -> None:
+    """Bring the outbox up to this checkout's version, in place: tables, rows, slot and publication stay.
+
+    Writers go on; they wait for moments. Interrupted, it goes on where it was when it is called again. The password
+    comes from PGPASSWORD, from AWS Secrets Manager, or is asked for.
+
+    Example: ./lake source migrate --host 127.0.0.1 --port 5432 --dbname shop
+    """
+    from db import command_line
+    from db.loading import transaction
+    from db.migrating import NOTHING_CHANGED
+    from db.migrating import migrate as bring_up
+    from db.preparing import check_whole
+
+    with one_line_errors("error", interrupted="interrupted: call it again for what is left"):
+        given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
+        parameters = command_line.connection_parameters(secret, given)
+        command_line.add_password(parameters)
+        with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
+            check_whole(cursor)
+        done = bring_up(parameters, mode, max_wait_s=max_wait_s)
+    what = "migrated" if done.changed else "up to date already"
+    steps = f", new: {', '.join(done.steps)}" if done.steps else ""
+    rows = f", {done.orders:,} orders' rows looked at" if done.orders else ""
+    typer.echo(f"{what}{steps}; mode {done.mode}{rows}")

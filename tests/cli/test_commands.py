@@ -1,0 +1,187 @@
+"""What `./lake` takes: its groups, options, exit statuses, help and completion."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from cli import prepare
+from cli.__main__ import app
+from contract.errors import CANNOT, NO, USAGE
+from local.look import status
+from local.look.status import DataStatus, Status
+from local.platform import start_options
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka", "pyarrow", "nicegui"}
+ODD = """public."a b" $1 $(HOME) it's"""
+# By chance under a shell's names, or left there by the commands of before.
+SHELL = dict.fromkeys("ENV NAME TABLE TABLES PIPELINE SQL WHERE DSN SCHEMA HOW FROM DRY".split(), "prod")  # noqa: SIM905
+GROUPS = {
+    "": "dashboard demo down query reconcile resnapshot status up",
+    "source": "describe load migrate prepare",
+    "kafka": "image tail topics ui",
+    "aws": "adopt bootstrap costs deploy destroy diff manifests pause resume review synth vpn",
+    "dev": "test",
+    "dev bench": "crowded freshness outbox query reconcile requests synth tables",
+    "dev generate": "certificates events pictures schema setting-changes typed-events types worker-classes",
+    "dev lock": "jars plugins python",
+}
+
+
+def tree(group: Any = None) -> dict[str, Any]:
+    """All commands by their words."""
+    found: dict[str, Any] = {}
+    root: Any = group or get_command(app)
+    for name, command in root.commands.items():
+        below = tree(command) if hasattr(command, "commands") else {"": command}
+        found |= {f"{name} {words}".strip(): each for words, each in below.items()}
+    return found
+
+
+@pytest.fixture
+def run() -> CliRunner:
+    return CliRunner()
+
+
+def test_the_groups_are_those_that_the_documents_name() -> None:
+    groups: dict[str, list[str]] = {}
+    for words in sorted(tree()):
+        *group, name = words.split()
+        groups.setdefault(" ".join(group), []).append(name)
+    assert {group: " ".join(names) for group, names in groups.items()} == GROUPS
+
+
+def test_an_option_means_the_same_everywhere() -> None:
+    meant: dict[str, set[tuple[str, ...]]] = {}
+    for command in tree().values():
+        for option in command.params:
+            for word in option.opts:
+                meant.setdefault(word, set()).add((str(option.name), *sorted(option.opts)))
+    for short, long in (("-p", "--pipeline"), ("-t", "--table"), ("-e", "--env")):
+        assert {words[1:] for words in meant[long]} == {words[1:] for words in meant[short]} == {(long, short)}
+    assert all(option.multiple for command in tree().values() for option in command.params if "-t" in option.opts)
+    assert all(len(meant[word]) == 1 for word in ("--json", "--dry-run", "--yes", "--folder"))
+
+
+def test_programs_get_json_where_they_want_it() -> None:
+    with_json = {words for words, command in tree().items() if any("--json" in one.opts for one in command.params)}
+    assert with_json == {"status", "reconcile", "query", "kafka topics", "aws review", "aws diff", "aws costs"}
+
+
+def test_from_the_environment_come_the_pipeline_and_releases_alone() -> None:
+    read = {str(one.envvar) for command in tree().values() for one in command.params if one.envvar}
+    assert read == {"LAKE_PIPELINE", "LENSES_PLUGIN", "JDBC_PLUGIN"}
+
+
+@pytest.mark.parametrize("words", ["--help", "aws --help", "dev bench --help", "reconcile --help", "aws deploy --help"])
+def test_help_is_there_at_once(words: str) -> None:
+    """0.3 s by itself; the bound leaves room for a machine that is busy, the imports don't."""
+    program = (
+        "import sys, atexit, cli.__main__ as lake\n"
+        f"atexit.register(lambda: print('loaded', *sorted(set(sys.modules) & {HEAVY!r})))\n"
+        f"lake.app({words.split()!r}, prog_name='lake')\n"
+    )
+    started = time.process_time(), os.times().children_user
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded"
+    assert time.process_time() - started[0] + os.times().children_user - started[1] < 1.5
+
+
+def test_every_command_has_an_example_that_parses() -> None:
+    for words, command in tree().items():
+        if not words.startswith("dev ") or words == "dev test":
+            assert f"./lake {words}" in str(command.help), words
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands(run: CliRunner, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    shown = run.invoke(app, ["--show-completion", shell], prog_name="lake")
+    assert shown.exit_code == 0
+    assert f"_LAKE_COMPLETE=complete_{shell}" in shown.output
+    words = {"_LAKE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "lake re", "COMP_WORDS": "lake re"}
+    words |= {"COMP_CWORD": "1", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = run.invoke(app, [], env=words, prog_name="lake")
+    assert {"reconcile", "resnapshot"} <= set(done.output.replace('"', " ").replace(":", " ").split())
+
+
+@pytest.mark.parametrize("words", ["nothing", "up --nothing", "demo films", "kafka tail --count 0", "source describe"])
+def test_what_isnt_taken_is_a_mistake_of_use(run: CliRunner, words: str) -> None:
+    assert run.invoke(app, words.split()).exit_code == USAGE
+
+
+@pytest.mark.parametrize("problems", [[], ["kafka is dead"]])
+def test_status_answers_programs_too(
+    run: CliRunner, monkeypatch: pytest.MonkeyPatch, problems: list[str], tmp_path: Path
+) -> None:
+    asked: list[Any] = []
+
+    def read(*given: Any) -> Status:
+        asked.append(given)
+        return Status(services=[], data=DataStatus(), problems=problems)
+
+    monkeypatch.setattr(start_options, "find_platform", lambda folder, pipeline: (folder, pipeline))
+    monkeypatch.setattr(status, "read_status", read)
+    words = ["status", "--folder", str(tmp_path), "-p", "mine", "-t", ODD, "-t", "b", "--json"]
+    done = run.invoke(app, words, env=SHELL)
+    assert done.exit_code == (NO if problems else 0)
+    assert json.loads(done.stdout)["problems"] == problems
+    assert asked == [((tmp_path, "mine"), [ODD, "b"])]
+
+
+def test_a_shells_variables_steer_nothing_but_the_pipeline(run: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def find(*given: Any) -> None:
+        asked.append(given)
+        raise OSError("found")
+
+    monkeypatch.setattr(start_options, "find_platform", find)
+    for variables in ({}, {"LAKE_PIPELINE": "mine"}):
+        done = run.invoke(app, ["reconcile"], env=SHELL | variables)
+        assert (done.exit_code, done.stderr) == (CANNOT, "reconcile: found\n")
+    assert asked == [(None, None), (None, "mine")]
+    assert "dev costs about" in run.invoke(app, ["aws", "costs"], env=SHELL).stdout
+
+
+def test_costs_are_figures_for_programs(run: CliRunner) -> None:
+    found = json.loads(run.invoke(app, ["aws", "costs", "-e", "all", "--json", "--hours", "20"]).stdout)
+    assert {"dev", "prod", "sandbox"} <= {one["environment"] for one in found}
+    assert all(one["hours_a_week"]["20"] < one["usd_a_month"] == one["hours_a_week"]["168"] for one in found)
+
+
+def test_a_failed_make_ends_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "ROOT", Path("/nowhere"))
+    with pytest.raises(SystemExit) as ended:
+        prepare.node_modules()
+    assert ended.value.code == CANNOT
+
+
+@pytest.mark.parametrize("words", [["query", ODD], ["query", "-t", ODD, "--where it's"], []])
+def test_the_script_hands_on_what_it_is_given(tmp_path: Path, words: list[str]) -> None:
+    """From any folder, through a link, with make's stamp as it is."""
+    python = tmp_path / "at home" / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
+    python.chmod(0o755)
+    home = python.parents[2]
+    for name in ("lake", "Makefile"):
+        (home / name).write_bytes((ROOT / name).read_bytes())
+    (home / "lake").chmod(0o755)
+    for name in ("requirements-build.txt", "requirements.txt", "requirements-dev.txt", ".venv/.ready"):
+        (home / name).touch()
+    os.utime(home / ".venv" / ".ready", (time.time() + 10,) * 2)
+    (tmp_path / "linked").symlink_to(home / "lake")
+    done = subprocess.run(
+        [tmp_path / "linked", *words], cwd=tmp_path, env=os.environ | SHELL, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == ["-m", "cli", *words]

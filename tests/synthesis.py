@@ -1,0 +1,29 @@
+"""Syntheses that tests share: each takes seconds of CPU."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from settings.environment import Environment
+from stacks.paused import Paused
+
+if TYPE_CHECKING:
+    from operate.synth import Synthesis
+
+_made: "dict[tuple[str, Path, Paused], Synthesis]" = {}
+
+
+def shared_synthesis(environment: Environment, folder: Path, *, paused: Paused = Paused.NOTHING) -> "Synthesis":
+    """Synthesize into a folder below `folder`, or return what these settings gave before: nobody may change it.
+
+    What isn't paused is checked by cdk-nag, too.
+    """
+    # Node.js is started when CDK is imported.
+    from operate.synth import synthesize
+    from stacks.processing import job_assets
+
+    key = (environment.model_dump_json(), vars(job_assets)["PIPELINES"], paused)
+    if key not in _made:
+        runs = paused is Paused.NOTHING
+        place = folder / (environment.name if runs else f"{environment.name}.paused-{paused}")
+        _made[key] = synthesize(environment, place, nag=runs, paused=paused)
+    return _made[key]
