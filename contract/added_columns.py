@@ -1,8 +1,7 @@
 """Remembers the columns that came with events or after the first commit: what events call each, and since which commit.
 
-Each commit's metadata carries the register, beside its progress (spark_jobs/checkpoint.py): a restarted job goes on
-with the events' names, and whoever looks at the table (local/look/added_columns.py) knows which rows are from before a
-column.
+Each commit's metadata carries the register, with its progress (spark_jobs/table/checkpoint.py): a restarted job goes
+on with the events' names, and local/look/added_columns.py tells which rows are from before a column.
 """
 
 import json

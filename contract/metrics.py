@@ -1,6 +1,6 @@
 """The job's metrics in CloudWatch: it publishes them, the alarms and the dashboard look at them.
 
-The namespace is the environment's prefix; spark_jobs/metrics.py says what each means.
+The namespace is the environment's prefix; spark_jobs/runtime/metrics.py says what each means.
 """
 
 # The dimension, whose value is `<database>.<table>`.

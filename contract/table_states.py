@@ -1,7 +1,7 @@
 """What an application that keeps many tables says of each on standard output, a line per change.
 
 `table=<database.table> state=<state>`, and after `failing` ` reason=<one line>` once an attempt has ended. The job
-writes it (spark_jobs/table_status.py); `./lake up` and `./lake status` read it (local/look/table_states.py).
+writes it (spark_jobs/listeners.py); `./lake up` and `./lake status` read it (local/look/table_states.py).
 """
 
 import re

@@ -15,8 +15,8 @@ from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
 from contract.table_names import lake_name
 from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipeline
-from spark_jobs import keys
-from spark_jobs.submit import TableJob
+from spark_jobs.options import keys
+from spark_jobs.options.submit import TableJob
 
 # Between two looks for a commit of the table that a history is of, seconds.
 HISTORY_S = 10

@@ -74,6 +74,6 @@ def _is_of_value(name: str) -> bool:
     return bool({name.rpartition(".")[2], f"Spark{name}"} & _OF_VALUES)
 
 
-def said(error: BaseException) -> str:
-    """Return an error's one line for whoever runs the job: our own errors' message as it is."""
+def user_message(error: BaseException) -> str:
+    """Return an error's one line for the user: our own errors' message as it is."""
     return str(error) if isinstance(error, JobError) else first_line(error)

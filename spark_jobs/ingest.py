@@ -11,31 +11,31 @@ from pyspark.sql import functions as F
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.events import PREFIX
-from spark_jobs import changes, checkpoint, deletes_register, keys
-from spark_jobs.batch_decoder import BatchDecoder, DecodedBatch
-from spark_jobs.batch_truncates import BatchTruncates, removals
-from spark_jobs.checkpoint import Checkpoint
-from spark_jobs.claim import Claim
-from spark_jobs.commit_events import CommitEvents
+from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.schema import Column
+from spark_jobs.decoding.summary import Summary
+from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
-from spark_jobs.logged_events import LoggedEvents
-from spark_jobs.one_writer import OneWriter
-from spark_jobs.operation import operation_for
-from spark_jobs.quarantine import COLUMNS, Quarantine
-from spark_jobs.queried_rows import QueriedRows
+from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.source_settings import KafkaSettings
+from spark_jobs.ordering import changes, deletes_register
+from spark_jobs.ordering.batch_truncates import BatchTruncates, removals
+from spark_jobs.ordering.logged_events import LoggedEvents
+from spark_jobs.ordering.queried_rows import QueriedRows
+from spark_jobs.ordering.settled import OrderedChanges, StoredRows, operation_for
+from spark_jobs.ordering.transform import SqlTransformer
 from spark_jobs.report import CommitReport
-from spark_jobs.schema import Column
-from spark_jobs.session import Compiling
-from spark_jobs.settings import Settings
-from spark_jobs.settled import LakeRows, Settled
-from spark_jobs.source_settings import KafkaSettings
-from spark_jobs.source_types import SourceTypes
-from spark_jobs.sources import Batch, Source
-from spark_jobs.sources.jdbc.access import Databases
-from spark_jobs.summary import Summary
-from spark_jobs.table import Commit, HudiTable
-from spark_jobs.transform import SqlTransformer
-from spark_jobs.turns import Turns
+from spark_jobs.runtime.session import CodegenSwitch
+from spark_jobs.runtime.turns import Turns
+from spark_jobs.sources.batches import Batch, Source
+from spark_jobs.sources.postgres.access import Databases
+from spark_jobs.sources.postgres.source_types import SourceTypes
+from spark_jobs.table import checkpoint
+from spark_jobs.table.checkpoint import Checkpoint
+from spark_jobs.table.claim import Claim
+from spark_jobs.table.hudi_table import Commit, ForeignCommits, HudiTable
+from spark_jobs.table.quarantine import COLUMNS, Quarantine
 
 Log = Callable[[str], None]
 # From so many columns on the plans of a batch are too large to wait until Python frees them.
@@ -83,13 +83,13 @@ class Ingest:
         self._turns = turns or Turns(1)
         self._transformer = transformer
         self._commit_events = commit_events
-        self._compiling = Compiling(spark)
-        self._lake_rows = LakeRows(table, settings.table, self._compiling)
+        self._compiling = CodegenSwitch(spark)
+        self._lake_rows = StoredRows(table, settings.table, self._compiling)
         self._settles = settling(spark, settings.table, decoder=self._decoder, lake_rows=self._lake_rows)
         self._checkpoint = Checkpoint()
         # The table's columns; None before its first commit.
         self._there: frozenset[str] | None = None
-        self._writer = OneWriter(table, settings.table.base_path, claim)
+        self._writer = ForeignCommits(table, settings.table.base_path, claim)
         self.last_commit: Commit | None = None
 
     def load(self) -> None:
@@ -216,7 +216,7 @@ class Ingest:
         kafka = isinstance(self._settings.source, KafkaSettings)
         self._quarantine.write(bad, batch=batch, lines=summary.positions, one_per_event=kafka)
 
-    def _write(self, batch: Batch, settled: Settled) -> Commit:
+    def _write(self, batch: Batch, settled: OrderedChanges) -> Commit:
         newest, told = settled.events, self._truncates(settled.summary)
         if not settled.fresh:
             newest = changes.keep_newest(newest, ordering=self._settings.table.ordering_field)
@@ -227,7 +227,7 @@ class Ingest:
         finally:
             newest.unpersist()
 
-    def _write_newest(self, batch: Batch, settled: Settled, newest: DataFrame, told: BatchTruncates) -> Commit:
+    def _write_newest(self, batch: Batch, settled: OrderedChanges, newest: DataFrame, told: BatchTruncates) -> Commit:
         ordering, summary = self._settings.table.ordering_field, settled.summary
         after, emptied, deleted = told.after, told.emptied, {}
         if summary.deletes and self._settles.remembers_deletes:

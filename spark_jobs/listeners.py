@@ -1,14 +1,90 @@
-"""What runs beside the ingestion and hears of its batches: the catalogue's sync, the metrics, the files."""
+"""What runs beside the ingestion and hears of its batches: catalogue's sync, metrics, lines of states, sweep times."""
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from spark_jobs.glue_sync import GlueSync
-from spark_jobs.looked_file import LookedFile
-from spark_jobs.metrics import Metrics
+from contract import table_states
+from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
+from spark_jobs.errors import first_line
 from spark_jobs.report import CommitReport
-from spark_jobs.table import Commit
-from spark_jobs.table_status import TableStatus, write_line
+from spark_jobs.runtime.metrics import Metrics
+from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.hudi_table import Commit
+
+Log = Callable[[str], None]
+
+
+class SweepTimeFile:
+    """The file at `path`, in which `looked_ms` is written, milliseconds since 1970; its folder is made when missing."""
+
+    def __init__(self, path: str, *, looked_ms: Callable[[], int | None], log: Log) -> None:
+        self._path = Path(path)
+        self._looked_ms = looked_ms
+        self._log = log
+        self._written: int | None = None
+        self._failing = False
+
+    def write(self) -> None:
+        """Write what is new; a failure is logged once, and the job goes on."""
+        looked_ms = self._looked_ms()
+        if looked_ms is None or looked_ms == self._written:
+            return
+        new = self._path.with_name(f"{self._path.name}.new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(f"{looked_ms}\n", encoding="ascii")
+            new.replace(self._path)
+        except OSError as error:
+            if not self._failing:
+                self._log(f"{self._path} can't be written: {first_line(error)}")
+            self._failing = True
+            return
+        self._written, self._failing = looked_ms, False
+
+
+def write_line(text: str) -> None:
+    """Write a line to standard output at once: many tables' threads do, and `print` writes line and end by turns."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+class TableStatus:
+    """The state of one table, in lines of contract/table_states.py.
+
+    starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
+    is tried again; ended: it failed or all was read, without --continuous; stopped: told to.
+    """
+
+    def __init__(self, table: str, *, worked: Callable[[], None] = lambda: None) -> None:
+        """`worked` is called when the table works (again)."""
+        self.table = table
+        self._worked = worked
+        self._said = ""
+        self._say(STARTING)
+
+    def works(self) -> None:
+        """Note that a look at the source succeeded."""
+        if self._say(RUNNING):
+            self._worked()
+
+    def fails(self, reason: str | None = None) -> None:
+        """Note an attempt that failed; without a `reason` the log has it."""
+        self._say(FAILING, reason)
+
+    def ends(self, *, stopped: bool) -> None:
+        """Note the table's last line."""
+        self._say(STOPPED if stopped else ENDED)
+
+    def _say(self, state: str, reason: str | None = None) -> bool:
+        text = table_states.line(self.table, state, reason)
+        changed = text != self._said
+        if changed:
+            write_line(text)
+        self._said = text
+        return changed
 
 
 class Kept(Protocol):
@@ -35,7 +111,7 @@ class Listeners:
     glue_sync: GlueSync | None
     metrics: Metrics | None
     status: TableStatus | None = None
-    looked_file: LookedFile | None = None
+    looked_file: SweepTimeFile | None = None
 
     def committed(self, report: CommitReport) -> None:
         """Pass a commit on, its line to standard output first."""

@@ -7,10 +7,9 @@ from typing import Protocol
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.backoff import Backoff
 from spark_jobs.errors import JobError, first_line
-from spark_jobs.outages import is_outage
 from spark_jobs.report import CommitReport
+from spark_jobs.runtime.retry import Backoff, is_outage
 
 Log = Callable[[str], None]
 

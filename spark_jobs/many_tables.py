@@ -7,16 +7,16 @@ from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.backoff import Backoff
-from spark_jobs.errors import JobError, SettingsError, said
-from spark_jobs.metrics import Metrics, metrics_for, publishing
-from spark_jobs.session import slots
-from spark_jobs.settings import Settings
-from spark_jobs.sources.jdbc.access import Databases
+from spark_jobs.errors import JobError, SettingsError, user_message
+from spark_jobs.listeners import TableStatus
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.table_list import ListedTable, TableList
+from spark_jobs.runtime.metrics import Metrics, metrics_for, publishing
+from spark_jobs.runtime.retry import Backoff
+from spark_jobs.runtime.session import slots
+from spark_jobs.runtime.turns import Turns
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.shared_listing import SharedListing
-from spark_jobs.table_list import ListedTable, TableList
-from spark_jobs.table_status import TableStatus
-from spark_jobs.turns import Turns
 
 Log = Callable[[str], None]
 # Between two attempts of a table that can't go on as it is: someone has to mend its file, its schema or its data.
@@ -84,17 +84,17 @@ class ManyTables:
         except Exception as error:  # noqa: BLE001  (whatever ends one table's job, the others go on)
             if self._stop.is_set():
                 return None
-            status.fails(said(error))
+            status.fails(user_message(error))
             if metrics:
                 metrics.failed()
-            return JobError(said(error))
+            return JobError(user_message(error))
         return None
 
     def _run(self, table: ListedTable, log: Log, status: TableStatus, metrics: Metrics | None) -> None:
         decided = self._listed.settings(table, log)
         self._take_base_path(table, decided)
         columns = table_job.columns_of(decided, self._spark)
-        around = table_job.Surroundings(
+        shared = table_job.SharedParts(
             stop=self._stop,
             log=log,
             metrics=metrics,
@@ -104,7 +104,7 @@ class ManyTables:
             status=status,
         )
         # Settings of a session are for all of its queries, and those of one table's batch aren't for another's.
-        table_job.run(self._spark.newSession(), decided, columns, around)
+        table_job.run(self._spark.newSession(), decided, columns, shared)
 
     def _take_base_path(self, table: ListedTable, decided: Settings) -> None:
         path = decided.table.base_path

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import multi_table_options, session
-from spark_jobs.application import watched
-from spark_jobs.backoff import Backoff, retry_outages
-from spark_jobs.hadoop import read_text
 from spark_jobs.many_tables import ManyTables
-from spark_jobs.multi_table_options import MultiTableOptions
-from spark_jobs.program import exit_code, log
-from spark_jobs.signals import stop_on_signals
-from spark_jobs.table_list import TableList
+from spark_jobs.options import command_line
+from spark_jobs.options.command_line import MultiTableOptions
+from spark_jobs.options.table_list import TableList
+from spark_jobs.program import exit_code, log, when_readable
+from spark_jobs.runtime import session
+from spark_jobs.runtime.application import watched
+from spark_jobs.runtime.hadoop import read_text
+from spark_jobs.runtime.stopping import stop_on_signals
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stream(arguments: Sequence[str]) -> int:
-    given = multi_table_options.parse(arguments)
+    given = command_line.parse_many(arguments)
     if given.names_target_table:
         log("--target-table is not used: the tables are named by hoodie.streamer.ingestion.tablesToBeIngested")
     stop = threading.Event()
@@ -48,13 +48,13 @@ def _run(given: MultiTableOptions, spark: SparkSession, listed: TableList, stop:
 def _listed(given: MultiTableOptions, spark: SparkSession, stop: threading.Event) -> TableList | None:
     """Read the list of tables, in continuous mode as soon as it can be read; None when told to stop."""
 
-    def read() -> TableList:
-        return TableList(given, lambda path: read_text(path, spark))
-
-    if not given.shared.continuous:
-        return read()
-    backoff = Backoff(stop=stop, longest_seconds=given.shared.retry_interval_seconds, log=log)
-    return retry_outages(read, backoff=backoff, stop=stop)
+    shared = given.shared
+    return when_readable(
+        lambda: TableList(given, lambda path: read_text(path, spark)),
+        waits=shared.continuous,
+        longest_seconds=shared.retry_interval_seconds,
+        stop=stop,
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from spark_jobs import session
+from spark_jobs.runtime import session
 
 
 def main(path: str, folder: str, columns: str) -> None:

@@ -1,12 +1,17 @@
 """What the job's programs share: where their lines go, and the exit code and one line of whatever ends them."""
 
 import sys
+import threading
 from collections.abc import Callable
+from typing import TypeVar
 
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs import libraries
-from spark_jobs.errors import said
+from spark_jobs.errors import user_message
+from spark_jobs.runtime import archive
+from spark_jobs.runtime.retry import Backoff, retry_outages
+
+T = TypeVar("T")
 
 
 def log(message: str) -> None:
@@ -17,15 +22,22 @@ def log(message: str) -> None:
 
 def exit_code(run: Callable[[], int]) -> int:
     """Run a program with the libraries that its archive ships; return its exit code, 1 after one line of an error."""
-    shipped = libraries.use_shipped(libraries.__loader__)
+    shipped = archive.use_shipped(archive.__loader__)
     try:
         return run()
     except Py4JNetworkError:
         log("error: Spark's JVM is gone")
         return 1
     except Exception as error:  # noqa: BLE001  (whoever runs the job gets one line, whatever it was)
-        log(f"error: {said(error)}")
+        log(f"error: {user_message(error)}")
         return 1
     finally:
         if shipped:
             shipped.cleanup()
+
+
+def when_readable(read: Callable[[], T], *, waits: bool, longest_seconds: float, stop: threading.Event) -> T | None:
+    """Return what `read` reads; with `waits` as soon as no outage keeps it from that, None when told to stop."""
+    if not waits:
+        return read()
+    return retry_outages(read, backoff=Backoff(stop=stop, longest_seconds=longest_seconds, log=log), stop=stop)

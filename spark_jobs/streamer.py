@@ -10,16 +10,18 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from spark_jobs import options, properties, session, settings, table_job
-from spark_jobs.application import watched
-from spark_jobs.backoff import Backoff, retry_outages
+from spark_jobs import table_job
+from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import UndescribedError
-from spark_jobs.hadoop import read_text
-from spark_jobs.metrics import metrics_for, publishing
-from spark_jobs.program import exit_code, log
-from spark_jobs.schema import Column
-from spark_jobs.settings import Settings
-from spark_jobs.signals import stop_on_signals
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.options.settings import Settings
+from spark_jobs.program import exit_code, log, when_readable
+from spark_jobs.runtime import session
+from spark_jobs.runtime.application import watched
+from spark_jobs.runtime.hadoop import read_text
+from spark_jobs.runtime.metrics import metrics_for, publishing
+from spark_jobs.runtime.retry import Backoff, retry_outages
+from spark_jobs.runtime.stopping import stop_on_signals
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stream(arguments: Sequence[str]) -> int:
-    given = options.parse(arguments)
+    given = command_line.parse(arguments)
     stop = threading.Event()
     spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
     stop_on_signals(spark, stop)
@@ -38,7 +40,7 @@ def _stream(arguments: Sequence[str]) -> int:
     return 0
 
 
-def read_settings(given: options.Options, spark: SparkSession) -> Settings:
+def read_settings(given: command_line.Options, spark: SparkSession) -> Settings:
     """Read the properties that the options name and decide the settings."""
     pairs = properties.load(given.props, lambda path: read_text(path, spark)) if given.props else []
     return settings.decide(given, properties.combine(pairs, properties.parse_overrides(given.hoodie_conf)), log)
@@ -51,13 +53,13 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
     """
     metrics = metrics_for(decided.metrics_namespace, f"{decided.table.database}.{decided.table.name}", log)
     with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        around = table_job.Surroundings(stop=stop, log=log, metrics=metrics)
+        shared = table_job.SharedParts(stop=stop, log=log, metrics=metrics)
         pause = partial(Backoff, stop=stop, longest_seconds=decided.retry_seconds, log=log)
         backoff, described = pause(), partial(table_job.columns_of, decided, spark)
         known: Sequence[Column] | None = columns
         while known is not None:
             try:
-                table_job.run(spark, decided, known, around)
+                table_job.run(spark, decided, known, shared)
                 known = None
             except UndescribedError as error:
                 if not decided.continuous:
@@ -69,7 +71,7 @@ def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop:
 
 
 def _prepared(
-    given: options.Options, spark: SparkSession, stop: threading.Event
+    given: command_line.Options, spark: SparkSession, stop: threading.Event
 ) -> tuple[Settings, Sequence[Column]] | None:
     """Read what the job needs to begin, in continuous mode as soon as it can be read; None when told to stop."""
 
@@ -77,10 +79,7 @@ def _prepared(
         decided = read_settings(given, spark)
         return decided, table_job.columns_of(decided, spark)
 
-    if not given.continuous:
-        return read()
-    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
-    return retry_outages(read, backoff=backoff, stop=stop)
+    return when_readable(read, waits=given.continuous, longest_seconds=given.retry_interval_seconds, stop=stop)
 
 
 if __name__ == "__main__":

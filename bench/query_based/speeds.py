@@ -18,14 +18,14 @@ from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters
 from local.services.spark import job_class_path, spark_flags
 from local.setup.java import java_home
-from spark_jobs import session
-from spark_jobs.jdbc_settings import Detection, JdbcSettings, Password, Server
-from spark_jobs.sources.jdbc import detection
-from spark_jobs.sources.jdbc.access import Database, Look
-from spark_jobs.sources.jdbc.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
-from spark_jobs.sources.jdbc.event_sql import sent
-from spark_jobs.sources.jdbc.progress import Mark
-from spark_jobs.sources.jdbc.relation import ALL, Relation, stamped_since, written_since
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
+from spark_jobs.runtime import session
+from spark_jobs.sources.postgres import detection
+from spark_jobs.sources.postgres.access import Database, Look
+from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, read_table_columns
+from spark_jobs.sources.postgres.event_sql import sent
+from spark_jobs.sources.postgres.progress import Mark
+from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
 
 _TIMES = 25
 # And so many before, uncounted: a job that has looked for minutes has its code compiled and its statements prepared.

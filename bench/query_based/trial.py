@@ -17,7 +17,7 @@ from bench.query_based.polls import WAYS, Poll
 from bench.running_job import RunningJob
 from contract.events import QUERIED_TYPES, READ_MS
 from local.look.lake import Lake, LakeError
-from spark_jobs import keys, submit
+from spark_jobs.options import keys, submit
 
 # Longer than the delay of any poll, and than the job's sweep.
 QUIET_S = 8

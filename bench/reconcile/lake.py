@@ -12,8 +12,10 @@ from contract.lake import DATABASE
 from local.services.spark import spark_flags
 from local.setup.jars import jar_folder
 from local.setup.java import java_home
-from spark_jobs import checkpoint, options, properties, session, settings
-from spark_jobs.table import HudiTable
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.runtime import session
+from spark_jobs.table import checkpoint
+from spark_jobs.table.hudi_table import HudiTable
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
 # What bench.reconcile.source writes, as the lake has it.
@@ -66,7 +68,7 @@ def spark_session(scratch: Path) -> Iterator[SparkSession]:
 def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
     """Write `rows` rows in two buckets; of a merge-on-read table each fiftieth a second time, into log files."""
     given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
-    parsed = options.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
+    parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
     pairs = properties.load(str(CONF / "cdc_events.properties"), lambda name: Path(name).read_text())
     overrides = {
         "hoodie.streamer.source.dfs.root": str(path),

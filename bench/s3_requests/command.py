@@ -22,8 +22,8 @@ from contract.errors import one_line_errors
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE, SCHEMA
-from spark_jobs import keys, submit
-from spark_jobs.archive import ROOT
+from spark_jobs.options import keys, submit
+from spark_jobs.runtime.archive import ROOT
 
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 EVENT = ROOT / "tests" / "events" / "update.jsonl"

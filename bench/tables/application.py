@@ -12,8 +12,8 @@ from bench.s3_requests.server import CountedS3
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.services.spark import MULTI_TABLE_JOB
-from spark_jobs import submit
-from spark_jobs.archive import ROOT
+from spark_jobs.options import submit
+from spark_jobs.runtime.archive import ROOT
 
 EVENT = ROOT / "tests" / "events" / "update.jsonl"
 SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"

@@ -20,11 +20,12 @@ from bench.s3_requests.server import VERBS, CountedS3, by_verb, counted_s3
 from bench.tables import crowded
 from bench.tables.application import application, land, line
 from contract.errors import one_line_errors
-from spark_jobs import keys, property_values
+from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
 
 IDLE_S = 30
 # A look of all tables together; the job's default.
-POLL_S = property_values.number({}, keys.POLL_INTERVAL)
+POLL_S = Settings.poll_seconds
 # Rounds before the one that counts: the JVM compiles what it meets, the first time and for a while.
 WARM_UP = 2
 

@@ -22,7 +22,7 @@ from bench.tables.application import application, land, line, name
 from contract.errors import one_line_errors
 from contract.events import CREATE, OPERATION
 from contract.lake import DATABASE
-from spark_jobs import keys
+from spark_jobs.options import keys
 
 # As on the local platform: a look five times a second, and no wait between two commits.
 POLL = {keys.POLL_INTERVAL: "0.2"}

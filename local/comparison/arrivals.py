@@ -90,7 +90,7 @@ def _last_offset(name: str) -> int:
 def consumed(progress: str | None) -> str:
     """Return the last object that a commit's progress names, below its topic's folder; empty where it names none.
 
-    `progress` is what `spark_jobs/sources/file_checkpoint.py` writes; another source's names no object.
+    `progress` is what `spark_jobs/sources/file_progress.py` writes; another source's names no object.
     """
     try:
         names = json.loads(progress or "{}")["watermarks"].values()

@@ -15,7 +15,7 @@ from local.platform.tables import LANDING_BUCKET
 class QueriedArrivals:
     """How far one queried table is: the job writes when its last look at all rows began that the table has all of.
 
-    The job runs on this machine, so its clock is ours (spark_jobs/looked_file.py); `clock` gives seconds since 1970.
+    The job runs on this machine, so its clock is ours (spark_jobs/listeners.py); `clock` gives seconds since 1970.
     """
 
     def __init__(self, looked_file: Path, *, clock: Callable[[], float] = time.time) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from local.look.lake import Lake
 from local.platform.restarts import Restarts
-from spark_jobs.keys import PROGRESS
+from spark_jobs.options.keys import PROGRESS
 
 # Lines of the timeline that are kept, and errors.
 KEPT = 500

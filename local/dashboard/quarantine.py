@@ -66,7 +66,7 @@ def last_lines(client: "S3Client", key: str, size: int) -> list[str]:
 
 
 def entry(table: str, line: str) -> PutAside:
-    """Return a line of a file in quarantine (spark_jobs/quarantine.py); one that isn't such a line as it is."""
+    """Return a line of a file in quarantine (spark_jobs/table/quarantine.py); one that isn't such a line as it is."""
     try:
         found = json.loads(line)
         where = next((f", {name} {found[name]}" for name in ("line", "offset") if name in found), "")

@@ -103,7 +103,7 @@ def _looked_at(commit: Commit) -> float:
 
 
 def _entries(progress: str) -> dict[str, Any]:
-    """Return what a commit's progress says (spark_jobs/sources/jdbc/progress.py)."""
+    """Return what a commit's progress says (spark_jobs/sources/postgres/progress.py)."""
     found = json.loads(progress)
     return found if isinstance(found, dict) else {}
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from local.look.lake import Lake
-from spark_jobs.keys import ADDED_COLUMNS
+from spark_jobs.options.keys import ADDED_COLUMNS
 
 WRITTEN_AT = "_hoodie_commit_time"
 

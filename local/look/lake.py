@@ -11,7 +11,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from contract.errors import UserError
 from local.services.s3 import REGION
-from spark_jobs.keys import IGNORED_TRUNCATE, PROGRESS
+from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3

@@ -35,7 +35,7 @@ from plugins.sink_connector import sink_connector
 from plugins.source_connector import source_connector, with_salt
 from plugins.topics import planned_topics
 from settings.pipeline import Pipeline
-from spark_jobs.archive import ROOT
+from spark_jobs.runtime.archive import ROOT
 
 # How long a connector that had failed before may go on saying so after it was told to start again.
 RESTART_S = 10

@@ -13,8 +13,8 @@ from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, made_of_others, server, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
-from spark_jobs import keys, submit
-from spark_jobs.submit import TableJob
+from spark_jobs.options import keys, submit
+from spark_jobs.options.submit import TableJob
 
 # What the job's environment needs of what spark_submit gives it; the caller's AWS credentials aren't among it.
 JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC2_METADATA_DISABLED")
@@ -64,7 +64,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
-    """Return where the job in a folder says how far it has looked at a table (spark_jobs/looked_file.py)."""
+    """Return where the job in a folder says how far it has looked at a table (spark_jobs/listeners.py)."""
     return folder.resolve() / "looked" / lake_table
 
 

@@ -28,7 +28,7 @@ from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
-from spark_jobs.archive import ROOT
+from spark_jobs.runtime.archive import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -11,7 +11,7 @@ from local.look.topic import Topic
 from settings.job import JobPlaces
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
-from spark_jobs.archive import ROOT
+from spark_jobs.runtime.archive import ROOT
 
 LANDING_BUCKET = "landing"
 LAKE_BUCKET = "lake"

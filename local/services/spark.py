@@ -11,8 +11,8 @@ from local.services.s3 import NO_CREDENTIALS, REGION
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags
 from local.setup.spark_home import spark_home
-from spark_jobs.archive import build_archive
-from spark_jobs.submit import JOL_FLAGS
+from spark_jobs.options.submit import JOL_FLAGS
+from spark_jobs.runtime.archive import build_archive
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"

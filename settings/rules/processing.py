@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from settings import emr_offers
 from settings.environment import Environment
 from settings.rules.problem import Problem, Rule
-from spark_jobs.submit import MASTER_MB, container_mb
+from spark_jobs.options.submit import MASTER_MB, container_mb
 
 # What Spark itself reserves (300 MiB), and as much again.
 SMALLEST_HEAP_MB = 600

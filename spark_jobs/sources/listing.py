@@ -3,37 +3,38 @@
 import os
 import posixpath
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from spark_jobs import aws
-from spark_jobs.hadoop import Hadoop, local_path
-from spark_jobs.sources.file_checkpoint import SourceFile
+from spark_jobs.runtime import aws
+from spark_jobs.runtime.hadoop import Hadoop, local_path
+from spark_jobs.sources.file_progress import SourceFile
 
 
-class Lister(Protocol):
+class Lister(ABC):
     """Lists SourceFiles under its root, bookkeeping left out; a root that isn't there yet has none."""
 
-    @property
-    def root(self) -> str:
-        """The root in full: scheme, authority and all folders."""
+    # In full: scheme, authority and all folders.
+    root: str
+    # Whether `after` costs less than `all`, however few files there are.
+    prefers_after = False
 
+    @abstractmethod
     def missing(self, *, read_before: bool) -> str | None:
         """Return what is wrong with a root that has no files; None when it is only empty.
 
         `read_before` says that files have been there.
         """
 
+    @abstractmethod
     def all(self) -> list[SourceFile]:
         """Return every file."""
 
-    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
+    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:  # noqa: ARG002  (not each can begin in the middle)
         """Return at least every file after the watermark of its folder, and those of folders without one."""
-
-    @property
-    def prefers_after(self) -> bool:
-        """Tell whether `after` costs less than `all`, however few files there are."""
+        return self.all()
 
 
 # S3Proxy lists an object while it is still being written, as `<name>-<UUID>`. Read, it would end in half a line and, as
@@ -46,18 +47,12 @@ def is_bookkeeping(name: str) -> bool:
     return _UNFINISHED.search(name) is not None or any(part.startswith((".", "_")) for part in name.split("/"))
 
 
-class LocalLister:
+class LocalLister(Lister):
     """Files of this machine. A file moved here keeps its modification time, so its change time counts too."""
-
-    prefers_after = False
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
-
-    @property
-    def root(self) -> str:
-        """The root in full."""
-        return str(self._root)
+        self.root = str(self._root)
 
     def missing(self, *, read_before: bool) -> str | None:  # noqa: ARG002  (an emptied folder is still there)
         """Return what is wrong with a root that has no files."""
@@ -68,10 +63,6 @@ class LocalLister:
     def all(self) -> list[SourceFile]:
         """Return every file."""
         return list(self._walk(self._root, ""))
-
-    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:  # noqa: ARG002  (a full walk costs little)
-        """Return every file, as `all` does."""
-        return self.all()
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[SourceFile]:
         try:
@@ -93,10 +84,8 @@ class LocalLister:
             yield SourceFile(f"file://{path}", prefix + entry.name, status.st_size, changed_ms, str(status.st_mtime_ns))
 
 
-class S3Lister:
+class S3Lister(Lister):
     """Objects under `scheme://bucket/prefix`, by boto3's list_objects_v2 with StartAfter."""
-
-    prefers_after = False
 
     def __init__(self, root: str, client: Any) -> None:
         self._client = client
@@ -170,10 +159,8 @@ def source_file(entry: Mapping[str, Any], scheme: str, bucket: str, prefix: str)
     return SourceFile(path, name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
 
 
-class HadoopLister:
+class HadoopLister(Lister):
     """Files of any file system that Hadoop knows; lists everything each time."""
-
-    prefers_after = False
 
     def __init__(self, root: str, hadoop: Hadoop) -> None:
         self.root = hadoop.qualified(root)
@@ -193,10 +180,6 @@ class HadoopLister:
             if name and not is_bookkeeping(name):
                 files.append(SourceFile(path, name, size, changed_ms, etag or str(changed_ms)))
         return files
-
-    def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:  # noqa: ARG002  (Hadoop can't start in the middle)
-        """Return every file, as `all` does."""
-        return self.all()
 
 
 def _below(path: str, root: str) -> str:

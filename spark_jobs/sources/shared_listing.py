@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from spark_jobs.sources.file_checkpoint import SourceFile
+from spark_jobs.sources.file_progress import SourceFile
 from spark_jobs.sources.listing import S3Lister, source_file
 
 Watermarks = Mapping[str, str]

@@ -9,7 +9,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from settings.load_pipeline import PIPELINES
-from spark_jobs.archive import ROOT, build_archive
+from spark_jobs.runtime.archive import ROOT, build_archive
 from stacks.processing import jdbc_driver
 
 JOBS = ROOT / "spark_jobs"

@@ -9,8 +9,8 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.job import JobPace, JobPlaces, made_of_others, table_job
 from settings.pipeline import CapturedTableSettings
-from spark_jobs import keys, submit
-from spark_jobs.submit import TableJob, YarnSubmission
+from spark_jobs.options import keys, submit
+from spark_jobs.options.submit import TableJob, YarnSubmission
 from stacks.processing.job_assets import JobAssets
 
 

@@ -10,7 +10,7 @@ from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.job import server
-from spark_jobs import keys
+from spark_jobs.options import keys
 from stacks.database import DatabaseStack
 from stacks.pipeline_names import source_parameter
 from stacks.preparation import PORT

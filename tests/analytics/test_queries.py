@@ -5,7 +5,7 @@ from pyspark.sql import Row
 
 from analytics import quarantine_table
 from analytics.queries import QUERIES, SQL_FOLDER, Needed, Queried, Query, marks, named_queries
-from spark_jobs import quarantine
+from spark_jobs.table import quarantine
 
 TABLES = (Queried(table="cdc_events", outbox=True), Queried(table="pagila_city", outbox=False))
 

@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 
 from contract import rds_ca
-from spark_jobs.archive import build_archive
+from spark_jobs.runtime.archive import build_archive
 
 
 @pytest.mark.parametrize(("region", "pem"), rds_ca.roots().items(), ids=rds_ca.roots())

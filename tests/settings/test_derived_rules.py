@@ -10,7 +10,7 @@ from settings.files import SettingsFileError
 from settings.job import JobPace, JobPlaces, derived_job, made_of_others, table_job
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
-from spark_jobs import keys
+from spark_jobs.options import keys
 from tests.settings.pipelines import write_pipeline
 
 NAMES = """

@@ -12,7 +12,7 @@ from settings.files import SettingsFileError
 from settings.job import layout
 from settings.load_pipeline import PIPELINES, load_pipeline, pipeline_names
 from settings.pipeline import CapturedTableSettings, Pipeline
-from spark_jobs import keys
+from spark_jobs.options import keys
 
 SHOP = """
 [source]

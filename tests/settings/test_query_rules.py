@@ -9,7 +9,7 @@ from contract.events import READ_MS
 from settings.files import SettingsFileError
 from settings.job import JobPace, JobPlaces, table_job
 from settings.load_pipeline import load_pipeline
-from spark_jobs import keys, submit
+from spark_jobs.options import keys, submit
 
 SHOP = """
 [source]

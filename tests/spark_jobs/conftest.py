@@ -15,14 +15,16 @@ from pyspark.sql import SparkSession
 
 from local.services.spark import job_class_path, spark_flags
 from local.setup.java import java_home
-from spark_jobs import batch_decoder, options, properties, schema, session, settings
-from spark_jobs.decode import Decoder
+from spark_jobs.decoding import batch_decoder, schema
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.schema import Column
 from spark_jobs.ingest import Ingest
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.options.settings import Settings
 from spark_jobs.report import CommitReport
-from spark_jobs.schema import Column
-from spark_jobs.settings import Settings
-from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_ingest
+from spark_jobs.runtime import session
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table_job import SharedParts, build_ingest
 from tests.spark_jobs import class_archive
 
 if TYPE_CHECKING:
@@ -223,7 +225,7 @@ class Lake:
         return path
 
     def settings(self) -> Settings:
-        given = options.parse(
+        given = command_line.parse(
             [
                 *("--table-type", "COPY_ON_WRITE", "--target-base-path", str(self.table_path)),
                 *("--target-table", "datalake.cdc_events", *self.arguments),
@@ -245,7 +247,7 @@ class Lake:
         decided = self.settings()
         text = Path(decided.schema_file).read_text()
         columns = schema.parse(text, decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, log=self.log.append)
+        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
         job.load()
         return job
 

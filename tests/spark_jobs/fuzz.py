@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.table import HudiTable
+from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import chance
 
 MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))

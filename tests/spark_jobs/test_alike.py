@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 
 from analytics.derived import derived_query
 from analytics.translate import TranslationError
-from spark_jobs.session import as_in_athena
+from spark_jobs.runtime.session import as_in_athena
 from tests.analytics import alike
 from tests.analytics.alike import Case
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from contract.events import EVENT_ID
-from spark_jobs import keys
 from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
 from tests.spark_jobs.conftest import CONF, Lake, event
 
 pytestmark = pytest.mark.integration

@@ -5,7 +5,7 @@ import threading
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from spark_jobs.application import ApplicationEndedError, Watch
+from spark_jobs.runtime.application import ApplicationEndedError, Watch
 
 
 class Application:

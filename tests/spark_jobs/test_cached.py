@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.cached import cached
+from spark_jobs.runtime.query_plans import cached
 
 pytestmark = pytest.mark.integration
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs import changes
+from spark_jobs.ordering import changes
 
 pytestmark = pytest.mark.integration
 

@@ -11,10 +11,10 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from spark_jobs import claim
-from spark_jobs.claim import Claim
-from spark_jobs.claim_store import LocalClaims, S3Claims
 from spark_jobs.errors import ConcurrentWriterError
+from spark_jobs.table import claim
+from spark_jobs.table.claim import Claim
+from spark_jobs.table.claim_store import LocalClaims, S3Claims
 
 
 class Jobs:

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from local.services.postgres import ConnectionParameters
-from spark_jobs import keys
 from spark_jobs.errors import SettingsError, UndescribedError
+from spark_jobs.options import keys
 from tests.conftest import execute
 from tests.spark_jobs.conftest import Event, Lake
 

@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
-from spark_jobs import commit_events, derived_rows, history_table, keys, options, settings
+from spark_jobs.derived import commit_events, differences, history_table
+from spark_jobs.derived.history_table import HistoryTable
 from spark_jobs.errors import SettingsError
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.history_table import HistoryTable
-from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_kept
-from spark_jobs.timeline import Carried, Timeline
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.timeline import Carried, Timeline
+from spark_jobs.table_job import SharedParts, build_made
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event, has_cached
@@ -55,8 +56,8 @@ class Kept:
             "hoodie.metadata.enable": "false",
             "hoodie.upsert.shuffle.parallelism": "2",
         }
-        decided = settings.decide(options.parse(arguments), pairs, self.log.append)
-        job = build_kept(self.lake.spark.newSession(), decided, log=self.log.append)
+        decided = settings.decide(command_line.parse(arguments), pairs, self.log.append)
+        job = build_made(self.lake.spark.newSession(), decided, SharedParts(log=self.log.append))
         assert isinstance(job, HistoryTable)
         job.load()
         commits = 0
@@ -254,7 +255,7 @@ def test_each_version_is_there_once_after_crashes_behind_either_commit(kept: Kep
     fails(lambda: kept.lake.job().run_batch(), committed=True)
     assert kept.lake.job().run_batch() is None
     kept.lake.spark.catalog.clearCache()
-    fails(kept.follow, committed=False, step=(derived_rows, "compare"))
+    fails(kept.follow, committed=False, step=(differences, "compare"))
     assert not has_cached(kept.lake.spark)
     fails(kept.follow, committed=False)
     fails(kept.follow, committed=True)

@@ -11,8 +11,9 @@ from local.comparison.compare import TableComparison
 from local.comparison.table import ComparedTable
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
-from spark_jobs import checkpoint, options, properties, settings
-from spark_jobs.table import HudiTable
+from spark_jobs.options import command_line, properties, settings
+from spark_jobs.table import checkpoint
+from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import long
 from tests.conftest import execute
 from tests.local.comparison.sides import column, compare, differences
@@ -53,7 +54,7 @@ def things(spark: SparkSession, condition: str = "true", **changed: str) -> Data
 def writer(spark: SparkSession, path: Path, table_type: str, *given: str) -> Write:
     """What writes commits to one table with the job's own options."""
     arguments = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", "datalake.things"]
-    parsed = options.parse([*arguments, "--source-ordering-field", "__lsn", "--disable-compaction"])
+    parsed = command_line.parse([*arguments, "--source-ordering-field", "__lsn", "--disable-compaction"])
     overrides = {
         "hoodie.streamer.source.dfs.root": str(path),
         "hoodie.streamer.schemaprovider.source.schema.file": "unused",

@@ -14,8 +14,9 @@ from pyspark.sql import functions as F
 
 from local.look import by_spark
 from local.look.lake import Lake as LakeLook
-from spark_jobs import keys, table_repair
 from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.table import repair
 from tests.cases import long
 from tests.spark_jobs.conftest import Lake, event
 from tests.spark_jobs.fuzz import failing_commits
@@ -50,7 +51,7 @@ def test_what_follows_a_failed_commit_is_seen(spark: SparkSession, tmp_path: Pat
 
 def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.run(event(1, 8, "c"))
-    context, kept, after = lake.spark.sparkContext, table_repair.roll_back_failed, list[float]()
+    context, kept, after = lake.spark.sparkContext, repair.roll_back_failed, list[float]()
 
     def roll_back(*given: Any) -> list[str]:
         after.append(time.monotonic() - began)
@@ -60,7 +61,7 @@ def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, mon
         with pytest.raises(Exception, match="cancelled"):
             lake.spark.range(1).select(F.expr("reflect('java.lang.Thread', 'sleep', id + 4000)")).collect()
 
-    monkeypatch.setattr(table_repair, "roll_back_failed", roll_back)
+    monkeypatch.setattr(repair, "roll_back_failed", roll_back)
     thread = threading.Thread(target=sleep)
     thread.start()
     while thread.is_alive() and not context.statusTracker().getActiveStageIds():
@@ -85,7 +86,7 @@ def test_rows_that_spark_alone_does_not_see_are_told(
     with failing_commits(), pytest.raises(Exception, match="Failed to upsert"):
         job.run_batch()
     # As jobs were until they rolled back before a write.
-    monkeypatch.setattr(table_repair, "roll_back_failed", lambda *_: [])
+    monkeypatch.setattr(repair, "roll_back_failed", lambda *_: [])
     job.load()
     assert job.run_batch() is not None
     looked_at = LakeLook(base_uri=lake.table_path.as_uri())

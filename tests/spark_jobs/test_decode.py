@@ -12,9 +12,9 @@ from pyspark.sql import types as T
 
 from contract import avro_names, events
 from contract.events import PLACEHOLDER
-from spark_jobs.decode import LINE_COLUMNS, Decoder
-from spark_jobs.schema import Column, extend, parse
-from spark_jobs.session import Compiling
+from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.decoding.schema import Column, extend, parse
+from spark_jobs.runtime.session import CodegenSwitch
 from tests.spark_jobs.conftest import Event, as_lines, captured, event
 
 pytestmark = pytest.mark.integration
@@ -33,7 +33,7 @@ def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
             "line", F.lit("file").alias("origin"), F.lit(0).alias("block"), "number", F.lit(0).alias("tie")
         ).select(*LINE_COLUMNS)
         use = decoder if by is None else Decoder(by, required=("order_id",))
-        with Compiling(spark).unless(small=True):
+        with CodegenSwitch(spark).unless(small=True):
             interpreted = use(lines).orderBy("number").collect()
         compiled = use(lines).orderBy("number").collect()
         assert repr(interpreted) == repr(compiled)

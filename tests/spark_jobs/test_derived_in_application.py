@@ -10,7 +10,7 @@ import pytest
 from contract.events import READ_MS
 from contract.history import COMMIT, ENDED, SUFFIX, VERSION
 from local.look.lake import Lake as TableReader
-from spark_jobs import keys, submit
+from spark_jobs.options import keys, submit
 from tests.spark_jobs.conftest import CONF, event
 from tests.spark_jobs.test_multi_table_streamer import Tables, commits_of, states
 from tests.spark_jobs.test_streamer import java_options

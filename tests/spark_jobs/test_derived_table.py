@@ -11,12 +11,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from contract.errors import UNLIKE_ATHENA
-from spark_jobs import derived_rows, keys, options, settings
-from spark_jobs.derived_table import DerivedTable
+from spark_jobs.derived import differences
+from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
+from spark_jobs.options import command_line, keys, settings
 from spark_jobs.report import CommitReport
-from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_kept
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table_job import SharedParts, build_made
 from tests import cases
 from tests.cases import long
 
@@ -67,7 +68,7 @@ class Shop:
         rows_.write.format("hudi").options(**options).mode("append").save(self.path(name))
 
     def settings(self, **more: str) -> settings.Settings:
-        given = options.parse(
+        given = command_line.parse(
             [
                 *("--table-type", "COPY_ON_WRITE", "--source-ordering-field", "__read_ms"),
                 *("--target-base-path", self.path("derived"), "--target-table", "datalake.derived"),
@@ -85,7 +86,7 @@ class Shop:
 
     def job(self, **more: Any) -> DerivedTable:
         """A job that has read the table's progress, as after a start."""
-        job = build_kept(self.spark.newSession(), self.settings(), log=self.log.append, **more)
+        job = build_made(self.spark.newSession(), self.settings(), SharedParts(log=self.log.append), **more)
         assert isinstance(job, DerivedTable)
         job.load()
         return job
@@ -260,7 +261,7 @@ def test_rows_of_1600_columns_can_be_compared(spark: SparkSession) -> None:
     numbers = [F.col("id").cast("int").alias(f"c{number}") for number in range(1600)]
     rows = spark.range(3).select(*numbers)
     changed = rows.withColumn("c1599", F.when(F.col("c0") == 1, -0.5).otherwise(F.col("c0")).cast("int"))
-    difference = derived_rows.compare(changed, rows, ["c0"])
+    difference = differences.compare(changed, rows, ["c0"])
     assert (difference.new, difference.changed, difference.gone) == (0, 1, 0)
     difference.release()
 

@@ -13,9 +13,9 @@ from local.services.processes import Processes
 from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from operate.prices import load_prices
-from spark_jobs import file_memory
-from spark_jobs.file_memory import remembering
-from spark_jobs.hadoop import Hadoop
+from spark_jobs.runtime import file_memory
+from spark_jobs.runtime.file_memory import remembering
+from spark_jobs.runtime.hadoop import Hadoop
 from tests.cases import long
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 

@@ -12,10 +12,10 @@ import pytest
 from botocore.stub import Stubber
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.source_settings import FileSettings
-from spark_jobs.sources.file_checkpoint import FileCheckpoint, SourceFile, read_file_checkpoint
-from spark_jobs.sources.json_files import FileBatch, JsonFiles, in_order, normalised_root
-from spark_jobs.sources.listing import LocalLister, S3Lister, is_bookkeeping
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
+from spark_jobs.sources.files import FileBatch, JsonFiles, in_order, normalised_root
+from spark_jobs.sources.listing import Lister, LocalLister, S3Lister, is_bookkeeping
 
 TOPIC = "demo.datalake.cdc_events"
 
@@ -28,11 +28,10 @@ def ordered(last: int, changed_ms: int = 1000, *, partition: int = 0, mark: str 
     return file(f"{TOPIC}/{partition}/{last:012d}_1_2.json", changed_ms, mark=mark)
 
 
-class Listing:
+class Listing(Lister):
     """A lister whose files the test sets."""
 
     root = "s3a://landing"
-    prefers_after = False
 
     def __init__(self, *files: SourceFile) -> None:
         self.files = list(files)

@@ -7,7 +7,7 @@ import pytest
 from moto.glue.responses import GlueResponse
 from pyspark.sql import SparkSession
 
-from spark_jobs.glue_tool import sync_to_glue
+from spark_jobs.table.glue_tool import sync_to_glue
 from tests.spark_jobs.conftest import Lake, event, glue_table
 
 

@@ -9,14 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from spark_jobs import keys, options, settings
-from spark_jobs.derived_table import as_of
+from spark_jobs.derived.history_table import HistoryTable
+from spark_jobs.derived.made_table import as_of
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.history_table import HistoryTable
-from spark_jobs.table import HudiTable
-from spark_jobs.table_job import build_kept
-from spark_jobs.timeline import Timeline
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table.hudi_table import HudiTable
+from spark_jobs.table.timeline import Timeline
+from spark_jobs.table_job import SharedParts, build_made
 from tests import cases
 from tests.spark_jobs.test_derived_table import Row, Shop
 
@@ -49,7 +49,7 @@ class Street(Shop):
         return int((START + timedelta(seconds=order)).timestamp() * 1000)
 
     def settings(self, **more: str) -> settings.Settings:
-        given = options.parse(
+        given = command_line.parse(
             [
                 *("--table-type", "COPY_ON_WRITE", "--source-ordering-field", COMMIT),
                 *("--target-base-path", self.path("history"), "--target-table", "datalake.history"),
@@ -65,7 +65,7 @@ class Street(Shop):
         return settings.decide(given, pairs, self.log.append)
 
     def history_job(self) -> HistoryTable:
-        job = build_kept(self.spark.newSession(), self.settings(), log=self.log.append)
+        job = build_made(self.spark.newSession(), self.settings(), SharedParts(log=self.log.append))
         assert isinstance(job, HistoryTable)
         job.load()
         return job
@@ -199,7 +199,7 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
     street.set(a1="one")
     street.follow()
     other = street.history_job()
-    other._kept.write(
+    other._write(
         spark.read.format("hudi")
         .load(street.path("history"))
         .drop(

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from local.setup.jars import jar_folder
-from spark_jobs.hudi_keys import NUMBERS, WORDS, known
-from spark_jobs.keys import OURS
+from spark_jobs.options.keys import OURS
+from spark_jobs.options.refusals import NUMBERS, WORDS, hudis
 from tests.spark_jobs.conftest import CONF
 
 JARS = ("hudi-spark3.5-bundle_2.12-0.15.0.jar", "hudi-aws-0.15.0.jar")
@@ -43,7 +43,7 @@ def test_the_list_is_what_the_jars_name() -> None:
                 if name.startswith("org/apache/hudi") and b"hoodie." in (content := archive.read(name)):
                     is_class = name.endswith(".class")
                     found |= {text.decode() for text in texts(content) if KEY.fullmatch(text)} if is_class else set()
-    assert known() == {key for key in found if not key.startswith(STREAMERS)}
+    assert hudis() == {key for key in found if not key.startswith(STREAMERS)}
 
 
 # The classes of WORDS' values, by key.
@@ -69,9 +69,9 @@ def test_the_words_are_what_hudi_takes(key: str) -> None:
 
 
 def test_only_known_keys_have_words_and_numbers() -> None:
-    assert WORDS.keys() | NUMBERS.keys() <= known() | set(OURS)
+    assert WORDS.keys() | NUMBERS.keys() <= hudis() | set(OURS)
 
 
 def test_the_jobs_own_files_have_known_keys_only() -> None:
     lines = [line for path in CONF.glob("*.properties") for line in path.read_text().splitlines()]
-    assert {line.partition("=")[0] for line in lines if line.startswith("hoodie.")} <= known()
+    assert {line.partition("=")[0] for line in lines if line.startswith("hoodie.")} <= hudis()

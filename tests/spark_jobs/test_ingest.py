@@ -10,12 +10,14 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import batch_decoder, cached, failing_lines, keys, schema, snapshot_rows, values
-from spark_jobs.commit_events import CommitEvents
-from spark_jobs.decode import Decoder
+from spark_jobs.decoding import batch_decoder, failing_lines, schema, values
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.derived.commit_events import CommitEvents
 from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
-from spark_jobs.one_writer import OneWriter
-from spark_jobs.table import HudiTable
+from spark_jobs.options import keys
+from spark_jobs.ordering import snapshot_rows
+from spark_jobs.runtime import query_plans
+from spark_jobs.table.hudi_table import ForeignCommits, HudiTable
 from tests.cases import long
 from tests.spark_jobs.conftest import Lake, captured, event, has_cached
 
@@ -117,11 +119,11 @@ def test_too_many_bad_events_stop_the_job_and_lose_nothing(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("owner", "step"),
     [
-        long(cached, "_one_node"),
+        long(query_plans, "_one_node"),
         long(batch_decoder, "summarise"),
         long(batch_decoder, "infer_columns"),
         long(snapshot_rows, "placed"),
-        long(OneWriter, "check"),
+        long(ForeignCommits, "check"),
         long(CommitEvents, "put"),
         (HudiTable, "write"),
     ],

@@ -3,9 +3,9 @@
 import pytest
 
 from contract.events import LSN, READ_MS
-from spark_jobs import keys, options, settings
 from spark_jobs.errors import SettingsError
-from spark_jobs.jdbc_settings import Detection, JdbcSettings
+from spark_jobs.options import command_line, keys, settings
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 
 GIVEN = {
     keys.RECORD_KEY: "address_id",
@@ -22,7 +22,7 @@ ARGUMENTS = [
 
 
 def decided(given: dict[str, str] | None = None, *arguments: str, log: list[str] | None = None) -> JdbcSettings:
-    made = settings.decide(options.parse([*ARGUMENTS, *arguments]), GIVEN | (given or {}), (log or []).append)
+    made = settings.decide(command_line.parse([*ARGUMENTS, *arguments]), GIVEN | (given or {}), (log or []).append)
     assert made.table.ordering_field == READ_MS
     assert isinstance(made.source, JdbcSettings)
     return made.source
@@ -60,8 +60,8 @@ def test_what_has_no_use_is_told() -> None:
         ({keys.JDBC_TABLE: ""}, "table.name is missing: JdbcSource needs it"),
         ({keys.JDBC_QUERY: "SELECT 1"}, "table.name and .*query: say one of them"),
         ({keys.JDBC_PASSWORD: "hush"}, "password and .*password.file: say one of them"),
-        ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver isn't supported: only PostgreSQL's"),
-        ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto, xmin, column, hash"),
+        ({keys.JDBC_DRIVER: "com.mysql.Driver"}, "driver.class=com.mysql.Driver: say org.postgresql.Driver"),
+        ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto or xmin or column or hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
         ({keys.JDBC_READERS: "0"}, "readers=0: say a whole number from 1 to 100"),
         (

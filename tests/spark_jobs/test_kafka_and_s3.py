@@ -20,13 +20,13 @@ from local.services.spark import s3a_settings
 from local.setup.ports import choose
 from plugins.kafka_access import reader_access
 from plugins.topics import PlannedTopic
-from spark_jobs import keys
-from spark_jobs.claim_store import HadoopClaims, S3Claims, claim_store
 from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.source_settings import KafkaSettings
-from spark_jobs.sources.json_kafka import JsonKafka, limited, read_offsets, write_offsets
+from spark_jobs.options import keys
+from spark_jobs.options.source_settings import KafkaSettings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.sources.kafka import JsonKafka, limited, read_offsets, write_offsets
 from spark_jobs.sources.listing import HadoopLister, S3Lister, lister_for
+from spark_jobs.table.claim_store import HadoopClaims, S3Claims, claim_store
 from tests.spark_jobs.conftest import Lake, as_lines, event
 
 START_S = 180

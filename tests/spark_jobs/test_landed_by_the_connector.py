@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.sink.values import content
-from spark_jobs.decode import LINE_COLUMNS, Decoder
-from spark_jobs.schema import Column
+from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.decoding.schema import Column
 from tests.cases import chance
 from tests.spark_jobs.conftest import captured, event
 

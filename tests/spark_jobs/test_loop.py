@@ -1,7 +1,8 @@
-"""The loop: what is tried again, what ends the job, and how it stops; the catalogue's decisions; the report's line."""
+"""The loop, its pauses and its turns: what is tried again, what ends the job, who may work; the report's line."""
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,8 @@ from py4j.protocol import Py4JNetworkError
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.loop import Loop
 from spark_jobs.report import CommitReport
+from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
+from spark_jobs.runtime.turns import PACE_SECONDS, Turns, large_turns
 from tests.spark_jobs.conftest import ROOT  # noqa: F401  (the folder's fixtures come with it)
 
 REPORT = CommitReport(
@@ -190,3 +193,107 @@ def test_the_line_of_a_commit_is_stable() -> None:
         "commit=20261121023013007 files=2 events=833 upserts=828 deletes=1 quarantined=2 folded=2"
         " seconds=2.3 lag_seconds=1.3 missing_offsets=0 late_files=0"
     )
+
+
+def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
+    stop, log, now = threading.Event(), list[str](), 0.0
+    pauses: list[float] = []
+
+    def wait(seconds: float | None = None) -> bool:
+        nonlocal now
+        pauses.append(seconds or 0)
+        now += seconds or 0
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stop, "wait", wait)
+        backoff = Backoff(stop=stop, longest_seconds=30, log=log.append, clock=lambda: now)
+        while now < 3 * LINE_S:
+            backoff.wait(ConnectionRefusedError("refused"))
+        backoff.over()
+    assert pauses[:7] == [1, 2, 4, 8, 16, 30, 30]
+    assert len(log) == 5 + 2 + 1
+    assert log[4] == "attempt 5 failed for 15 s, again in 16 s: ConnectionRefusedError: refused"
+    assert log[-1].startswith("works again, after ")
+    backoff.over()
+    assert len(log) == 8
+
+
+def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> None:
+    stop, log = threading.Event(), list[str]()
+    backoff = Backoff(stop=stop, longest_seconds=0.001, log=log.append)
+    outcomes: list[Exception | str] = [ConnectionRefusedError("refused"), TimeoutError(), "read"]
+
+    def do() -> str:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    assert retry_outages(do, backoff=backoff, stop=stop) == "read"
+    for mistake in (JobError("no such file"), ValueError("unexpected")):
+        outcomes.append(mistake)
+        with pytest.raises(type(mistake)):
+            retry_outages(do, backoff=backoff, stop=stop)
+    stop.set()
+    assert retry_outages(do, backoff=backoff, stop=stop) is None
+
+
+def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
+    turns, order, threads = Turns(1), list[int](), list[threading.Thread]()
+
+    def work(number: int) -> None:
+        with turns.take():
+            order.append(number)
+
+    with turns.take():
+        for number in range(5):
+            threads.append(threading.Thread(target=work, args=(number,)))
+            threads[-1].start()
+            until = time.monotonic() + 10
+            while len(turns._waiting[False]) <= number and time.monotonic() < until:
+                time.sleep(0.001)
+        with turns.take(small=True):
+            assert order == []
+    for thread in threads:
+        thread.join(10)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_a_failure_gives_its_turn_back() -> None:
+    turns = Turns(1)
+    for _ in range(2):
+        try:
+            with turns.take():
+                raise ValueError
+        except ValueError:
+            continue
+    assert turns.min_interval_seconds() == 0
+    with turns.take():
+        assert turns._busy == {False: 1, True: 0}
+        assert turns.min_interval_seconds() == PACE_SECONDS
+
+
+@pytest.mark.parametrize(("slots", "large"), [(0, 1), (2, 1), (4, 1), (6, 2), (8, 3), (16, 4)])
+def test_large_batches_leave_slots_to_small_ones(slots: int, large: int) -> None:
+    assert large_turns(4, slots) == large
+
+
+def test_as_many_large_batches_work_as_the_executors_have_room_for_now() -> None:
+    slots, works, ends = [6], threading.Event(), threading.Event()
+    turns = Turns(4, lambda: slots[0])
+
+    def work() -> None:
+        with turns.take():
+            works.set()
+            ends.wait(10)
+
+    waiting = threading.Thread(target=work)
+    with turns.take(), turns.take():
+        waiting.start()
+        assert not works.wait(0.05)
+        slots[0] = 10
+        with turns.take():
+            assert works.wait(10)
+    ends.set()
+    waiting.join(10)

@@ -10,8 +10,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from spark_jobs import metrics
-from spark_jobs.metrics import Metrics, metrics_for
+from spark_jobs.runtime import metrics
+from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
 
 NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"

@@ -11,7 +11,7 @@ import pytest
 
 from local.look.lake import Lake as TableReader
 from local.services.spark import MULTI_TABLE_JOB
-from spark_jobs import keys, submit
+from spark_jobs.options import keys, submit
 from tests.spark_jobs.conftest import CONF, SCHEMA, as_lines, event
 from tests.spark_jobs.test_streamer import Job, java_options
 

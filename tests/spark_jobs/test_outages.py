@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from local.services.processes import Processes
 from local.services.s3 import S3
 from local.setup.ports import choose
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.outages import is_outage, may_be_a_value
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.retry import is_outage, may_be_a_value
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, as_lines, event
 from tests.spark_jobs.test_streamer import Job

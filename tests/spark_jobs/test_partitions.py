@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql import functions as F
 
+from spark_jobs.decoding.partitions import DEFAULT, values_of
 from spark_jobs.errors import SettingsError
-from spark_jobs.glue_tool import sync_to_glue
-from spark_jobs.partitions import DEFAULT, values_of
+from spark_jobs.table.glue_tool import sync_to_glue
 from tests.spark_jobs.conftest import Event, Lake, event, glue_table
 
 PARTITIONED = "cdc_events_partitioned.properties"

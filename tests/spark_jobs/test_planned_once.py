@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.planned_once import PlannedOnce
-from spark_jobs.session import Compiling
+from spark_jobs.runtime.query_plans import ReusedPlan
+from spark_jobs.runtime.session import CodegenSwitch
 
 pytestmark = pytest.mark.integration
 
@@ -19,7 +19,7 @@ def test_a_plan_is_made_once_for_the_same_columns_compiled_and_interpreted(spark
         planned.append(frame.columns)
         return frame.select("*", (F.col("id") * 2).alias("two")).filter("two > 2").select("two", "name")
 
-    ask = PlannedOnce(doubled)
+    ask = ReusedPlan(doubled)
 
     def answer(first: int) -> list[tuple[int, str]]:
         frame = spark.range(first, first + 3).select("id", F.concat(F.lit("n"), "id").alias("name")).coalesce(1)
@@ -28,7 +28,7 @@ def test_a_plan_is_made_once_for_the_same_columns_compiled_and_interpreted(spark
     expected = {0: [(4, "n2")], 10: [(20, "n10"), (22, "n11"), (24, "n12")]}
     assert {first: answer(first) for first in expected} == expected
     assert len(planned) == 1
-    with Compiling(spark).unless(small=True):
+    with CodegenSwitch(spark).unless(small=True):
         assert {first: answer(first) for first in expected} == expected
     assert len(planned) == 2
     assert answer(10) == expected[10]
@@ -39,7 +39,7 @@ def test_a_plan_is_made_once_for_the_same_columns_compiled_and_interpreted(spark
 
 
 def test_what_is_in_one_task_is_grouped_without_a_shuffle(spark: SparkSession) -> None:
-    ask = PlannedOnce(lambda frame: frame.select("id", (F.col("id") % 2).alias("odd")))
+    ask = ReusedPlan(lambda frame: frame.select("id", (F.col("id") % 2).alias("odd")))
 
     def plan(frame: DataFrame) -> str:
         grouped = ask(frame).groupBy("odd").count()
@@ -53,7 +53,7 @@ def test_what_is_in_one_task_is_grouped_without_a_shuffle(spark: SparkSession) -
 
 def test_a_plan_is_of_its_frames_session_whichever_thread_asks(spark: SparkSession) -> None:
     own = spark.newSession()
-    ask = PlannedOnce(lambda frame: frame.select((F.col("id") * 2).alias("two")))
+    ask = ReusedPlan(lambda frame: frame.select((F.col("id") * 2).alias("two")))
 
     def answer() -> list[int]:
         return [row["two"] for row in ask(own.range(1, 3)).collect()]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from contract.events import LSN, OPERATION, TRUNCATE
-from spark_jobs import keys
 from spark_jobs.ingest import Ingest
+from spark_jobs.options import keys
 from tests.spark_jobs.conftest import TOPIC, Event, Lake, event
 from tests.spark_jobs.fuzz import failing_commits, interrupted, try_histories
 from tests.spark_jobs.model import PLACEHOLDER

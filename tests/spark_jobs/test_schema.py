@@ -1,5 +1,6 @@
-"""The Avro file: what its types mean, and that the committed one is the outbox table's."""
+"""The Avro file: what its types mean, that the committed one is the outbox table's, and which fields become columns."""
 
+import itertools
 import json
 import re
 from typing import Any
@@ -10,8 +11,9 @@ from pyspark.sql import types as T
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters
 from local.tools.schema import SchemaError, TableColumn, avro_schema, read_columns
+from spark_jobs.decoding.new_columns import new_columns
+from spark_jobs.decoding.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from spark_jobs.errors import SettingsError
-from spark_jobs.schema import Column, Encoding, extend, inferred_type, parse, refused_changes
 from tests.spark_jobs.conftest import SCHEMA, captured
 
 
@@ -144,3 +146,44 @@ def test_a_column_becomes_what_hudi_can_read_it_as(before: T.DataType, now: T.Da
 
 def test_a_column_that_the_table_has_not_yet_is_no_change() -> None:
     assert refused_changes((Column("new", T.LongType(), T.LongType()),), T.StructType([])) == {}
+
+
+KNOWN = ("order_id", "note")
+
+
+def names(sets: list[tuple[str, ...]], *, room: int) -> dict[str, str]:
+    return dict(new_columns(KNOWN, sets, room=room).names)
+
+
+def test_a_column_is_called_what_the_lake_calls_it() -> None:
+    found = names([("Mixed Case", "order"), ("a.b",), ("größe",)], room=10)
+    assert found == {"Mixed Case": "mixed_case", "order": "order", "a.b": "a_b", "größe": "gro_u00df_e"}
+
+
+def test_names_of_which_the_lake_makes_two_become_two_columns() -> None:
+    assert names([("Xx", "xX")], room=10) == {"Xx": "xx", "xX": "x_x"}
+
+
+def test_of_names_that_differ_by_case_one_becomes_a_column_whatever_the_order() -> None:
+    sets = [("Weight",), ("weight",), ("N",), ("n",), ("Note",)]
+    for order in itertools.permutations(sets):
+        found = new_columns(KNOWN, order, room=10)
+        assert found.names == {"n": "n", "weight": "weight"}
+        assert found.unusable == {"N", "Weight", "Note"}
+
+
+def test_fields_that_would_be_called_alike_or_like_hudis_own_are_no_columns() -> None:
+    assert new_columns(KNOWN, [("n", "N", "x")], room=10).unusable == {"n", "N"}
+    assert new_columns(KNOWN, [("order id",), ("orderId",)], room=10).names == {}
+    assert new_columns(KNOWN, [("_hoodie_commit_time", "x")], room=10).unusable == {"_hoodie_commit_time"}
+    assert new_columns(KNOWN, [("Order ID",)], room=10).unusable == {"Order ID"}
+
+
+def test_an_event_that_cannot_have_all_its_columns_adds_none() -> None:
+    assert list(names([("Note", "extra"), ("a", "b")], room=10)) == ["a", "b"]
+    assert list(names([("a", "b"), ("c",)], room=1)) == ["c"]
+
+
+def test_no_more_columns_are_added_than_there_is_room_for() -> None:
+    assert list(names([("a",), ("a", "c"), ("b",)], room=2)) == ["a", "c"]
+    assert names([("a",)], room=0) == {}

@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs import session
-from spark_jobs.hadoop import Hadoop
-from spark_jobs.session import Compiling
+from spark_jobs.runtime import session
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.session import CodegenSwitch
 
 pytestmark = pytest.mark.integration
 COMPILED = "WholeStageCodegen"
@@ -47,7 +47,7 @@ def test_a_session_of_one_table_has_the_fixed_settings_and_compiles_by_itself(sp
     own = spark.newSession()
     assert {key: own.conf.get(key) for key in session._FIXED} == session._FIXED
     assert own.conf.get("spark.sql.shuffle.partitions") == "2"
-    compiling = Compiling(own)
+    compiling = CodegenSwitch(own)
     with compiling.unless(small=True):
         assert not plan(own).startswith(COMPILED)
         assert plan(spark).startswith(COMPILED)

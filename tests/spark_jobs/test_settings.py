@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs import keys, options, properties, settings
 from spark_jobs.errors import SettingsError
-from spark_jobs.settings import Settings
-from spark_jobs.source_settings import FileSettings, KafkaSettings
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.source_settings import FileSettings, KafkaSettings
 from tests.spark_jobs.conftest import CONF
 from tests.spark_jobs.test_options import DELTASTREAMER_LINE, NEEDED
 from tests.spark_jobs.test_table_list import first, listed
@@ -40,13 +40,13 @@ def decide(arguments: Sequence[str] | None = None, /, **changed: Any) -> tuple[S
     """Decide from the least settings; keys are given with `__` for `.`."""
     given = dict(LEAST) | {key.replace("__", "."): str(value) for key, value in changed.items()}
     warnings: list[str] = []
-    return settings.decide(options.parse([*NEEDED, *(arguments or [])]), given, warnings.append), warnings
+    return settings.decide(command_line.parse([*NEEDED, *(arguments or [])]), given, warnings.append), warnings
 
 
 def test_deltastreamers_properties_are_understood() -> None:
     warnings: list[str] = []
     given = properties.combine(properties.parse(DELTASTREAMER_PROPERTIES), [])
-    decided = settings.decide(options.parse(DELTASTREAMER_LINE), given, warnings.append)
+    decided = settings.decide(command_line.parse(DELTASTREAMER_LINE), given, warnings.append)
     table, sync = decided.table, decided.sync
     assert sync is not None
     assert isinstance(decided.source, FileSettings)
@@ -68,7 +68,7 @@ def test_the_jobs_own_files_are_understood() -> None:
     for name in ("cdc_events.properties", "cdc_events_partitioned.properties"):
         pairs = properties.load(str(CONF / name), lambda path: Path(path).read_text())
         given = properties.combine(pairs, [(keys.FILES_ROOT, "/x"), (keys.SCHEMA_FILE, "s.avsc")])
-        decided = settings.decide(options.parse(NEEDED), given, lambda line: pytest.fail(line))
+        decided = settings.decide(command_line.parse(NEEDED), given, lambda line: pytest.fail(line))
         assert decided.table.write_options["hoodie.metadata.enable"] == "false"
 
 
@@ -180,14 +180,25 @@ def test_refusals_name_the_key(changed: dict[str, str], message: str) -> None:
     assert message in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", [*options.NUMBERS, *keys.NUMBERS])
+NUMBERS = {
+    name: declared.number
+    for name, declared in {
+        **{option.key: option for option in command_line.ONE_TABLE.declared.values()},
+        **settings.PROPERTIES,
+        **settings.OF_MANY_TABLES,
+    }.items()
+    if declared.number
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 def test_each_number_has_bounds(name: str) -> None:
-    bounds = options.NUMBERS.get(name) or keys.NUMBERS[name]
+    bounds = NUMBERS[name]
 
     def say(text: str) -> None:
-        if name in options.NUMBERS:
-            options.parse([*NEEDED, f"{name}={text}"])
-        elif name in keys.MULTI_TABLE_PROPERTIES:
+        if name.startswith("--"):
+            command_line.parse([*NEEDED, f"{name}={text}"])
+        elif name in settings.OF_MANY_TABLES:
             own = "\n".join(f"{key}={value}" for key, value in LEAST.items())
             found = listed({"list.properties": f"{keys.TABLES}=a\n{name}={text}\n", "default_a_config.properties": own})
             assert found.parallel_commits
@@ -233,7 +244,7 @@ def test_a_sync_can_be_switched_on_by_property_and_needs_a_database() -> None:
     assert not any("sync" in key for key in decided.table.write_options)
     arguments = [*NEEDED[:-1], "t", "--enable-sync"]
     with pytest.raises(SettingsError, match=r"hive_sync\.database is missing"):
-        settings.decide(options.parse(arguments), LEAST, lambda _: None)
+        settings.decide(command_line.parse(arguments), LEAST, lambda _: None)
 
 
 def test_kafka_needs_servers_and_a_known_start() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs import keys
 from spark_jobs.errors import QuarantineLimitError, SettingsError
+from spark_jobs.options import keys
 from tests.cases import long
 from tests.spark_jobs.conftest import TOPIC, Lake, as_lines, event
 

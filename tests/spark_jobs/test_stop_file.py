@@ -9,8 +9,8 @@ import boto3
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs import keys
-from spark_jobs.stop_file import StopFile
+from spark_jobs.options import keys
+from spark_jobs.runtime.stopping import StopFile
 from tests.spark_jobs.conftest import aws_environment, event
 from tests.spark_jobs.test_streamer import Place, java_options, place
 

@@ -21,8 +21,8 @@ from local.look import by_spark
 from local.look.lake import Lake as TableReader
 from local.services.spark import JOB, spark_submit
 from spark_jobs import streamer, table_job
-from spark_jobs.backoff import Backoff
 from spark_jobs.errors import UndescribedError
+from spark_jobs.runtime.retry import Backoff
 from tests.cases import long
 from tests.spark_jobs import class_archive
 from tests.spark_jobs.conftest import CONF, SCHEMA, TOPIC, Event, as_lines, aws_environment, event, glue_table

@@ -11,10 +11,11 @@ import pytest
 
 from local.platform.job import job_arguments
 from settings.load_pipeline import load_pipeline
-from spark_jobs import archive, keys, libraries, options, properties, settings
-from spark_jobs.source_settings import FileSettings
-from spark_jobs.submit import TableJob, YarnSubmission, yarn_command
-from spark_jobs.submit import job_arguments as arguments_of
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.submit import TableJob, YarnSubmission, yarn_command
+from spark_jobs.options.submit import job_arguments as arguments_of
+from spark_jobs.runtime import archive
 from tests.spark_jobs.conftest import ROOT
 
 JOB = TableJob(
@@ -40,7 +41,7 @@ SUBMISSION = YarnSubmission(
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_the_job_understands_its_arguments(table_type: str) -> None:
-    given = options.parse(arguments_of(replace(JOB, table_type=table_type, sync_interval_seconds=7)))
+    given = command_line.parse(arguments_of(replace(JOB, table_type=table_type, sync_interval_seconds=7)))
     file = [(keys.RECORD_KEY, "order_id"), (keys.STOP_FILE, "overridden")]
     warnings: list[str] = []
     overrides = properties.parse_overrides(given.hoodie_conf)
@@ -56,8 +57,8 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
 
 
 def test_the_local_platform_says_the_same() -> None:
-    local = options.parse(job_arguments(load_pipeline("orders")))
-    lake = options.parse(arguments_of(JOB))
+    local = command_line.parse(job_arguments(load_pipeline("orders")))
+    lake = command_line.parse(arguments_of(JOB))
     assert (local.operation, local.table_type, local.ordering_field) == ("upsert", lake.table_type, lake.ordering_field)
     assert local.target_table == lake.target_table
 
@@ -108,7 +109,8 @@ def test_the_archive_has_every_module_and_no_other_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip") as packed:
         names = set(packed.namelist())
     ours = [path for folder in ("contract", "spark_jobs") for path in (ROOT / folder).rglob("*.py")]
-    ours += [ROOT / "spark_jobs" / name for name in ("hudi_keys.txt", "RememberingFileSystem.java")]
+    ours += [ROOT / "spark_jobs" / "options" / name for name in ("hudi_keys.txt", "refused.tsv")]
+    ours.append(ROOT / "spark_jobs" / "runtime" / "RememberingFileSystem.java")
     ours.append(ROOT / "contract" / "rds-ca.pem")
     modules = {path.relative_to(ROOT).as_posix() for path in ours}
     shipped = {name for name in names if name.startswith(f"{archive.LIBRARIES}/")}
@@ -127,8 +129,8 @@ def test_a_python_without_boto3_takes_it_from_the_archive(tmp_path: Path) -> Non
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path / "a.zip")!r})
-from spark_jobs import libraries
-folder = libraries.use_shipped(libraries.__loader__)
+from spark_jobs.runtime import archive
+folder = archive.use_shipped(archive.__loader__)
 import boto3
 assert boto3.__file__.startswith(folder.name), boto3.__file__
 for service in {archive.SERVICES!r}:
@@ -141,11 +143,11 @@ folder.cleanup()
 
 def test_without_an_archive_nothing_is_unpacked(tmp_path: Path) -> None:
     before = list(sys.path)
-    assert libraries.use_shipped(libraries.__loader__) is None
+    assert archive.use_shipped(archive.__loader__) is None
     archive.build_archive(tmp_path / "a.zip")
 
     class Loader:
         archive = str(tmp_path / "a.zip")
 
-    assert libraries.use_shipped(Loader()) is None
+    assert archive.use_shipped(Loader()) is None
     assert sys.path == before

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from spark_jobs import keys, multi_table_options, properties, submit
 from spark_jobs.errors import SettingsError
-from spark_jobs.settings import Settings
-from spark_jobs.table_list import TableList
+from spark_jobs.options import command_line, keys, properties, submit
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.table_list import TableList
 
 NEEDED = [
     *("--base-path-prefix", "s3://lake/", "--config-folder", "s3://conf/", "--props", "s3://conf/list.properties"),
@@ -30,7 +30,7 @@ def listed(files: Mapping[str, str], *arguments: str) -> TableList:
             raise SettingsError(f"{path}: no such file")
         return folder[name]
 
-    return TableList(multi_table_options.parse([*NEEDED, *arguments]), read_text)
+    return TableList(command_line.parse_many([*NEEDED, *arguments]), read_text)
 
 
 def first(found: TableList) -> Settings:
@@ -166,7 +166,7 @@ def test_at_least_one_table_commits_at_a_time() -> None:
 )
 def test_other_options_are_refused_by_name(arguments: list[str], message: str) -> None:
     with pytest.raises(SettingsError) as refusal:
-        multi_table_options.parse(arguments)
+        command_line.parse_many(arguments)
     assert str(refusal.value).startswith(message)
 
 
@@ -196,7 +196,7 @@ def test_what_a_submission_writes_is_what_the_application_reads() -> None:
         base_path_prefix="s3://lake",
         configuration={keys.STOP_FILE: "s3://b/stop"},
     )
-    found = TableList(multi_table_options.parse(arguments), lambda path: files[path.removeprefix("s3://conf/")])
+    found = TableList(command_line.parse_many(arguments), lambda path: files[path.removeprefix("s3://conf/")])
     decided = first(found)
     assert (found.stop_file, found.metrics_namespace) == ("s3://b/stop", "dev")
     assert decided.source.root == job.landing  # type: ignore[union-attr]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs import keys
 from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
 from tests.spark_jobs.conftest import SCHEMA, Lake, event
 
 pytestmark = pytest.mark.integration

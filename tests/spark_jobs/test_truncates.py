@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from contract.events import LSN, OPERATION, SETTLED, TRUNCATE
 from local.look.lake import Lake as LakeLook
-from spark_jobs import keys
-from spark_jobs.checkpoint import SOURCE_KEY
-from spark_jobs.keys import IGNORED_TRUNCATE
+from spark_jobs.options import keys
+from spark_jobs.options.keys import IGNORED_TRUNCATE
+from spark_jobs.table.checkpoint import SOURCE_KEY
 from tests.cases import long
 from tests.spark_jobs.conftest import Event, Lake, event
 

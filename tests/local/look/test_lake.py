@@ -11,7 +11,7 @@ from local.look import lake as module
 from local.look.added_columns import WRITTEN_AT, added, older_rows
 from local.look.canonical import canonical_json, lake_rows
 from local.look.lake import Lake, LakeError
-from spark_jobs.keys import ADDED_COLUMNS, PROGRESS
+from spark_jobs.options.keys import ADDED_COLUMNS, PROGRESS
 
 
 def test_a_table_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from local.platform.tables import DERIVED, HISTORY
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from settings.load_pipeline import load_pipeline
-from spark_jobs import keys, multi_table_options, options, properties
-from spark_jobs.jdbc_settings import Detection, JdbcSettings, jdbc_settings
+from spark_jobs.options import command_line, keys, properties
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
 from tests.local.dashboard.test_state import WELL, stage
 
 NAME = "pagilaquery"
@@ -62,7 +62,7 @@ def test_the_job_logs_in_as_the_pipelines_role_by_a_file(services: Services) -> 
 
 def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path) -> None:
     arguments = multi_table_arguments(services.pipeline, tmp_path / "tables", places(services))
-    assert multi_table_options.parse(arguments).shared.source_class.endswith("JdbcSource")
+    assert command_line.parse_many(arguments).shared.source_class.endswith("JdbcSource")
     found: dict[str, JdbcSettings] = {}
     warned: list[str] = []
     captured = {services.pipeline.lake_table(table) for table in services.pipeline.tables}
@@ -71,7 +71,9 @@ def test_the_job_understands_what_it_is_told(services: Services, tmp_path: Path)
             continue
         pairs = properties.load(str(file), lambda path: Path(path).read_text())
         base = ["--table-type", "COPY_ON_WRITE", "--source-class", "JdbcSource"]
-        given = options.parse([*base, "--target-base-path", "s3a://lake/x", "--target-table", f"datalake.{file.stem}"])
+        given = command_line.parse(
+            [*base, "--target-base-path", "s3a://lake/x", "--target-table", f"datalake.{file.stem}"]
+        )
         found[file.stem] = jdbc_settings(given, properties.combine(pairs, []), warned.append)
     assert warned == []
     assert {source.name for source in found.values()} >= {"public.address", "public.city", "public.country"}

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
-from spark_jobs.sources.jdbc.relation import written_since
+from spark_jobs.sources.postgres.relation import written_since
 from stacks.handlers import preparation
 from stacks.preparation import table_request
 from tests.conftest import ask, execute

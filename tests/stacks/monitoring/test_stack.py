@@ -8,7 +8,7 @@ import pytest
 
 from contract import metrics as names
 from settings.load import load
-from spark_jobs import metrics
+from spark_jobs.runtime import metrics
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, dashboard, events
 

@@ -10,11 +10,11 @@ import pytest
 
 from settings.environment import Environment
 from settings.job import server
-from spark_jobs import keys, multi_table_options
-from spark_jobs.jdbc_settings import Detection, jdbc_settings
-from spark_jobs.options import parse
-from spark_jobs.properties import parse as pairs_of
-from spark_jobs.properties import parse_overrides
+from spark_jobs.options import keys
+from spark_jobs.options.command_line import parse, parse_many
+from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
+from spark_jobs.options.properties import parse as pairs_of
+from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jdbc_driver
 from stacks.processing.job_assets import JobAssets
 from stacks.processing.jobs import Jobs, Step
@@ -75,7 +75,7 @@ def test_only_a_step_that_queries_has_the_driver(steps: list[Step]) -> None:
 
 
 def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files: Files) -> None:
-    options = multi_table_options.parse(of_program(steps[1])).shared
+    options = parse_many(of_program(steps[1])).shared
     given = dict(parse_overrides(options.hoodie_conf))
     listed = read(files, str(options.props))
     tables = listed[keys.TABLES].split(",")

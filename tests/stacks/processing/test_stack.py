@@ -11,9 +11,9 @@ import pytest
 
 from contract.stop_file import TOKEN
 from settings.load import load
-from spark_jobs import keys, multi_table_options, properties, settings
-from spark_jobs.source_settings import FileSettings
-from spark_jobs.table_list import TableList
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.options.table_list import TableList
 from stacks.gate import plain_text, request_of
 from stacks.processing import job_assets
 from stacks.processing.access import CORE_PORTS, PRIMARY_PORTS
@@ -112,7 +112,7 @@ def _text(environment: Synthesized) -> Callable[[str], str]:
 def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
     """What the job of many tables makes of a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
-    listed = TableList(multi_table_options.parse(arguments[application + 1 :]), _text(environment))
+    listed = TableList(command_line.parse_many(arguments[application + 1 :]), _text(environment))
     warnings: list[str] = []
     found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
     assert warnings == []

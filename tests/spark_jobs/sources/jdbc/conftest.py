@@ -13,12 +13,13 @@ from pyspark.sql import SparkSession
 
 from contract.events import QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
-from spark_jobs import keys, options, properties, schema, settings
+from spark_jobs.decoding import schema
 from spark_jobs.ingest import Ingest
+from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options.settings import Settings
 from spark_jobs.report import CommitReport
-from spark_jobs.settings import Settings
-from spark_jobs.sources.jdbc import source
-from spark_jobs.table_job import build_ingest
+from spark_jobs.sources.postgres import source
+from spark_jobs.table_job import SharedParts, build_ingest
 from tests.conftest import execute
 
 ADDRESS = """CREATE TABLE address (
@@ -86,7 +87,7 @@ class Queried:
         return {key: value for key, value in given.items() if value or key == keys.JDBC_LEFT_OUT}
 
     def settings(self) -> Settings:
-        given = options.parse(
+        given = command_line.parse(
             [
                 *("--table-type", "COPY_ON_WRITE", "--target-base-path", str(self.table_path)),
                 *("--target-table", "lake.address", "--source-class", "JdbcSource", *self.arguments),
@@ -98,7 +99,7 @@ class Queried:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         columns = schema.parse(Path(decided.schema_file).read_text(), decided.schema_file)
-        job = build_ingest(self.spark, decided, columns, log=self.log.append)
+        job = build_ingest(self.spark, decided, columns, SharedParts(log=self.log.append))
         job.load()
         return job
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.table import HudiTable
+from spark_jobs.table.hudi_table import HudiTable
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local.services.postgres import ConnectionParameters
-from spark_jobs.sources.jdbc.control import IDENTITIES, read_control
+from spark_jobs.sources.postgres.control import IDENTITIES, read_control
 from tests.conftest import ask, execute
 
 pytestmark = pytest.mark.integration

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from spark_jobs import keys
 from spark_jobs.errors import JobError
-from spark_jobs.sources.jdbc import source
+from spark_jobs.options import keys
+from spark_jobs.sources.postgres import source
 from tests.cases import long
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 

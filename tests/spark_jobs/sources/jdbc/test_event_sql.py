@@ -16,10 +16,10 @@ from contract.column_types.carried import Carried
 from contract.column_types.types import avro_field, specials_field
 from contract.special_values import SPECIALS_COLUMN
 from local.services.postgres import ConnectionParameters, Postgres
-from spark_jobs import schema
-from spark_jobs.decode import LINE_COLUMNS, Decoder
-from spark_jobs.sources.jdbc import event_sql
-from spark_jobs.sources.jdbc.event_sql import SourceColumn
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.decode import LINE_COLUMNS, Decoder
+from spark_jobs.sources.postgres import event_sql
+from spark_jobs.sources.postgres.event_sql import SourceColumn
 from tests.conftest import execute, fresh_database
 from tests.spark_jobs.conftest import EVENTS
 
@@ -56,8 +56,8 @@ def session(source: ConnectionParameters) -> Iterator[Any]:
             "SET DateStyle = 'SQL, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = 'Asia/Kolkata';"
             "SET bytea_output = escape; SET extra_float_digits = 0; SET standard_conforming_strings = off"
         )
-        for statement in event_sql.session_statements():
-            cursor.execute(statement)
+        for name, value in event_sql.SESSION_SETTINGS.items():
+            cursor.execute(f"SET {name} = {event_sql.literal(value)}")
         yield cursor
 
 

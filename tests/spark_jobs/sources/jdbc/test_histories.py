@@ -16,10 +16,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local.services.postgres import ConnectionParameters
-from spark_jobs.jdbc_settings import Detection, JdbcSettings, Password, Server
-from spark_jobs.sources.jdbc.access import Database
-from spark_jobs.sources.jdbc.batch import JdbcBatch
-from spark_jobs.sources.jdbc.source import Jdbc
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.source import Jdbc
 from tests.conftest import execute
 
 pytestmark = pytest.mark.integration

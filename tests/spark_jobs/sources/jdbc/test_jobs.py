@@ -17,7 +17,7 @@ from local.look.lake import LakeError
 from local.services.passing_postgres import passing_postgres
 from local.services.postgres import ConnectionParameters
 from local.services.spark import MULTI_TABLE_JOB
-from spark_jobs import keys, submit
+from spark_jobs.options import keys, submit
 from tests.cases import long
 from tests.conftest import ask, execute
 from tests.spark_jobs.conftest import CONF

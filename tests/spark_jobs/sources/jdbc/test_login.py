@@ -1,17 +1,23 @@
-"""How a connection is made: TLS in full by default, and secrets from where they may be."""
+"""How a connection is made: TLS in full by default, a server really verified, and secrets from where they may be."""
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
 
 from contract import rds_ca
-from spark_jobs import aws
-from spark_jobs.errors import SettingsError
-from spark_jobs.jdbc_settings import Password, Server
-from spark_jobs.sources.jdbc.login import connection_properties, tls_properties, unverified
+from local.services.postgres import ConnectionParameters
+from spark_jobs.errors import SettingsError, first_line
+from spark_jobs.options.jdbc_settings import Password, Server
+from spark_jobs.runtime import aws
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.login import connection_properties, tls_properties, unverified
 from tests.spark_jobs.conftest import aws_environment
+from tests.tls import Authority, encrypted
 
 AURORA = "db.cluster-x.eu-central-1.rds.amazonaws.com"
 ONE, TWO = (pem for _, pem in zip(range(2), rds_ca.roots().values(), strict=False))
@@ -169,3 +175,44 @@ def test_a_secret_is_asked_for_by_boto3(glue_endpoint: str, monkeypatch: pytest.
 
 def test_secrets_are_in_no_text_of_the_settings() -> None:
     assert "hush" not in repr(server("localhost", password=Password(given="hush")))
+
+
+def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
+    server = Server(
+        url=f"jdbc:postgresql://localhost:{port}/{parameters['dbname']}",
+        user=parameters["user"],
+        password=Password(given=parameters["password"]),
+        **{"ca_file": None, "connections": 1, "statement_seconds": 10, "extra": (), **changes},
+    )
+    database = Database(spark, server, log=lambda _line: None)
+    look = database.look()
+    try:
+        return look.text("SELECT 'there'")
+    finally:
+        look.close()
+        database.close()
+
+
+@pytest.mark.integration
+def test_a_server_is_verified_by_certificate_and_name(
+    spark: SparkSession, database: ConnectionParameters, tmp_path: Path
+) -> None:
+    ours, others = Authority("ours"), Authority("others")
+    for name, authority in {"ours": ours, "others": others}.items():
+        (tmp_path / f"{name}.pem").write_text(authority.root)
+    (tmp_path / "both.pem").write_text(others.root + ours.root)
+    with encrypted(database["port"], ours.server("localhost", tmp_path)) as port:
+        assert asked(spark, port, database, ca_file=str(tmp_path / "ours.pem")) == "there"
+        assert asked(spark, port, database, ca_file=str(tmp_path / "both.pem")) == "there"
+        assert asked(spark, port, database, extra=(("sslmode", "require"),)) == "there"
+        for extra in ((), (("ssl", "false"),), (("sslResponseTimeout", "9"),), (("sslmode", "verify-full"),)):
+            with pytest.raises(Py4JJavaError) as raised:
+                asked(spark, port, database, ca_file=str(tmp_path / "others.pem"), extra=extra)
+            assert "PKIX path" in first_line(raised.value) or "certificat" in first_line(raised.value).lower()
+    with encrypted(database["port"], ours.server("other.example.com", tmp_path)) as port:
+        with pytest.raises(Py4JJavaError) as raised:
+            asked(spark, port, database, ca_file=str(tmp_path / "ours.pem"))
+        assert "could not be verified by hostnameverifier" in first_line(raised.value).lower()
+    with pytest.raises(Py4JJavaError) as raised:
+        asked(spark, database["port"], database, ca_file=str(tmp_path / "ours.pem"), extra=(("ssl", "false"),))
+    assert "does not support ssl" in first_line(raised.value).lower()

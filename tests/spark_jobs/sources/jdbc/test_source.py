@@ -12,11 +12,11 @@ import pytest
 
 from contract.events import QUERIED_TYPES
 from db.reading import ReadObjects, let_read
-from spark_jobs import keys
 from spark_jobs.errors import JobError
+from spark_jobs.options import keys
 from spark_jobs.report import CommitReport
-from spark_jobs.sources.jdbc import source
-from spark_jobs.table import HudiTable
+from spark_jobs.sources.postgres import source
+from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
 from tests.spark_jobs.sources.jdbc.conftest import FIELDS, Queried
 from tests.spark_jobs.test_cached import stored

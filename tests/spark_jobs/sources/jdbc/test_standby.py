@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from local.services.passing_postgres import passing_postgres, processes_of
 from local.services.postgres import Postgres
 from local.setup.ports import HOST, choose
-from spark_jobs import keys
 from spark_jobs.errors import JobError
+from spark_jobs.options import keys
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.jdbc.conftest import ADDRESS, Queried
 

@@ -12,12 +12,12 @@ from contract.column_types.carried import Carried
 from contract.column_types.types import avro_field
 from contract.events import PLACEHOLDER, QUERIED_TYPES
 from local.services.postgres import ConnectionParameters
-from spark_jobs import schema
-from spark_jobs.decode import Decoder
-from spark_jobs.schema import Column
-from spark_jobs.sources.jdbc.access import Database
-from spark_jobs.sources.jdbc.batch import JdbcBatch
-from spark_jobs.sources.jdbc.source import Jdbc
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.schema import Column
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.source import Jdbc
 from tests.conftest import execute
 from tests.spark_jobs.sources.jdbc.conftest import Queried
 
@@ -62,14 +62,14 @@ EDGES: Mapping[str, Sequence[str]] = {
     "padded": ("''", "'a'"),
     "price": ("-9999999999999999.9999", "0.0001", "0", "-0.5"),
     "exact": ("1e-30", "123456789012345678901234567890.5", "1.500", "0", "'Infinity'"),
-    "day": ("'0002-01-01'", "'1582-10-10'", "'9999-12-30'", "'1970-01-01'"),
-    "at": ("'0002-01-01'", "'1582-10-10 12:00'", "'9999-12-30 23:59:59.999999'", "'1969-12-31 23:59:59.999999'"),
+    "day": ("'0002-01-01'", "'1582-10-10'", "'9999-12-31'", "'1970-01-01'"),
+    "at": ("'0002-01-01'", "'1582-10-10 12:00'", "'9999-12-31 23:59:59.999999'", "'1969-12-31 23:59:59.999999'"),
     "at_millis": ("'1969-12-31 23:59:59.999'",),
     "instant": (
         "'0002-01-01 00:00+00'",
         "'1582-10-10 12:00+00'",
         "'1899-12-31 23:59:59.5+00'",
-        "'9999-12-30 23:59:59.999999+00'",
+        "'9999-12-31 23:59:59.999999+00'",
         "'1969-12-31 23:59:59.999999+00'",
     ),
 }

@@ -1,0 +1,300 @@
+"""Decodes batches by the table's columns, to which the fields that events bring are added."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract.added_columns import AddedColumn
+from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, TRUNCATE
+from contract.special_values import SPECIALS_COLUMN
+from spark_jobs.decoding import event_ids, failing_lines, partitions
+from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.failing_lines import Reasons
+from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns
+from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
+from spark_jobs.decoding.summary import Summary, summarise
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.settings import Settings
+from spark_jobs.ordering.snapshot_rows import have_places
+from spark_jobs.runtime.query_plans import CachedFrame, cached
+from spark_jobs.runtime.retry import may_be_a_value
+from spark_jobs.sources.batches import Batch
+from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.source_types import SourceTypes
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DecodedBatch:
+    """A decoded batch, cached, with the counts of its first pass."""
+
+    cached: CachedFrame
+    summary: Summary
+
+    @property
+    def events(self) -> DataFrame:
+        """The decoded lines."""
+        return self.cached.frame
+
+
+class BatchDecoder:
+    """Knows the table's columns: those that the schema file declares, and those that came with events."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        given: Sequence[Column],
+        *,
+        encoded: bool,
+        types: SourceTypes,
+        log: Log,
+    ) -> None:
+        """`given` are the schema file's columns, `encoded` says whether partition values are; `types` new columns'.
+
+        Raises SettingsError where the schema file lacks a field that the settings name.
+        """
+        self._spark = spark
+        self._settings = settings
+        self._given = tuple(given)
+        if settings.table.append_only:
+            self._given = (*self._given, event_ids.COLUMN)
+        self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
+        self._types = types
+        # The Avro fields of the columns that the catalogue described when they came, by name.
+        self.described: dict[str, Any] = {}
+        self._log = log
+        # The batch in which failing lines were looked for in vain: once is enough.
+        self._searched: str | None = None
+        self._check_fields()
+        # Made for the first batch: an idle table needs none, and a stored one's columns may differ from the declared.
+        self._decoder: Decoder | None = None
+        self._use(self._declared, encoded=encoded)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The table's columns after the batch that was decoded last."""
+        return self._columns
+
+    @property
+    def places_snapshots(self) -> bool:
+        """Whether a snapshot's rows take the place of the change before them."""
+        table = self._settings.table
+        return not table.append_only and have_places(self._columns, table.ordering_field)
+
+    def use_table(
+        self,
+        stored: T.StructType | None,
+        *,
+        encoded: bool,
+        made: Collection[str] = (),
+        added: Mapping[str, AddedColumn] | None = None,
+    ) -> None:
+        """Decode by the columns of the table as it is stored; None when it has none yet.
+
+        `added` are columns that it got later. `made` are columns of it that no event has, since a query makes them.
+        Raises SettingsError for a column whose type has been changed to one that it can't become.
+        """
+        columns = self._declared
+        if stored is not None:
+            added = added or {}
+            carried = T.StructType([field for field in stored.fields if field.name not in made])
+            self.described = {name: column.avro for name, column in added.items() if column.avro is not None}
+            declared = self._without_earlier(self._declare(stored), stored, added)
+            if refused := refused_changes(declared, stored):
+                raise SettingsError(
+                    f"{self._settings.schema_file}: {', '.join(refused.values())}: Hudi can't change that in place; a"
+                    " new lake_table can have it (docs/reference/source-changes.md)"
+                )
+            fields = {name: column.field for name, column in added.items()}
+            columns = extend(declared, carried, fields, _columns_of(self.described))
+        if columns != self._columns or encoded != self._encoded:
+            self._use(columns, encoded=encoded)
+        if self._settings.table.truncate and not self.places_snapshots:
+            raise SettingsError(f"{keys.TRUNCATE} needs a table whose {LSN} is a number")
+
+    def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
+        """Decode a batch; returns it without what turned out to be unreadable in itself."""
+        while True:
+            try:
+                return batch, self._decode(batch)
+            except (JobError, Py4JNetworkError):
+                raise
+            except Exception as error:
+                readable, failed = batch.without_unreadable(), error
+                if readable is None and (batch.checkpoint == self._searched or not may_be_a_value(error)):
+                    raise
+            if readable is None:
+                return batch, self._decode_the_rest(batch, failed)
+            batch = readable
+
+    def _decode_the_rest(self, batch: Batch, error: Exception) -> DecodedBatch:
+        """Decode a batch with the lines set aside that its decoding fails at; raises `error` where none is to blame."""
+        lines = cached(self._lines(batch))
+        try:
+            lines.frame.count()  # now they are read: what fails from here on is the decoding
+            decoder = self._new_decoder(growing=self._room() > 0)
+            failing = failing_lines.found(lines.frame, decoder, self._columns)
+            if not failing:
+                self._searched = batch.checkpoint
+                raise error
+            for (origin, _, _), reason in failing.items():
+                self._log(f"a line of {batch.name_of(origin)} goes to quarantine: {reason}")
+            return self._decode_lines(batch, lines.frame, failing)
+        finally:
+            lines.release()
+
+    def _check_fields(self) -> None:
+        known = {column.name for column in self._declared}
+        table = self._settings.table
+        needed = (LSN,) if table.append_only else (OPERATION,) if table.truncate else ()
+        for name in (*needed, *table.key_fields, table.ordering_field, *table.partition_fields):
+            if name not in known:
+                raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
+
+    def _operations(self) -> tuple[str, ...]:
+        """Where every event is a row, a TRUNCATE's is one; where it says what becomes of the rows, it is known."""
+        table = self._settings.table
+        marks = (SETTLED,) if table.truncate else ()
+        return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
+
+    def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
+        """Return the declared columns; in a table that is ordered by text already, the ordering field stays text."""
+        ordering = self._settings.table.ordering_field
+        if ordering in stored.names and isinstance(stored[ordering].dataType, T.StringType):
+            self._declared = self._given
+        return self._declared
+
+    def _without_earlier(
+        self, declared: tuple[Column, ...], stored: T.StructType, added: Mapping[str, AddedColumn]
+    ) -> tuple[Column, ...]:
+        """Return the declared columns without those that came with events as another type, and keep that."""
+        earlier = {name for name, column in added.items() if column.guessed or column.avro is not None}
+        kept = {name: said for name, said in refused_changes(declared, stored).items() if name in earlier}
+        for said in kept.values():
+            self._log(f"{said}: it came with events, and stays as it came; a new lake_table can have the file's type")
+        return tuple(column for column in declared if column.name not in kept)
+
+    def _required(self) -> tuple[str, ...]:
+        table = self._settings.table
+        if table.append_only:
+            return tuple(dict.fromkeys((LSN, table.ordering_field)))
+        return tuple(dict.fromkeys((*table.key_fields, table.ordering_field)))
+
+    def _decode(self, batch: Batch) -> DecodedBatch:
+        """Decode a batch by the table's columns, and once more when it brings fields that they lack."""
+        return self._typed(batch) or self._decode_lines(batch, self._lines(batch), {})
+
+    def _lines(self, batch: Batch) -> DataFrame:
+        # In one task: nothing that follows needs a shuffle then.
+        return batch.lines().coalesce(1) if batch.is_small else batch.lines()
+
+    def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
+        if self._decoder is None:
+            self._decoder = self._new_decoder(growing=self._room() > 0)
+        decoded = self._summarised(failing_lines.decoded(lines, self._decoder, failing))
+        if not decoded.summary.unknown:
+            return decoded
+        try:
+            unusable = self._grow(batch, decoded)
+        finally:
+            decoded.cached.release()
+        last = self._new_decoder(growing=False, unusable=unusable)
+        return self._summarised(failing_lines.decoded(lines, last, failing))
+
+    def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
+        """Add the columns that events bring; returns the fields that can't be columns. Raises UndescribedError."""
+        known = [column.name for column in self._columns]
+        new = new_columns(known, decoded.summary.unknown, room=self._room())
+        if not new.names:
+            return new.unusable
+        kinds = self._types.of(batch, new.names)
+        described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
+        self.described |= described
+        inferred = T.StructType()
+        if len(kinds) < len(new.names):
+            found = infer_columns(self._spark, decoded.events, new.names)
+            inferred = T.StructType([field for field in found.fields if field.name not in described])
+        fields = {name: field for field, name in new.names.items()}
+        columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
+        for column in columns[len(known) :]:
+            self._say(column)
+        self._use(columns, encoded=self._encoded)
+        return new.unusable
+
+    def _say(self, column: Column) -> None:
+        called = f" (the events' {column.source})" if column.source != column.name else ""
+        self._log(
+            f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have null:"
+            " where the source's have a DEFAULT, `./lake reconcile` names them and `./lake resnapshot` brings it"
+        )
+
+    def _typed(self, batch: Batch) -> DecodedBatch | None:
+        """Return a large batch of queried rows, when these are of simple types and nothing about them is odd."""
+        events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
+        if events is None:
+            return None
+        if self._settings.table.partition_fields:
+            unplaceable = partitions.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
+            events = events.withColumn("reason", F.coalesce("reason", unplaceable))
+        decoded = self._summarised(events)
+        if not decoded.summary.bad:
+            return decoded
+        decoded.cached.release()
+        return None
+
+    def _summarised(self, events: DataFrame) -> DecodedBatch:
+        table = self._settings.table
+        if table.append_only:
+            events = event_ids.identified(events)
+        kept = cached(events)
+        has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
+        try:
+            summary = summarise(
+                kept.frame,
+                ordering=table.ordering_field,
+                has_source_time=has_source_time,
+                has_snapshot_rows=self.places_snapshots,
+                has_marks=table.truncate is not None,
+            )
+        except Exception:
+            kept.release()
+            raise
+        return DecodedBatch(kept, summary)
+
+    def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
+        self._columns = columns
+        self._encoded = encoded
+        self._decoder = None
+
+    def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
+        table = self._settings.table
+        unplaceable = partial(partitions.unplaceable, table, self._columns, self._encoded)
+        return Decoder(
+            self._columns,
+            required=self._required(),
+            key=() if table.append_only else table.key_fields,
+            not_of_snapshots=table.ordering_field if self.places_snapshots else None,
+            unplaceable=unplaceable if table.partition_fields else None,
+            refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
+            unusable=unusable,
+            operations=self._operations(),
+            has_marks=table.truncate is not None,
+        )
+
+    def _room(self) -> int:
+        """Return how many columns may be added to those that the schema file declares."""
+        return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
+
+
+def _columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
+    """Return the columns of Avro fields that were made from the source's catalogue."""
+    return {name: column_of(field, "the source's catalogue") for name, field in fields.items()}

@@ -1,0 +1,231 @@
+"""Turns lines of text into typed rows, or into a reason why a line doesn't fit: no I/O, no Python functions.
+
+`from_json` alone would lose data silently: it gives null for a value of the wrong type, and ignores whatever follows
+the first JSON value of a line. Every null that it gives is therefore compared with what the line says.
+"""
+
+import operator
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, reduce
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract import events
+from spark_jobs.decoding import misfits, values, wire
+from spark_jobs.decoding.misfits import CORRUPT
+from spark_jobs.decoding.schema import Column, Encoding
+from spark_jobs.ordering.snapshot_rows import is_snapshot_row
+from spark_jobs.ordering.truncates import is_mark
+from spark_jobs.runtime.query_plans import ReusedPlan
+
+# What a source delivers: the text, where it is from, and what orders two events of equal ordering value.
+LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
+_AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
+_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
+# What is left of a surrogate pair's escapes when whole pairs, and escaped backslashes, are taken out.
+_WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+
+
+class Decoder:
+    """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
+
+    `required`: fields without which an event doesn't fit; `not_of_snapshots`: the one that a snapshot's rows may lack.
+    Of a `key` of several not all may be empty: Hudi refuses such a key (docs/decisions/0070).
+    `refusal` is the reason given to events with fields that the columns lack; None while columns may be added. Those
+    with one of the fields `unusable`, which can't be columns, are given that reason.
+    `unplaceable` makes, of what tells deletes, the reason why a `row` fits no partition, null when it does.
+    `operations` are those that an event may have; `has_marks` says that some are no row's (truncates.py): such a one
+    needs its position alone.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        required: Sequence[str],
+        key: Sequence[str] = (),
+        not_of_snapshots: str | None = None,
+        unplaceable: Callable[[Expression], Expression] | None = None,
+        refusal: str | None = None,
+        unusable: Collection[str] = (),
+        operations: Sequence[str] = events.OPERATIONS,
+        has_marks: bool = False,
+    ) -> None:
+        known = [column.name for column in columns]
+        sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+        given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
+        unknown = F.col("_given")
+        kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
+        bad_values = misfits.bad_values(kinds, takes_specials=len(sent) < len(columns))
+        reasons = [
+            _broken(),
+            _repeated(),
+            misfits.wrong_types(sent),
+            bad_values,
+            misfits.changed_numbers(sent, unknown),
+        ]
+        is_row = ~is_mark() if has_marks else F.lit(True)
+        reasons += [_missing(required, key, not_of_snapshots, is_row), _bad_operation(known, operations)]
+        if unplaceable:
+            reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
+        reasons += [_unusable_names(unknown, unusable), _refused_names(unknown, refusal)]
+        fits = F.col("reason").isNull()
+        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
+        self._converted = [
+            F.col("*"),
+            given.alias("_given"),
+            F.when(misfits.suspect(sent), misfits.own_text(F.col("line"))).alias("_own"),
+            values.specials(columns).alias("_specials"),
+            *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
+        ]
+        self._with_row = [F.col("*"), _row(columns, kinds).alias("row")]
+        self._judged = [
+            *map(F.col, LINE_COLUMNS),
+            (F.trim("line") == "").alias("blank"),
+            F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
+            F.array_sort(unknown).alias("_new"),
+            _placeholders(sent).alias("placeholders"),
+            _is_delete(known).alias("deleted"),
+            F.col("row"),
+        ]
+        kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
+        unknown_of_fitting = (
+            F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(wire.no_names()).alias("unknown")
+        )
+        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
+        self._output = [*map(F.col, others), unknown_of_fitting, kept]
+        self._planned = ReusedPlan(self._decoded)
+
+    def __call__(self, lines: DataFrame) -> DataFrame:
+        """Decode `lines` (LINE_COLUMNS).
+
+        Returns origin, block, number, tie; `blank` for a line that is no event; `reason` (null when the line fits);
+        `unknown`, the names of fields with values that the columns lack, of lines that fit; `placeholders`, the names
+        of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where
+        it may go to quarantine or has unknown fields.
+        """
+        return self._planned(lines)
+
+    def _decoded(self, lines: DataFrame) -> DataFrame:
+        converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
+        return converted.select(self._with_row).select(self._judged).select(self._output)
+
+
+def _parsed(sent: Sequence[Column]) -> list[Expression]:
+    """Return what is read off a line: whether it is one JSON value, its typed fields, and the names that it has."""
+    fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
+    return [
+        *map(F.col, LINE_COLUMNS),
+        values.is_one_json_value(F.col("line")).alias("_whole"),
+        F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
+        F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0].alias("_names"),
+    ]
+
+
+def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
+    """Return the names that the columns lack, and those that are there twice; null for most lines.
+
+    To look for both takes long, and most lines have just the columns' names, in their order.
+    """
+    usual = wire.texts(column.source for column in sent)
+    distinct = F.array_distinct(found)
+    twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
+    others = F.array_except(found, usual).alias("others")
+    return F.when(found != usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
+
+
+def _with_text(sent: Sequence[Column]) -> list[Expression]:
+    """Add all fields as text, for the few lines that need it: those with unknown fields, and those that don't fit."""
+    needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | misfits.is_large(sent)
+    return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
+
+
+def _stored(kind: Sequence[Column]) -> Expression:
+    """Return an array of the stored values of columns of one kind."""
+    return F.transform(wire.sent(kind), lambda value: values.stored(value, kind[0]))
+
+
+def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expression:
+    """Return the struct of the stored columns."""
+    found = {c.name: "_specials" if c.encoding is Encoding.SPECIALS else wire.sent_path(c) for c in columns}
+    for number, kind in enumerate(kinds):
+        found |= {column.name: f"_stored_{number}[{place}]" for place, column in enumerate(kind)}
+    return F.expr(f"struct({', '.join(f'{sql} AS {wire.quoted(name)}' for name, sql in found.items())})")
+
+
+def _placeholders(columns: Sequence[Column]) -> Expression:
+    """Return an array of the names of columns that came as a TOAST placeholder."""
+    found = []
+    for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire)):
+        holds = partial(values.is_placeholder, column=alike[0])
+        if values.has_placeholder(alike[0]):
+            found.append(wire.where(alike, [column.name for column in alike], holds))
+    return wire.in_order(found, [column.name for column in columns])
+
+
+def _broken() -> Expression:
+    is_object = F.ltrim("line").startswith("{")
+    line = F.col("line")
+    is_utf8 = line.cast("binary") == F.encode(line, "UTF-8")  # a text that isn't changes on its way through Java
+    escaped = line.contains("\\ud") | line.contains("\\uD")
+    lone = escaped & F.regexp_replace(line, _WHOLE_PAIRS, "").rlike(_SURROGATE)
+    return (
+        F.when(~is_utf8, F.lit("not UTF-8 text"))
+        .when(~F.col("_whole"), F.lit("not one JSON value"))
+        .when(~is_object, F.lit("not a JSON object"))
+        .when(lone, F.lit("value: half a surrogate pair, which no text can hold"))
+    )
+
+
+def _repeated() -> Expression:
+    """Name the fields that are there twice: which of their values is meant, nothing tells."""
+    return F.when(
+        F.col("_names.twice").isNotNull(), F.concat(F.lit("name: twice: "), F.concat_ws(", ", "_names.twice"))
+    )
+
+
+def _missing(
+    required: Sequence[str], key: Sequence[str], not_of_snapshots: str | None, is_row: Expression
+) -> Expression:
+    empty = {name: F.coalesce(F.col(f"row.{name}").cast("string"), F.lit("")) == "" for name in required}
+    if len(key) > 1:
+        all_empty = reduce(operator.and_, (empty[name] for name in key))
+        empty |= {name: F.col(f"row.{name}").isNull() | all_empty for name in key}
+    if not_of_snapshots in empty:
+        empty[not_of_snapshots] &= ~is_snapshot_row()
+    empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}
+    return wire.listed(
+        "missing: ", F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
+    )
+
+
+def _bad_operation(known: Sequence[str], operations: Sequence[str]) -> Expression:
+    if events.OPERATION not in known:
+        return F.lit(None).cast("string")
+    operation = F.col(f"row.{events.OPERATION}")
+    wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
+    return F.when(~operation.isin(*operations), wrong)
+
+
+def _unusable_names(unknown: Expression, unusable: Collection[str]) -> Expression:
+    """Name the new fields that can't be columns."""
+    if not unusable:
+        return F.lit(None).cast("string")
+    found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
+    return F.when(F.size(found) > 0, F.concat(F.lit("name: no column can be called "), F.concat_ws(", ", found)))
+
+
+def _refused_names(unknown: Expression, refusal: str | None) -> Expression:
+    if refusal is None:
+        return F.lit(None).cast("string")
+    return F.when(F.size(unknown) > 0, F.concat(F.lit(f"name: {refusal}: "), F.concat_ws(", ", unknown)))
+
+
+def _is_delete(known: Sequence[str]) -> Expression:
+    flags = [F.col(f"row.{events.DELETED}") == events.IS_DELETED] if events.DELETED in known else []
+    flags += [F.col(f"row.{events.OPERATION}") == events.DELETE] if events.OPERATION in known else []
+    return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))

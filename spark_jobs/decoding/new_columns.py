@@ -1,0 +1,102 @@
+"""Decides which fields that events have and the table doesn't become columns, and of which type."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract.column_types.carried import Carried
+from contract.column_types.types import avro_field, specials_field
+from contract.special_values import SPECIALS_COLUMN
+from contract.table_names import lake_name
+from spark_jobs.decoding.misfits import CORRUPT
+from spark_jobs.decoding.schema import inferred_type
+
+# Hudi's own columns.
+_RESERVED = "_hoodie_"
+
+
+@dataclass(frozen=True)
+class NewColumns:
+    """What becomes of fields that a table lacks: `names`, field by column, of those that it gets; `unusable` fields,
+    which can't be columns as long as it has those that it has.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    unusable: frozenset[str] = frozenset()
+
+
+def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> NewColumns:
+    """Decide on each event's unknown fields, in `sets`: all of an event's become columns, or none.
+
+    A column is called what the lake calls it (contract/table_names.py). Of two fields that would be called alike one
+    becomes a column; which is the same whichever order events came in, lower case before upper. `room` is how many
+    columns may be added.
+    """
+    added: dict[str, str] = {}
+    taken = {name.lower() for name in known}
+    unusable: set[str] = set()
+    in_order = [sorted(fields, key=str.swapcase) for fields in sets]
+    for found in sorted(in_order, key=lambda fields: [*map(str.swapcase, fields)]):
+        fields = [name for name in found if name not in added]
+        wrong = _unusable(fields, taken)
+        if not wrong and len(added) + len(fields) <= room:
+            added |= {name: lake_name(name) for name in fields}
+            taken |= {lake_name(name) for name in fields}
+        unusable |= wrong
+    return NewColumns(added, frozenset(unusable))
+
+
+def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:
+    """Return the fields of one event that can't be columns beside those `taken`, or beside each other."""
+    alike: dict[str, set[str]] = {}
+    for name in fields:
+        alike.setdefault(lake_name(name), set()).add(name)
+    wrong = (
+        names for column, names in alike.items() if len(names) > 1 or column in taken or column.startswith(_RESERVED)
+    )
+    return set().union(*wrong)
+
+
+def described_columns(kinds: Mapping[str, Carried], names: Mapping[str, str], *, specials: bool) -> dict[str, Any]:
+    """Return the Avro fields of new columns by their names; `kinds` and `names` are by field.
+
+    Without `specials`, which says that the table has it, the column for what a lake's type can't hold is one of them.
+    """
+    found = {names[field]: avro_field(names[field], field, kinds[field]) for field in sorted(kinds)}
+    if not specials and any(kind.special for kind in kinds.values()):
+        found[SPECIALS_COLUMN] = specials_field()
+    return found
+
+
+def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, str]) -> T.StructType:
+    """Return the new columns for fields, `names` by field, as the decoded events carry them.
+
+    Numbers become double, since a fraction may follow a whole number; long where no double is that whole number.
+    Objects and arrays become JSON text. Days and timestamps look like numbers and text here.
+    """
+    only_these = F.size(F.array_except("unknown", F.array(*map(F.lit, names)))) == 0
+    concerned = events.filter((F.size("unknown") > 0) & only_these).select("line")
+    jvm: Any = spark._jvm
+    # By way of Java: pyspark itself would pass each line through a Python process.
+    texts = getattr(concerned._jdf, "as")(jvm.org.apache.spark.sql.Encoders.STRING())
+    reader = spark._jsparkSession.read().option("columnNameOfCorruptRecord", CORRUPT)
+    found = DataFrame(reader.json(texts), spark)
+    kinds = {field.name: field.dataType for field in found.schema.fields if field.name in names}
+    large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
+    types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}
+    # Spark finds no type for empty texts and objects, which are values all the same.
+    return T.StructType([T.StructField(names[name], types.get(name) or T.StringType()) for name in sorted(names)])
+
+
+def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
+    """Return the columns of whole numbers that have one beyond 2^53, up to which each is a double."""
+    if not names:
+        return set()
+    limit = 2**53
+    columns = [values[f"`{name.replace('`', '``')}`"] for name in names]
+    [row] = values.agg(*(F.max((column > limit) | (column < -limit)) for column in columns)).collect()
+    return {name for name, beyond in zip(names, row, strict=True) if beyond}

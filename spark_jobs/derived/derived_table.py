@@ -1,0 +1,131 @@
+"""Keeps a derived table: a query over the lake's tables, computed whole when one of them has a new commit.
+
+What differs from the table's rows, by key, is upserted, what is gone deleted (docs/decisions/0093). Each commit carries
+the instants of the tables that it is of, and the query's digest.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.derived import differences
+from spark_jobs.derived.differences import Difference
+from spark_jobs.derived.made_table import MadeTable, as_of, report
+from spark_jobs.errors import JobError, first_line, value_error
+from spark_jobs.options.settings import Settings
+from spark_jobs.options.source_settings import SqlSettings
+from spark_jobs.report import CommitReport
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.session import as_in_athena
+from spark_jobs.table.hudi_table import Commit
+from spark_jobs.table.timeline import Timeline
+
+_DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class DerivedFrom:
+    """What the table's rows are of: the query's digest, and the newest instant of each table that it names."""
+
+    query: str = ""
+    instants: Mapping[str, str] = field(default_factory=dict)
+
+    def to_text(self, read_ms: int) -> str:
+        """Return what a commit carries; `read_ms` is the order of the rows that it writes."""
+        return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
+
+
+def stored_progress(text: str | None) -> tuple[DerivedFrom, int]:
+    """Return what a commit's progress says, and the order of its rows; nothing and 0 without one.
+
+    Raises JobError for the progress of another kind of table.
+    """
+    if text is None:
+        return DerivedFrom(), 0
+    try:
+        found = json.loads(text)
+        return DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
+    except (ValueError, TypeError, LookupError) as error:
+        raise JobError(f"the table's progress {text[:60]!r} isn't a derived table's: give it another name") from error
+
+
+class DerivedTable(MadeTable):
+    """Brings what a query gives into the table; holds between two commits what the rows are of."""
+
+    def __init__(
+        self, spark: SparkSession, settings: Settings, *, clock: Callable[[], float] = time.time, **shared: Any
+    ) -> None:
+        """`shared` is MadeTable's."""
+        super().__init__(spark, settings, **shared)
+        assert isinstance(settings.source, SqlSettings)  # noqa: S101  (table_job.py puts the two together)
+        self._keys = settings.table.key_fields
+        self._source = settings.source
+        self._digest = hashlib.sha256(settings.source.query.encode()).hexdigest()[:_DIGEST_DIGITS]
+        self._clock = clock
+        hadoop = Hadoop(spark)
+        # What a table's properties say stays as it is: only its timeline is listed anew at each look.
+        self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
+        self._of = DerivedFrom()
+        self._read_ms = 0
+        self._missing: tuple[str, ...] = ()
+
+    def _begin(self, progress: str | None) -> None:
+        self._of, self._read_ms = stored_progress(progress)
+
+    def run_batch(self) -> CommitReport | None:
+        """Commit what differs; None when nothing does, or no table that the query names has a new commit.
+
+        Raises JobError for a query that can't be the table's, or fails for one of its rows, before anything is written.
+        """
+        started = time.monotonic()
+        instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
+        wanted = DerivedFrom(self._digest, {name: at for name, at in instants.items() if at is not None})
+        if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
+            return None
+        with self._turns.take():
+            try:
+                return self._brought(wanted, started)
+            except Exception as error:
+                if reason := value_error(error):
+                    raise JobError(f"the query fails: {reason}") from error
+                raise
+
+    def _waits(self, missing: tuple[str, ...]) -> bool:
+        if missing != self._missing:
+            self._log(f"waits for {', '.join(missing)}: no commit yet" if missing else "the query's tables are there")
+        self._missing = missing
+        return bool(missing)
+
+    def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
+        stored = self._rows()
+        rows = differences.writable(self._result(wanted), self._keys, stored.schema if stored else None)
+        difference = differences.compare(rows, stored, self._keys)
+        try:
+            commit = None if difference.is_none else self._upsert(difference, wanted)
+        finally:
+            difference.release()
+        self._of = wanted
+        return None if commit is None else report(commit, difference.count, len(self._inputs), started)
+
+    def _result(self, wanted: DerivedFrom) -> DataFrame:
+        """Return the query's rows of the tables as they were at the instants that the commit will name."""
+        for name, path in self._source.tables.items():
+            as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
+        try:
+            with as_in_athena(self._spark):
+                return self._spark.sql(self._source.query)
+        except (AnalysisException, ParseException) as error:
+            raise JobError(f"the query can't be run: {first_line(error)}") from error
+
+    def _upsert(self, difference: Difference, wanted: DerivedFrom) -> Commit:
+        # A clock that goes back must not make older rows win.
+        read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
+        commit = self._write(difference.to_write(read_ms), wanted.to_text(read_ms))
+        self._read_ms = read_ms
+        return commit

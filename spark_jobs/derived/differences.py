@@ -1,0 +1,206 @@
+"""Compares what a query gives with the rows that a derived table has: what is new, differs or is gone, by key.
+
+The result of a full outer join by key, of which only the rows that aren't the same are kept.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract.events import READ_MS
+from spark_jobs.decoding.schema import IS_DELETED, WIDENED
+from spark_jobs.derived.made_table import META_PREFIX
+from spark_jobs.errors import JobError
+from spark_jobs.ordering.changes import KEY, comparison_form, key_of
+
+# No column of a query can be called so: each has a blank.
+_NOW, _THERE, _STATE, _ROWS, _LACKS = "row now", "row there", "row state", "rows of key", "lacks key"
+_SAME, _NEW, _CHANGED, _GONE = "same", "new", "changed", "gone"
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = (READ_MS,)
+# What Avro, by which Hudi writes, hasn't: what stands for it.
+_WRITTEN_AS: Mapping[type[T.DataType], T.DataType] = {T.ByteType: T.IntegerType(), T.ShortType: T.IntegerType()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The rows that differ, cached until `release`, and how many there are of each kind."""
+
+    rows: DataFrame
+    new: int
+    changed: int
+    gone: int
+
+    @property
+    def count(self) -> int:
+        """How many rows differ."""
+        return self.new + self.changed + self.gone
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the table has just what the query gives."""
+        return not self.count
+
+    def to_write(self, read_ms: int) -> DataFrame:
+        """Return the table's rows to upsert, those to delete with Hudi's flag."""
+        is_gone = F.col(_STATE) == _GONE
+        kind = self.rows.schema[_NOW].dataType
+        assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
+        row = F.when(is_gone, F.col(_THERE)).otherwise(F.col(_NOW))
+        values = self.rows.select(row.alias("row"), is_gone.alias(IS_DELETED))
+        return values.select("row.*", F.lit(read_ms).cast("long").alias(READ_MS), IS_DELETED)
+
+    def to_append(self, key_fields: Sequence[str], ended: str) -> DataFrame:
+        """Return new and changed rows, and of those that are gone the key alone, `ended` telling which are."""
+        is_gone = F.col(_STATE) == _GONE
+        kind = self.rows.schema[_NOW].dataType
+        assert isinstance(kind, T.StructType)  # noqa: S101  (`compare` makes it)
+        values = [
+            (F.when(is_gone, F.col(_THERE)[name]) if name in key_fields else F.when(is_gone, None))
+            .otherwise(F.col(_NOW)[name])
+            .alias(name)
+            for name in kind.names
+        ]
+        return self.rows.select(*values, is_gone.alias(ended))
+
+    def release(self) -> None:
+        """Free the cached rows."""
+        self.rows.unpersist()
+
+
+def writable(
+    result: DataFrame,
+    key_fields: Sequence[str],
+    stored: T.StructType | None,
+    *,
+    reserved: Collection[str] = _RESERVED,
+) -> DataFrame:
+    """Return a query's rows as the table's columns, those that it has had before as null.
+
+    `reserved` are columns that the job adds. Raises JobError for a result that can't be the table's: names or types.
+    """
+    _check_names(result.columns, key_fields, reserved)
+    given = {field.name: _WRITTEN_AS.get(type(field.dataType), field.dataType) for field in result.schema.fields}
+    for name, kind in given.items():
+        if reason := _unwritable(kind):
+            raise JobError(f"the query's column {name} {reason}")
+    fields = stored.fields if stored else []
+    there = {
+        field.name: field.dataType
+        for field in fields
+        if field.name not in reserved and not field.name.startswith(META_PREFIX)
+    }
+    for name, kind in there.items():
+        if name in given and not _fits(kind, given[name]):
+            raise JobError(
+                f"{name} comes as {given[name].simpleString()}, and the table has it as {kind.simpleString()}, which "
+                "Hudi can't change in place: cast it to that, or give it another name"
+            )
+    kinds = {**there, **{name: _wider(there.get(name), kind) for name, kind in given.items()}}
+    return result.select(
+        *((F.col(name) if name in given else F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items())
+    )
+
+
+def compare(
+    rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str], *, ignored: Collection[str] = ()
+) -> Difference:
+    """Compare `rows` (`writable`) with the table's `stored` ones, None for a table without a commit.
+
+    Rows that differ in `ignored` columns alone are the same.
+    Raises JobError for keys that are null or twice, after which nothing is cached.
+    """
+    lacks = reduce(lambda one, other: one | other, (F.col(name).isNull() for name in key_fields))
+    keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
+    now = keyed.groupBy(KEY).agg(F.count("*").alias(_ROWS), F.first(_NOW).alias(_NOW), F.max(_LACKS).alias(_LACKS))
+    compared = [field for field in rows.schema.fields if field.name not in ignored]
+    differing = _flagged(now, _there(rows, stored, key_fields), compared).persist()
+    try:
+        counts = {row[_STATE]: row["count"] for row in differing.groupBy(_STATE).count().collect()}
+        _refuse_keys(differing, key_fields)
+    except Exception:
+        differing.unpersist()
+        raise
+    return Difference(differing, *(counts.get(state, 0) for state in (_NEW, _CHANGED, _GONE)))
+
+
+def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> DataFrame:
+    if stored is None:
+        return rows.limit(0).select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_THERE))
+    known = set(stored.columns)
+    values = [
+        (F.col(field.name) if field.name in known else F.lit(None)).cast(field.dataType).alias(field.name)
+        for field in rows.schema.fields
+    ]
+    return stored.select(key_of(key_fields).alias(KEY), F.struct(*values).alias(_THERE))
+
+
+def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
+    """Return what isn't the same on both sides, or has no key of its own, with the state of each."""
+    joined = now.join(there, KEY, "full_outer")
+    # One comparison of structs: Spark goes down a condition over 1,600 columns by recursion.
+    there_, now_ = (
+        F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
+        for row in (_THERE, _NOW)
+    )
+    same = there_.eqNullSafe(now_)
+    state = F.when(F.col(_NOW).isNull(), _GONE).when(F.col(_THERE).isNull(), _NEW).when(same, _SAME).otherwise(_CHANGED)
+    flagged = joined.withColumn(_STATE, state)
+    return flagged.filter((F.col(_STATE) != _SAME) | (F.col(_ROWS) > 1))
+
+
+def _refuse_keys(differing: DataFrame, key_fields: Sequence[str]) -> None:
+    wrong = differing.filter((F.col(_ROWS) > 1) | F.col(_LACKS)).orderBy(F.desc(_LACKS), KEY).first()
+    if wrong is None:
+        return
+    named = ", ".join(key_fields)
+    if wrong[_LACKS]:
+        raise JobError(f"the query gives {wrong[_ROWS]} rows without a value of the key {named}: nothing was committed")
+    raise JobError(
+        f"the query gives {wrong[_ROWS]} rows of one key, so {named} doesn't tell its rows apart: nothing was committed"
+    )
+
+
+def _check_names(names: Sequence[str], key_fields: Sequence[str], reserved: Collection[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise JobError(f"the query gives the column {name} twice: name each once")
+        if name in reserved or name.startswith(META_PREFIX) or not _NAME.fullmatch(name):
+            raise JobError(
+                f"the query's column {name!r} can't be a column of the table: name it otherwise, in lower-case "
+                "letters, digits and underscores"
+            )
+    if lacking := [name for name in key_fields if name not in names]:
+        raise JobError(f"the query has no column {', '.join(lacking)}, which the key names")
+
+
+def _unwritable(kind: T.DataType) -> str | None:
+    if isinstance(kind, T.NullType):
+        return "has no type: cast it"
+    inner = (
+        [kind.elementType]
+        if isinstance(kind, T.ArrayType)
+        else [field.dataType for field in kind.fields]
+        if isinstance(kind, T.StructType)
+        else []
+    )
+    if isinstance(kind, T.MapType | T.DayTimeIntervalType | T.ByteType | T.ShortType):
+        return f"is {kind.simpleString()}, which can't be compared or written: cast it"
+    return next((reason for each in inner if (reason := _unwritable(each))), None)
+
+
+def _fits(stored: T.DataType, given: T.DataType) -> bool:
+    pair = (stored.simpleString(), given.simpleString())
+    return pair[0] == pair[1] or pair in WIDENED or pair[::-1] in WIDENED
+
+
+def _wider(stored: T.DataType | None, given: T.DataType) -> T.DataType:
+    """A column stays as wide as it has been."""
+    if stored is not None and (given.simpleString(), stored.simpleString()) in WIDENED:
+        return stored
+    return given

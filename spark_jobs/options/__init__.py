@@ -1,0 +1,1 @@
+"""What was asked for: command lines, properties and what they mean together."""

@@ -1,0 +1,310 @@
+"""The two command lines: HoodieStreamer's and HoodieMultiTableStreamer's names, each supported or refused by name."""
+
+import argparse
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NoReturn
+
+from contract.events import ORDERING, READ_MS
+from spark_jobs.errors import SettingsError
+from spark_jobs.options.declared import DAY_S, Declared, Number, declare
+from spark_jobs.options.keys import refused
+
+_CLASSES = "org.apache.hudi.utilities."
+FILE_SOURCES = ("JsonDFSSource", f"{_CLASSES}sources.JsonDFSSource")
+JDBC_SOURCES = ("JdbcSource", f"{_CLASSES}sources.JdbcSource")
+KAFKA_SOURCES = ("JsonKafkaSource", f"{_CLASSES}sources.JsonKafkaSource")
+SCHEMA_PROVIDERS = ("FilebasedSchemaProvider", f"{_CLASSES}schema.FilebasedSchemaProvider")
+TRANSFORMERS = ("SqlQueryBasedTransformer", f"{_CLASSES}transform.SqlQueryBasedTransformer")
+PAYLOADS = ("DefaultHoodieRecordPayload", "org.apache.hudi.common.model.DefaultHoodieRecordPayload")
+SYNC_TOOLS = ("AwsGlueCatalogSyncTool", "org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool")
+TABLE_TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+OPERATIONS = ("UPSERT", "INSERT", "BULK_INSERT")
+_NEEDED: dict[str, Any] = {"needed_by": "the job"}
+
+
+def is_table_name(text: str) -> bool:
+    """Tell whether a text is `database.table` or `table`."""
+    parts = text.split(".")
+    return len(parts) <= 2 and all(part.strip() for part in parts) and "/" not in text
+
+
+def transformers(text: str) -> int:
+    """Return how often the query is applied: once per class in a comma-separated list of transformers.
+
+    Raises ArgumentTypeError for any other class.
+    """
+    return len([_one_of(TRANSFORMERS)(name.strip()) for name in text.split(",")])
+
+
+def _table_name(text: str) -> str:
+    if not is_table_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} isn't database.table or table")
+    return text
+
+
+def _one_field(text: str) -> str:
+    if "," in text or not text.strip():
+        raise argparse.ArgumentTypeError("name exactly one field")
+    return text.strip()
+
+
+def _one_of(known: Sequence[str], *, change: Callable[[str], str] = str) -> Callable[[str], str]:
+    def read(given: str) -> str:
+        name = change(given)
+        if name in known:
+            return name
+        if reason := refused("class").get(name.rpartition(".")[2]):
+            raise argparse.ArgumentTypeError(f"{name} isn't supported: {reason}")
+        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {', '.join(known)})")
+
+    return read
+
+
+def _option(*names: str, take: Callable[[str], Any] = str, **what: Any) -> Any:
+    made = declare(*names, **what)
+    return field(default=made.default, metadata={**made.metadata, "take": take})
+
+
+def _word(name: str, words: tuple[str, ...], **what: Any) -> Any:
+    return _option(name, take=_one_of(words, change=str.upper), **what)
+
+
+def _class(*names: str, known: tuple[str, ...], **what: Any) -> Any:
+    return _option(*names, take=_one_of(known), **{"default": known[-1], "help": "nothing else", **what})
+
+
+def _number(name: str, default: int | None, low: int, high: int, meaning: str) -> Any:
+    bounds = Number(low, high)
+    take = lambda text: int(bounds.read(name, text))  # noqa: E731
+    return _option(name, take=take, default=default, number=bounds, help=meaning)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The command line's values, checked one by one; what they mean together `settings` decides."""
+
+    target_base_path: str = _option(
+        "--target-base-path", **_NEEDED, help="the table's base path: local, `s3://`, `s3a://`, `hdfs://`"
+    )
+    target_table: str = _option("--target-table", take=_table_name, **_NEEDED, help="`database.table` or `table`")
+    table_type: str = _word("--table-type", TABLE_TYPES, **_NEEDED, help="`COPY_ON_WRITE` or `MERGE_ON_READ`")
+    operation: str = _word(
+        "--op",
+        OPERATIONS,
+        default="UPSERT",
+        help="`UPSERT`, `INSERT` or `BULK_INSERT`; a batch with deletes, or with rows that were queried and have "
+        "changed, is always written by upsert, `BULK_INSERT` fills a bucket index only once, then inserts, and a first "
+        "load of more than 1,000 rows that were queried may be inserted in bulk though it says `UPSERT`",
+    )
+    base_file_format: str = _word("--base-file-format", ("PARQUET",), default="PARQUET", help="nothing else")
+    payload_class: str = _class(
+        "--payload-class", known=PAYLOADS, help="nothing else: others don't honour the ordering"
+    )
+    merge_mode: str = _class("--merge-mode", "--record-merge-mode", known=("EVENT_TIME_ORDERING",))
+    disable_compaction: bool = _option(
+        "--disable-compaction",
+        default=False,
+        help="merge-on-read: no compaction inside this job (it runs inline, every 5 delta commits)",
+    )
+    enable_sync: bool = _option(
+        "--enable-sync", "--enable-hive-sync", default=False, help="keep the Glue catalogue up to date"
+    )
+    sync_tool_classes: str = _class("--sync-tool-classes", known=SYNC_TOOLS)
+    min_sync_interval_seconds: int = _number(
+        "--min-sync-interval-seconds",
+        *(0, 0, DAY_S),
+        "with `--continuous`: seconds from the begin of one round to the next, at least, as in HoodieStreamer; a "
+        "catalogue sync follows the round that needs it",
+    )
+    props: str | None = _option(
+        "--props", help="a .properties file: local, `s3://`, `s3a://`, `hdfs://`; `include=` works"
+    )
+    hoodie_conf: tuple[str, ...] = _option(
+        "--hoodie-conf", default=(), help="`key=value`, overrides a property; repeatable"
+    )
+    source_class: str = _class(
+        "--source-class",
+        known=(*KAFKA_SOURCES, *JDBC_SOURCES, *FILE_SOURCES),
+        help=f"that, `{KAFKA_SOURCES[1]}` or `{JDBC_SOURCES[1]}`; the short names work too",
+    )
+    ordering_field: str = _option(
+        "--source-ordering-field",
+        "--source-ordering-fields",
+        take=_one_field,
+        help="the field whose higher value is the newer event; exactly one",
+    )
+    schemaprovider_class: str = _class("--schemaprovider-class", known=SCHEMA_PROVIDERS)
+    transformers: int = _option(
+        "--transformer-class",
+        take=transformers,
+        help=f"`{TRANSFORMERS[1]}`, once or several times by comma; see "
+        "[A SQL query on the way](#a-sql-query-on-the-way)",
+    )
+    source_limit: int | None = _number(
+        "--source-limit",
+        *(None, 1, 10**15),
+        "bytes (files; one file at least), events (Kafka) or rows (JDBC) that one commit may take",
+    )
+    checkpoint: str | None = _option(
+        "--checkpoint",
+        help="start here instead of at the table's progress: milliseconds (files of that time or later), this job's "
+        "own text, or `topic,0:123,1:456`; applied once per value",
+    )
+    ignore_checkpoint: str | None = _option(
+        "--ignore-checkpoint", help="a unique value: forget the table's progress, once"
+    )
+    continuous: bool = _option(
+        "--continuous", default=False, help="go on until SIGTERM; otherwise end when everything is read"
+    )
+    retry_on_source_failures: bool = _option(
+        "--retry-on-source-failures",
+        default=True,
+        help="accepted: failures are always tried again, not only HoodieStreamer's source timeouts",
+    )
+    retry_interval_seconds: int = _number(
+        "--retry-interval-seconds",
+        *(30, 1, DAY_S),
+        "the longest pause between two attempts; they start at 1 s and double",
+    )
+    max_retry_count: int = _number(
+        "--max-retry-count",
+        *(5, 0, 1_000_000),
+        "attempts in a row, after a failure, before the job gives up; with `--continuous` an outage isn't counted but "
+        "waited for",
+    )
+    spark_master: str | None = _option("--spark-master", help="the Spark master")
+    spark_app_name: str | None = _option("--spark-app-name", help="the application's name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfManyTables:
+    """What HoodieMultiTableStreamer takes besides, or in other words."""
+
+    base_path_prefix: str = _option(
+        "--base-path-prefix", **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
+    )
+    config_folder: str = _option(
+        "--config-folder", **_NEEDED, help="a table's own file is `<folder>/<database>_<table>_config.properties`"
+    )
+    props: str = _option("--props", **_NEEDED, help="the properties for all tables, the list among them")
+    table_type: str = _word("--table-type", TABLE_TYPES, **_NEEDED, help="for all tables whose own file says no other")
+    target_table: str | None = _option("--target-table", help="accepted and not used, as there")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiTableOptions:
+    """HoodieMultiTableStreamer's command line; `shared` holds for every table, without its name and base path."""
+
+    base_path_prefix: str
+    config_folder: str
+    shared: Options
+    names_target_table: bool
+
+
+class CommandLine:
+    """A program's options, by the names of the fields that declare them."""
+
+    def __init__(self, program: str, description: str, *classes: type, without: Sequence[str] = ()) -> None:
+        """Of an option that several classes declare the first one counts."""
+        found = [one for cls in classes for one in fields(cls) if one.name not in without]
+        self._fields = {one.name: one for one in reversed(found)}
+        self._fields = {one.name: self._fields[one.name] for one in found}
+        self.declared: dict[str, Declared] = {name: one.metadata["declared"] for name, one in self._fields.items()}
+        self.required = tuple(one.key for one in self.declared.values() if one.needed_by)
+        self._parser = _Parser(prog=program, allow_abbrev=False, description=description)
+        for name, declared in self.declared.items():
+            self._parser.add_argument(*declared.names, dest=name, **self._kind(name, declared))
+
+    def _kind(self, name: str, declared: Declared) -> dict[str, Any]:
+        kind: dict[str, Any] = {"default": declared.default, "help": declared.help}
+        if isinstance(declared.default, bool):
+            return {**kind, "action": "store_true"}
+        if declared.default == ():
+            return {**kind, "default": [], "action": "append", "metavar": "KEY=VALUE"}
+        return {**kind, "type": self._fields[name].metadata["take"], "metavar": declared.key[2:].upper()}
+
+    def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """Return the options' values; raises SettingsError for what is unknown, unsupported, missing or wrong."""
+        for argument in arguments:
+            name = argument.partition("=")[0]
+            if name in refused("option"):
+                raise SettingsError(f"{name} isn't supported: {refused('option')[name]}")
+        found, unknown = self._parser.parse_known_args(arguments)
+        values = vars(found)
+        if unknown:
+            raise SettingsError(self._unknown(unknown[0]))
+        # Checked after everything else, so that a misspelt option is named rather than the one that was meant.
+        keys = {name: declared.key for name, declared in self.declared.items()}
+        missing = [key for name, key in keys.items() if key in self.required and values[name] is None]
+        if missing:
+            raise SettingsError(f"missing: {', '.join(missing)}; see --help")
+        for name, value in values.items():
+            if isinstance(value, str) and not value.strip(" /"):
+                raise SettingsError(f"{keys[name]}={value}: say a value, or leave the option out")
+        return values
+
+    def _unknown(self, argument: str) -> str:
+        name = argument.partition("=")[0]
+        known = [name for declared in self.declared.values() for name in declared.names]
+        close = difflib.get_close_matches(name, [*known, "--help", *refused("option")], n=1)
+        return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one-line errors that are raised instead of printed."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingsError(message)
+
+
+ONE_TABLE = CommandLine("streamer.py", "Keep a Hudi table equal to what Debezium's change events say.", Options)
+MANY_TABLES = CommandLine(
+    "multi_table_streamer.py",
+    "Keep many Hudi tables equal to what Debezium's change events say, in one Spark application.",
+    *(OfManyTables, Options),
+    without=("target_base_path",),
+)
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Parse HoodieStreamer's command line.
+
+    Raises SettingsError, naming the option, for one that is unknown, unsupported, missing or wrong.
+    """
+    values = ONE_TABLE.parse(arguments)
+    return _options({**values, "target_base_path": values["target_base_path"].rstrip("/")})
+
+
+def parse_many(arguments: Sequence[str]) -> MultiTableOptions:
+    """Parse HoodieMultiTableStreamer's command line; raises SettingsError as `parse` does."""
+    for argument in arguments:
+        if argument.partition("=")[0] == "--target-base-path":
+            raise SettingsError(
+                "--target-base-path is HoodieStreamer's: give --base-path-prefix, or "
+                "hoodie.streamer.ingestion.targetBasePath in a table's own file"
+            )
+    values = MANY_TABLES.parse(arguments)
+    places = [values.pop(name).rstrip("/") for name in ("base_path_prefix", "config_folder")]
+    return MultiTableOptions(
+        base_path_prefix=places[0],
+        config_folder=places[1],
+        names_target_table=values["target_table"] is not None,
+        shared=_options({**values, "target_base_path": "", "target_table": ""}),
+    )
+
+
+def _options(values: dict[str, Any]) -> Options:
+    decided = {
+        "operation": values["operation"].lower(),
+        "hoodie_conf": tuple(values["hoodie_conf"]),
+        "ordering_field": values["ordering_field"] or ordering_of(values["source_class"]),
+        "transformers": values["transformers"] or 0,
+    }
+    return Options(**{**values, **decided})
+
+
+def ordering_of(source_class: str) -> str:
+    """Return the field that says which of two events of a source is the newer one, unless an option names another."""
+    return READ_MS if source_class in JDBC_SOURCES else ORDERING

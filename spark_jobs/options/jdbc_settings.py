@@ -1,0 +1,250 @@
+"""Decides what JdbcSource reads, from which database, and how changes are found."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from urllib.parse import parse_qsl, urlsplit
+
+from contract.events import READ_MS
+from contract.secret_names import is_secret
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.command_line import Options
+from spark_jobs.options.declared import DAY_S, declare, declared_in, number, read
+from spark_jobs.options.properties import OLD_PREFIX, PREFIX, parse_overrides
+
+DRIVER = "org.postgresql.Driver"
+_SCHEME = "jdbc:postgresql://"
+_DEFAULT_SCHEMA = "public"
+_FETCH_SIZE = "fetchsize"
+
+
+class Detection(Enum):
+    """How the rows that changed are told from the others (docs/decisions/0090)."""
+
+    AUTO = "auto"
+    XMIN = "xmin"
+    COLUMN = "column"
+    HASH = "hash"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Password:
+    """Where the password is: at most one of these; it is read anew at each connection."""
+
+    given: str | None = declare(keys.JDBC_PASSWORD, hidden=True)
+    file: str | None = declare(keys.JDBC_PASSWORD_FILE)
+    secret: str | None = declare(keys.JDBC_PASSWORD_SECRET)
+    variable: str | None = declare(keys.JDBC_PASSWORD_VARIABLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A database, and as whom the job reads it; tables with the same share their connections."""
+
+    url: str = declare(keys.JDBC_URL, needed_by="JdbcSource")
+    user: str | None = declare(keys.JDBC_USER)
+    password: Password
+    ca_file: str | None = declare(keys.JDBC_CA_FILE)
+    connections: int = number(keys.JDBC_CONNECTIONS, 2, 1, 100)
+    statement_seconds: float = number(keys.JDBC_TIMEOUT, 600, 1, DAY_S, whole=False)
+    # The driver's own settings, by its names.
+    extra: tuple[tuple[str, str], ...]
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts in the URL: one, or several by comma."""
+        named = urlsplit(self.url.removeprefix("jdbc:")).netloc.split(",")
+        return tuple(re.sub(r":\d*\Z", "", host).strip("[]").lower() for host in named)
+
+    @property
+    def ssl(self) -> dict[str, str]:
+        """The driver's settings of TLS; it takes the URL's before others."""
+        given = {**dict(self.extra), **_query(self.url)}
+        return {name: value for name, value in given.items() if name.startswith("ssl")}
+
+    @property
+    def database(self) -> str:
+        """The database's name in the URL."""
+        return urlsplit(self.url.removeprefix("jdbc:")).path.lstrip("/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JdbcSettings:
+    """A table, view or query to look at; `max_rows` of it go into one commit."""
+
+    server: Server
+    schema: str
+    table: str = declare(keys.JDBC_TABLE, needed_by="JdbcSource")
+    query: str | None = declare(keys.JDBC_QUERY)
+    detection: Detection = declare(keys.JDBC_DETECTION, default="auto", words=("auto", "xmin", "column", "hash"))  # noqa: RUF009  (a field)
+    column: str | None = declare(keys.JDBC_COLUMN)
+    left_out: tuple[str, ...] = declare(keys.JDBC_LEFT_OUT, default=())
+    margin_seconds: float = number(keys.JDBC_MARGIN, 1, 0, DAY_S, whole=False)
+    sweep_seconds: float = number(keys.JDBC_SWEEP, 5, 0, DAY_S, whole=False)
+    deletes_percent: float = number(keys.JDBC_DELETES_PERCENT, 10, 0, 100, whole=False)
+    max_rows: int = number(keys.JDBC_MAX_ROWS, 1_000_000, 1, 1_000_000_000)
+    fetch_size: int = number(keys.JDBC_FETCH_SIZE, 10_000, 1, 1_000_000)
+    readers: int = number(keys.JDBC_READERS, 4, 1, 100)
+    looked_file: str | None = declare(keys.JDBC_LOOKED_FILE)
+
+    @property
+    def name(self) -> str:
+        """What lines of the log call it."""
+        return f"{self.schema}.{self.table}" if self.query is None else f"the query of {self.table}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """What has one value, or no use."""
+
+    driver: str = declare(keys.JDBC_DRIVER, default=DRIVER, words=(DRIVER,))
+    incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
+    fallback: str = declare(
+        keys.JDBC_FALLBACK, unused="everything is read anew where changes can't be told, and nowhere else"
+    )
+    storage_level: str = declare(
+        keys.JDBC_STORAGE_LEVEL, unused="a batch is kept in memory, and on disk where that lacks"
+    )
+
+
+def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> JdbcSettings:
+    """Return the settings of JdbcSource; `warn` gets a line for each property that has no use.
+
+    Raises SettingsError, naming the key.
+    """
+    _refuse_secrets_in_arguments(options)
+    _refuse_others(options, properties)
+    for key, accepted in declared_in(Accepted).items():
+        if accepted.unused and key in properties:
+            warn(f"{key} is not used: {accepted.unused}")
+    schema, table = _table(options, properties)
+    limit = {"max_rows": options.source_limit} if options.source_limit else {}
+    detection = Detection(declared_in(JdbcSettings)[keys.JDBC_DETECTION].read(properties))
+    if detection is Detection.COLUMN and keys.JDBC_COLUMN not in properties:
+        raise SettingsError(f"{keys.JDBC_COLUMN} is missing: {keys.JDBC_DETECTION}=column needs it")
+    return read(
+        JdbcSettings,
+        properties,
+        server=_server(properties),
+        schema=schema,
+        table=table,
+        detection=detection,
+        fetch_size=_fetch_size(properties),
+        **limit,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueSettings:
+    """The table whose new columns' types are asked, and where; nowhere: they are awaited from the schema file."""
+
+    server: Server | None
+    schema: str = ""
+    table: str = ""
+    types: str = declare(
+        keys.NEW_COLUMN_TYPES, default=keys.TYPES_GUESSED, words=(keys.TYPES_GUESSED, keys.TYPES_OF_SOURCE)
+    )
+
+
+def catalogue_settings(options: Options, properties: Mapping[str, str]) -> CatalogueSettings | None:
+    """Return where the types of new columns are asked; None where they are guessed. Raises SettingsError."""
+    types = declared_in(CatalogueSettings)[keys.NEW_COLUMN_TYPES].read(properties)
+    if types == keys.TYPES_GUESSED:
+        return None
+    if keys.JDBC_URL not in properties:
+        return CatalogueSettings(server=None, types=types)
+    _refuse_secrets_in_arguments(options)
+    schema, table = _table(options, properties)
+    return CatalogueSettings(server=_server(properties), schema=schema, table=table, types=types)
+
+
+def _refuse_secrets_in_arguments(options: Options) -> None:
+    """Whoever may list processes reads a command line; EMR shows it on its pages, too."""
+    for key, _ in parse_overrides(options.hoodie_conf):
+        name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
+        extra = name.startswith(keys.JDBC_EXTRA) and is_secret(name)
+        if name == keys.JDBC_PASSWORD or extra:
+            raise SettingsError(
+                f"--hoodie-conf {key}: a secret has no place on a command line; say {keys.JDBC_PASSWORD_FILE}, "
+                f"{keys.JDBC_PASSWORD_SECRET} or {keys.JDBC_PASSWORD_VARIABLE}"
+            )
+
+
+def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
+    read(Accepted, properties)
+    if properties.get(keys.APPEND_ONLY, "false").lower() != "false":
+        raise SettingsError(f"{keys.APPEND_ONLY}=true isn't possible with JdbcSource, which tells rows by their key")
+    if options.ordering_field != READ_MS:
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: JdbcSource orders rows by {READ_MS}, when they were "
+            "read; a column of theirs may go back"
+        )
+
+
+def _server(properties: Mapping[str, str]) -> Server:
+    extra = _extra(properties)
+    return read(
+        Server,
+        properties,
+        url=_url(properties),
+        password=_password(properties),
+        extra=tuple(sorted((key, value) for key, value in extra.items() if key != _FETCH_SIZE)),
+    )
+
+
+def _url(properties: Mapping[str, str]) -> str:
+    url = str(declared_in(Server)[keys.JDBC_URL].read(properties))
+    parts = urlsplit(url.removeprefix("jdbc:"))
+    if not url.startswith(_SCHEME) or not parts.netloc or not parts.path.strip("/"):
+        # Not the URL itself: it may have a password in it.
+        raise SettingsError(f"{keys.JDBC_URL}: write it as {_SCHEME}host:port/database")
+    named = _query(url)
+    if "@" in parts.netloc or any(map(is_secret, named)):
+        raise SettingsError(
+            f"{keys.JDBC_URL}: a URL is shown in logs, so it can't have a password; say {keys.JDBC_USER} and "
+            f"{keys.JDBC_PASSWORD_FILE} or {keys.JDBC_PASSWORD_SECRET}"
+        )
+    for name in named:
+        if reason := keys.refused("driver").get(name):
+            raise SettingsError(f"{keys.JDBC_URL}: ?{name}= isn't supported: {reason}")
+    return url
+
+
+def _query(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url.removeprefix("jdbc:")).query, keep_blank_values=True))
+
+
+def _password(properties: Mapping[str, str]) -> Password:
+    given = [key for key in declared_in(Password) if key in properties]
+    if len(given) > 1:
+        raise SettingsError(f"{' and '.join(given)}: say one of them")
+    return read(Password, properties)
+
+
+def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
+    if keys.JDBC_QUERY in properties:
+        if keys.JDBC_TABLE in properties:
+            raise SettingsError(f"{keys.JDBC_TABLE} and {keys.JDBC_QUERY}: say one of them")
+        return "", options.target_table.rpartition(".")[2]
+    name = declared_in(JdbcSettings)[keys.JDBC_TABLE].read(properties)
+    schema, _, table = name.rpartition(".")
+    return schema or _DEFAULT_SCHEMA, table
+
+
+def _extra(properties: Mapping[str, str]) -> dict[str, str]:
+    extra = {k.removeprefix(keys.JDBC_EXTRA): v for k, v in properties.items() if k.startswith(keys.JDBC_EXTRA)}
+    refused = {**keys.refused("spark"), **keys.refused("driver")}
+    for name in extra:
+        if name in refused:
+            raise SettingsError(f"{keys.JDBC_EXTRA}{name} isn't supported: {refused[name]}")
+        if name in ("user", "password"):
+            raise SettingsError(f"{keys.JDBC_EXTRA}{name}: say {keys.JDBC_PREFIX}{name}")
+    return extra
+
+
+def _fetch_size(properties: Mapping[str, str]) -> int:
+    """HoodieStreamer hands Spark's own name of it through."""
+    declared, sparks = declared_in(JdbcSettings)[keys.JDBC_FETCH_SIZE], f"{keys.JDBC_EXTRA}{_FETCH_SIZE}"
+    return int(replace(declared, names=(sparks,) if sparks in properties else declared.names).read(properties))

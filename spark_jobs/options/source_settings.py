@@ -1,0 +1,167 @@
+"""Decides what the job reads: a topic, a folder of files, a database's rows, or other tables of the lake."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from contract.events import READ_MS
+from contract.history import COLUMNS, COMMIT, VERSION, column
+from contract.sizes import HEADROOM_BYTES, LARGEST_SETTING_BYTES
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.command_line import JDBC_SOURCES, KAFKA_SOURCES, Options
+from spark_jobs.options.declared import DAY_S, declare, declared_in, listed, number, read
+from spark_jobs.options.jdbc_settings import JdbcSettings, jdbc_settings
+from spark_jobs.options.table_settings import EVENTS_FOLDER, sibling_path
+
+# By default what the source may let through (contract/sizes.py), and some more.
+_LINE_BYTES = LARGEST_SETTING_BYTES + HEADROOM_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaSettings:
+    """A topic to read, and what its consumer needs (`bootstrap.servers`, security)."""
+
+    topic: str = declare(keys.KAFKA_TOPIC, needed_by="JsonKafkaSource")
+    consumer: Mapping[str, str] = field(repr=False)
+    from_earliest: bool = declare(keys.KAFKA_RESET)
+    max_events: int = number(keys.KAFKA_MAX_EVENTS, 5_000_000, 1, 1_000_000_000)
+    line_bytes: int
+    fail_on_loss: bool = declare(keys.KAFKA_FAIL_ON_LOSS, default=False)
+    # A continuous job waits for a topic or folder that isn't there yet.
+    must_exist: bool
+
+    @property
+    def servers(self) -> str:
+        """The brokers to begin with."""
+        return self.consumer["bootstrap.servers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSettings:
+    """A folder of JSON files to read."""
+
+    root: str = declare(keys.FILES_ROOT, needed_by="JsonDFSSource")
+    remembered_files: int = number(keys.FILES_REMEMBERED, 5000, 1, 100_000)
+    sweep_seconds: float = number(keys.FILES_SWEEP, 300, 0, DAY_S, whole=False)
+    line_bytes: int = number(keys.LINE_BYTES, _LINE_BYTES, 1000, 1_000_000_000)
+    max_bytes: int | None
+    must_exist: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlSettings:
+    """A derived table's query in Spark's SQL, and the base path of each table that it names."""
+
+    query: str = declare(keys.SQL_QUERY)
+    tables: Mapping[str, str] = declare(keys.SQL_TABLES, needed_by=keys.SQL_QUERY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistorySettings:
+    """The base path of the table whose versions are kept, and what the history calls the columns of that table's key.
+
+    `events_path`: where its job puts the events of its commits.
+    """
+
+    path: str = declare(keys.HISTORY_OF)
+    events_path: str
+    key_fields: tuple[str, ...]
+
+
+SourceSettings = FileSettings | KafkaSettings | JdbcSettings | SqlSettings | HistorySettings
+
+
+def source_settings(options: Options, properties: Mapping[str, str], warn: Callable[[str], None]) -> SourceSettings:
+    """Return the settings of the source that the options name; `warn` gets a line per key of another one.
+
+    A query makes the table a derived one, another table's path its history, whichever source the application's others
+    have.
+    """
+    if keys.HISTORY_OF in properties:
+        return _history_settings(options, properties)
+    if keys.SQL_QUERY in properties:
+        return _sql_settings(options, properties)
+    if keys.SQL_TABLES in properties:
+        raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
+    consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
+    given = set(properties)
+    # Those of JDBC say where the types of new columns are asked.
+    asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
+    jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    if options.source_class in JDBC_SOURCES:
+        _tell_unused(warn, "JDBC", consumer, (keys.FILES_ONLY | keys.KAFKA_ONLY) & given)
+        return jdbc_settings(options, properties, warn)
+    if options.source_class in KAFKA_SOURCES:
+        _tell_unused(warn, "Kafka", (), keys.FILES_ONLY & given | jdbc)
+        return _kafka_settings(options, properties, consumer)
+    _tell_unused(warn, "JSON files", consumer, keys.KAFKA_ONLY & given | jdbc)
+    files = read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
+    return replace(files, root=files.root.rstrip("/"))
+
+
+def _tell_unused(warn: Callable[[str], None], source: str, others: Iterable[str], ours: Iterable[str]) -> None:
+    for key in [*others, *sorted(ours)]:
+        warn(f"{key} is not used: it has no meaning for {source}")
+
+
+def _kafka_settings(options: Options, properties: Mapping[str, str], consumer: Mapping[str, str]) -> KafkaSettings:
+    reset = _reset(properties)
+    if "bootstrap.servers" not in consumer:
+        raise SettingsError("bootstrap.servers is missing: JsonKafkaSource needs it as a property")
+    limit = {"max_events": options.source_limit} if options.source_limit else {}
+    return read(
+        KafkaSettings,
+        properties,
+        consumer={key: value for key, value in consumer.items() if key != keys.KAFKA_NATIVE_RESET},
+        from_earliest=reset == "EARLIEST",
+        line_bytes=declared_in(FileSettings)[keys.LINE_BYTES].read(properties),
+        must_exist=not options.continuous,
+        **limit,
+    )
+
+
+def _reset(properties: Mapping[str, str]) -> str:
+    """Say where a topic without a checkpoint starts, by Kafka's name of the setting or HoodieStreamer's older one."""
+    given = {key: properties[key].upper() for key in (keys.KAFKA_NATIVE_RESET, keys.KAFKA_RESET) if key in properties}
+    for key, value in given.items():
+        if value not in ("EARLIEST", "LATEST"):
+            raise SettingsError(f"{key}={value}: say EARLIEST or LATEST (progress is in the table, not in a group)")
+    if len(set(given.values())) > 1:
+        raise SettingsError(" and ".join(f"{key}={value}" for key, value in given.items()) + " contradict each other")
+    return next(iter(given.values()), "LATEST")
+
+
+def _refuse_for_made(options: Options, properties: Mapping[str, str], ordering: str, table: str) -> None:
+    """Raise SettingsError for what a table that is made of others can't have."""
+    if options.ordering_field != ordering:
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: {table}'s rows are ordered by {ordering}"
+        )
+    if options.operation != "upsert":
+        raise SettingsError(f"--op {options.operation.upper()}: {table}'s rows are upserted")
+    if properties.get(keys.PARTITION_PATH):
+        raise SettingsError(f"{keys.PARTITION_PATH}: {table} has no partitions")
+
+
+def _history_settings(options: Options, properties: Mapping[str, str]) -> HistorySettings:
+    key = listed(properties.get(keys.RECORD_KEY, ""))
+    if len(key) < 3 or key[-2:] != (COMMIT, VERSION):
+        raise SettingsError(f"{keys.RECORD_KEY}: a history's is its table's key and, behind it, {COMMIT},{VERSION}")
+    for name in key[:-2]:
+        if name in COLUMNS:
+            raise SettingsError(f"{keys.RECORD_KEY}: {name} is a column of each history: its table's is {column(name)}")
+    _refuse_for_made(options, properties, COMMIT, "a history")
+    path = properties[keys.HISTORY_OF].rstrip("/")
+    return HistorySettings(path=path, events_path=sibling_path(path, EVENTS_FOLDER), key_fields=key[:-2])
+
+
+def _sql_settings(options: Options, properties: Mapping[str, str]) -> SqlSettings:
+    _refuse_for_made(options, properties, READ_MS, "a derived table")
+    given = read(SqlSettings, properties)
+    tables: dict[str, str] = {}
+    for pair in str(given.tables).split(","):
+        name, sign, path = (part.strip() for part in pair.partition("="))
+        if not (name and sign and path) or name in tables:
+            raise SettingsError(f"{keys.SQL_TABLES}: {pair.strip()!r} isn't a table's name=path, each once")
+        tables[name] = path.rstrip("/")
+    return replace(given, tables=tables)

@@ -1,0 +1,157 @@
+"""Which tables HoodieMultiTableStreamer's properties name, and what each one's job is told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys, properties
+from spark_jobs.options.command_line import (
+    OPERATIONS,
+    TABLE_TYPES,
+    MultiTableOptions,
+    Options,
+    is_table_name,
+    transformers,
+)
+from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, Settings, decide
+
+ReadText = Callable[[str], str]
+Log = Callable[[str], None]
+_NO_DATABASE = "default"
+# In a table's own file these decide, where HoodieMultiTableStreamer would take the option without a word.
+_OPERATION_KEYS = ("hoodie.datasource.write.operation",)
+
+
+@dataclass(frozen=True)
+class ListedTable:
+    """A table of the list: its names, and the file with its own properties."""
+
+    database: str
+    name: str
+    config_file: str
+
+    @property
+    def full_name(self) -> str:
+        """`database.table`, by which the log, the metrics and Spark's pools know it."""
+        return f"{self.database}.{self.name}"
+
+
+class TableList:
+    """The common properties, and the tables that they name; a table's own file is read when its job begins."""
+
+    def __init__(self, given: MultiTableOptions, read_text: ReadText) -> None:
+        """Read `--props` by `read_text`. Raises SettingsError for a list that is missing or names a table twice."""
+        self._given = given
+        self._read_text = read_text
+        self._overrides = properties.combine([], properties.parse_overrides(given.shared.hoodie_conf))
+        common = properties.load(given.shared.props or "", read_text)
+        self._common = properties.combine(common, [])
+        self.tables = self._listed()
+        self._refuse_unknown(self._common | self._overrides)
+        if keys.TARGET_BASE_PATH in self._common | self._overrides:
+            raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
+
+    @property
+    def parallel_commits(self) -> int:
+        """How many tables may decode and commit at the same time."""
+        return int(OF_MANY_TABLES[keys.PARALLEL_COMMITS].read(self._all({})))
+
+    @property
+    def poll_seconds(self) -> float:
+        """The time between two looks for data, unless a table's own file says another."""
+        return float(PROPERTIES[keys.POLL_INTERVAL].read(self._all({})))
+
+    @property
+    def stop_file(self) -> str | None:
+        """The file that ends the whole application."""
+        return self._all({}).get(keys.STOP_FILE)
+
+    @property
+    def metrics_namespace(self) -> str | None:
+        """Where the tables' metrics go."""
+        return self._all({}).get(keys.METRICS_NAMESPACE)
+
+    def settings(self, table: ListedTable, warn: Log) -> Settings:
+        """Return the settings of a table's job; raises SettingsError as `settings.decide` does."""
+        own = properties.combine(properties.load(table.config_file, self._read_text), [])
+        for key in own:
+            if key in keys.OF_THE_APPLICATION or key.endswith(keys.CONFIG_FILE_SUFFIX):
+                raise SettingsError(f"{table.config_file}: {key} is for the whole application: say it in --props")
+        merged = self._all(own)
+        self._refuse_unknown(own)
+        options = self._options(table, own, merged)
+        ours = {
+            key: value
+            for key, value in merged.items()
+            if not key.startswith(keys.INGESTION_PREFIX) and key not in (keys.TRANSFORMER_CLASS, keys.STOP_FILE)
+        }
+        return decide(options, ours, warn)
+
+    def _all(self, own: Mapping[str, str]) -> dict[str, str]:
+        """Merge the levels: the common file, the table's own, the command line."""
+        return {**self._common, **own, **self._overrides}
+
+    def _listed(self) -> tuple[ListedTable, ...]:
+        names = OF_MANY_TABLES[keys.TABLES].read(self._all({}))
+        if not names:
+            raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
+        tables = tuple(map(self._table, names))
+        found = [table.full_name for table in tables]
+        twice = sorted({name for name in found if found.count(name) > 1})
+        if twice:
+            raise SettingsError(f"{keys.TABLES}: {', '.join(twice)} is named twice")
+        return tables
+
+    def _table(self, name: str) -> ListedTable:
+        if not is_table_name(name):
+            raise SettingsError(f"{keys.TABLES}: {name!r} isn't database.table or table")
+        database, _, table = name.rpartition(".")
+        database = database or _NO_DATABASE
+        key = f"{keys.INGESTION_PREFIX}{database}.{table}{keys.CONFIG_FILE_SUFFIX}"
+        default = f"{self._given.config_folder}/{database}_{table}_config.properties"
+        return ListedTable(database, table, self._all({}).get(key, default))
+
+    def _refuse_unknown(self, given: Mapping[str, str]) -> None:
+        for key in given:
+            ours = key in OF_MANY_TABLES or key.endswith(keys.CONFIG_FILE_SUFFIX)
+            if key.startswith(keys.INGESTION_PREFIX) and not ours:
+                raise SettingsError(f"{key}: unknown property")
+        names = {f"{keys.INGESTION_PREFIX}{table.full_name}{keys.CONFIG_FILE_SUFFIX}" for table in self.tables}
+        for key in given:
+            if key.startswith(keys.INGESTION_PREFIX) and key.endswith(keys.CONFIG_FILE_SUFFIX) and key not in names:
+                raise SettingsError(f"{key}: {keys.TABLES} names no such table")
+
+    def _options(self, table: ListedTable, own: Mapping[str, str], merged: Mapping[str, str]) -> Options:
+        shared = self._given.shared
+        interval = OF_MANY_TABLES[keys.MIN_SYNC_INTERVAL].read(merged)
+        applied = shared.transformers
+        if given := merged.get(keys.TRANSFORMER_CLASS):
+            applied = _transformers(given)
+        default = f"{self._given.base_path_prefix}/{table.database}/{table.name}"
+        return replace(
+            shared,
+            target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
+            target_table=table.full_name,
+            table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
+            operation=_own(own, _OPERATION_KEYS, shared.operation.upper(), OPERATIONS).lower(),
+            ordering_field=_own(own, keys.ORDERINGS, shared.ordering_field, None),
+            min_sync_interval_seconds=shared.min_sync_interval_seconds if interval is None else interval,
+            transformers=applied,
+        )
+
+
+def _own(own: Mapping[str, str], names: tuple[str, ...], otherwise: str, allowed: tuple[str, ...] | None) -> str:
+    for name in names:
+        if name in own:
+            value = own[name].upper() if allowed else own[name]
+            if allowed and value not in allowed:
+                raise SettingsError(f"{name}={own[name]}: say {' or '.join(allowed)}")
+            return value
+    return otherwise
+
+
+def _transformers(text: str) -> int:
+    try:
+        return transformers(text)
+    except Exception as error:
+        raise SettingsError(f"{keys.TRANSFORMER_CLASS}: {error}") from error

@@ -1,0 +1,149 @@
+"""Orders the changes of a batch: one row per key, the newest, and nothing older than what is known of its key."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.window import WindowSpec
+
+from spark_jobs.decoding.schema import IS_DELETED
+from spark_jobs.decoding.topic_place import OFFSET, SENT_MS
+
+# No field that becomes a column can be called so.
+KEY = "event key"
+STORED_AT = "stored at"
+
+
+def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
+    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded lines that are events and fit."""
+    key = key_of([f"row.{name}" for name in key_fields])
+    return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, key)
+
+
+def key_of(columns: Sequence[str]) -> Expression:
+    """Return KEY of a key's columns."""
+    return F.to_json(F.array(*(F.col(name).cast("string") for name in columns)))
+
+
+def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:
+    """Drop the events, deletes too, that aren't newer than the remembered delete of their key.
+
+    `deletes` has KEY and `deleted_at`, the delete's ordering value as text, and may have more.
+    """
+    value = F.col(f"row.{ordering}")
+    ordering_type = events.select(value.alias("value")).schema["value"].dataType
+    joined = events.join(F.broadcast(deletes.select(KEY, "deleted_at")), KEY, "left")
+    older = value <= F.col("deleted_at").cast(ordering_type)
+    return joined.filter(~F.coalesce(older, F.lit(False))).drop("deleted_at")
+
+
+def keep_newest(events: DataFrame, *, ordering: str) -> DataFrame:
+    """Keep, per KEY, the event with the highest ordering value; of equal ones the later in the source.
+
+    The result has `_rank`, 1, too: to take a column away from 1,600 costs as much as to add one.
+    """
+    return events.withColumn("_rank", _newest_first(ordering)).filter("_rank = 1")
+
+
+def numbered(events: DataFrame, *, ordering: str, newer: str) -> DataFrame:
+    """Say in the column `newer` how many newer events of its KEY each has: 0 for those that `keep_newest` keeps."""
+    return events.withColumn(newer, _newest_first(ordering) - 1)
+
+
+def without_idle_deletes(newest: DataFrame, stored: DataFrame, *, ordering: str) -> DataFrame:
+    """Drop the deletes, among folded events, of rows that are newer or aren't there.
+
+    `stored` has KEY and STORED_AT, the rows' ordering value. Merge-on-read needs this: Hudi compares a delete with the
+    log's records and never with the base file's row.
+    """
+    rows = stored.groupBy(KEY).agg(F.max(STORED_AT).alias(STORED_AT))
+    joined = newest.join(rows, KEY, "left")
+    does_something = F.coalesce(F.col(STORED_AT) <= F.col(f"row.{ordering}"), F.lit(False))
+    return joined.filter(~F.col("deleted") | does_something).drop(STORED_AT)
+
+
+def table_rows(events: DataFrame) -> DataFrame:
+    """Select the table's columns of folded events: the row, and Hudi's flag for deletes."""
+    return events.select("row.*", F.col("deleted").alias(IS_DELETED))
+
+
+def deletes(events: DataFrame, *, ordering: str) -> DataFrame:
+    """Select key, ordering value, as text, and place in the topic of the deletes among folded events."""
+    at = F.col(f"row.{ordering}").cast("string").alias("deleted_at")
+    return events.filter("deleted").select(KEY, at, OFFSET, SENT_MS)
+
+
+def restore_placeholders(
+    events: DataFrame, stored: DataFrame | None, columns: Sequence[str], *, ordering: str
+) -> tuple[DataFrame, DataFrame]:
+    """Put the last known value in place of each TOAST placeholder: the key's before it, in the order of its changes.
+
+    `columns` are those that placeholders came for; `stored` is KEY, STORED_AT and `columns` of the table's rows, None
+    without a table. A stored row has its place in that order, before an event of the same ordering value.
+
+    Returns the events with their values restored, and those for which no value is known, with what is missing in
+    `placeholders`. An event that something newer of its key supersedes needs none and is in neither.
+    """
+    # Only a few keys have placeholders; the rest of the batch must not wait for the sort below.
+    affected = F.broadcast(events.filter(F.size("placeholders") > 0).select(KEY).distinct())
+    untouched = events.join(affected, KEY, "left_anti")
+    history = _resolved(_history(events.join(affected, KEY, "left_semi"), stored, affected, columns, ordering), columns)
+    # An event that lacks a value can't be written, but it doesn't matter either once a newer one can.
+    lacking = F.size("placeholders") > 0
+    newer = _in_order(ordering).rowsBetween(1, Window.unboundedFollowing)
+    judged = history.withColumn("_superseded", F.count_if(~lacking).over(newer) > 0).filter("_is_event")
+    whole = judged.filter(~lacking).select(*untouched.columns)
+    return untouched.unionByName(whole), judged.filter(lacking & ~F.col("_superseded"))
+
+
+def _newest_first(ordering: str) -> Expression:
+    order = (F.desc(column) for column in _order(ordering))
+    return F.row_number().over(Window.partitionBy(KEY).orderBy(*order))
+
+
+def _order(ordering: str) -> tuple[str, ...]:
+    return (f"row.{ordering}", "tie", "block", "number")
+
+
+def _in_order(ordering: str) -> WindowSpec:
+    return Window.partitionBy(KEY).orderBy("_at", "_is_event", *_order(ordering)[1:])
+
+
+def _history(
+    events: DataFrame, stored: DataFrame | None, affected: DataFrame, columns: Sequence[str], ordering: str
+) -> DataFrame:
+    """Return what is known of the keys in the order of their changes, `_known_<column>` being the value so far."""
+    given = []
+    for name in columns:
+        # A delete ends a row: what it had says nothing of the next one's value.
+        value = F.when(~F.col("deleted"), F.col(f"row.{name}"))
+        is_known = F.col("deleted") | ~F.array_contains("placeholders", name)
+        given.append(F.when(is_known, F.struct(value.alias("v"))).alias(f"_known_{name}"))
+    history = events.select("*", F.col(f"row.{ordering}").alias("_at"), F.lit(True).alias("_is_event"), *given)
+    if stored is not None:
+        values = [F.struct(F.col(name).alias("v")).alias(f"_known_{name}") for name in columns]
+        rows = stored.join(affected, KEY, "left_semi")
+        rows = rows.select(KEY, F.col(STORED_AT).alias("_at"), F.lit(False).alias("_is_event"), *values)
+        history = history.unionByName(rows, allowMissingColumns=True)
+    until_now = _in_order(ordering).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    known = {f"_known_{name}": F.last(f"_known_{name}", ignorenulls=True).over(until_now) for name in columns}
+    return history.withColumns(known)
+
+
+def _resolved(history: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Fill the rows' placeholders with the known values; `placeholders` keeps those without, none of a delete's."""
+    row = F.col("row")
+    for name in columns:
+        value = F.when(F.array_contains("placeholders", name), F.col(f"_known_{name}.v"))
+        row = row.withField(name, value.otherwise(F.col(f"row.{name}")))
+    found = [F.when(F.col(f"_known_{name}.v").isNotNull(), F.lit(name)) for name in columns]
+    lacking = F.array_except("placeholders", F.array(*found))
+    none = F.array().cast("array<string>")
+    return history.withColumns({"row": row, "placeholders": F.when(~F.col("deleted"), lacking).otherwise(none)})
+
+
+def comparison_form(value: Expression, kind: T.DataType) -> Expression:
+    """Return what tells values of a type apart: -0 equals 0, and is another value."""
+    return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value

@@ -1,0 +1,96 @@
+"""Gives the rows of a snapshot their place in the order of changes (docs/decisions/0021).
+
+A snapshot's row (`__op` r) says what a row was when it was read, by a position that isn't its own: that of the slot's
+beginning, or none at all in an incremental snapshot. A transaction that the snapshot didn't see may have written before
+that position, and its event must win all the same. What is sure is the order in which Debezium writes: all that a
+snapshot's row has in it stands before it in the topic, or isn't in the topic at all, and all that it lacks stands after
+it. So it takes the place of the change before it, and whatever comes later is newer.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from contract.events import LSN, OPERATION, READ
+from spark_jobs.decoding.schema import Column
+from spark_jobs.decoding.topic_place import LATE, isnt_behind
+from spark_jobs.ordering.changes import KEY, STORED_AT
+
+# Before every change: what a snapshot's row is given that none came before.
+FIRST = 0
+
+
+def have_places(columns: Sequence[Column], ordering: str) -> bool:
+    """Tell whether the table is ordered by the log's position, in which a snapshot's rows have no place of their own.
+
+    By another field they are ordered as any event is.
+    """
+    kinds = {column.name: column.stored for column in columns}
+    return ordering == LSN and OPERATION in kinds and isinstance(kinds.get(LSN), T.NumericType)
+
+
+def is_snapshot_row() -> Expression:
+    """Tell the rows of a snapshot among decoded events."""
+    return F.coalesce(F.col(f"row.{OPERATION}") == READ, F.lit(False))
+
+
+def placed(
+    events: DataFrame,
+    stored: DataFrame | None,
+    remembered: DataFrame | None,
+    *,
+    behind: Expression,
+    emptied: Expression,
+    only_these: bool = False,
+) -> DataFrame:
+    """Put in each snapshot row's position that of the change before it: in the batch, in the table, or a delete's.
+
+    `stored` is KEY and STORED_AT of the table's rows, `remembered` a register's frame of deletes, None without any;
+    `only_these` says that the batch has no other events. Behind a delete the place is the next one, since a delete is
+    never repeated by mistake then. A row of an initial snapshot that comes late, after changes from beyond its own
+    position, keeps that and loses. No row has an earlier place than `behind`, for a TRUNCATE came before.
+
+    A row that stands before a remembered delete in its topic comes again: it has the first place of all and loses. So
+    does one that is `emptied`, as it stands before a TRUNCATE. One of a file below what was read before may come again,
+    too: the table's row is left alone.
+    """
+    first = F.greatest(F.lit(FIRST), behind)
+    position = F.col(f"row.{LSN}")
+    if only_these and stored is None and remembered is None:
+        return _at(events, F.when(emptied, F.lit(FIRST)).otherwise(first))
+    in_order = Window.partitionBy(KEY).orderBy("tie", "block", "number")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    change = F.when(~is_snapshot_row(), F.when(F.col("deleted"), position + 1).otherwise(position))
+    found = events.withColumn("_before", F.max(change).over(earlier))
+    known, again = [F.col("_before")], emptied
+    rows = F.broadcast(events.filter(is_snapshot_row()).select(KEY).distinct())
+    if stored is not None:
+        newest = stored.join(rows, KEY, "left_semi").groupBy(KEY).agg(F.max(STORED_AT).alias("_stored"))
+        found = found.join(newest, KEY, "left")
+        known.append(F.when(~F.col(LATE), F.col("_stored")))
+    if remembered is not None:
+        later = in_order.rowsBetween(1, Window.unboundedFollowing)
+        next_delete = F.min(F.when(~is_snapshot_row() & F.col("deleted"), position)).over(later)
+        found = found.withColumn("_next_delete", next_delete).join(F.broadcast(remembered), KEY, "left")
+        deleted_at = F.col("deleted_at").cast(_type_of(events))
+        known.append(deleted_at + 1)
+        repeated = F.coalesce(F.col("_next_delete") <= deleted_at, F.lit(False))
+        again = again | repeated | isnt_behind(F.col("delete_offset"), F.col("delete_sent_ms"))
+    place = F.when(again, F.lit(FIRST)).otherwise(F.greatest(first, *known))
+    return _at(found, place).select(*events.columns)
+
+
+def _at(events: DataFrame, place: Expression) -> DataFrame:
+    """Move the snapshot's rows to their place, unless that is beyond the position that they have."""
+    own = F.col(f"row.{LSN}")
+    kind = _type_of(events)
+    place = place.cast(kind)
+    new = F.when(is_snapshot_row(), F.when(own < place, own).otherwise(place)).otherwise(own)
+    return events.withColumn("row", F.col("row").withField(LSN, new.cast(kind)))
+
+
+def _type_of(events: DataFrame) -> T.DataType:
+    return events.select(F.col(f"row.{LSN}").alias("p")).schema["p"].dataType

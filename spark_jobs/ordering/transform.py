@@ -1,0 +1,119 @@
+"""Applies a SQL query to a batch's rows before they are written: HoodieStreamer's SqlQueryBasedTransformer."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.decoding.schema import IS_DELETED, Column, table_schema
+from spark_jobs.errors import SettingsError, first_line
+from spark_jobs.options import keys
+
+_SOURCE = "<SRC>"
+
+
+@dataclass(frozen=True)
+class SqlTransformer:
+    """A query over the rows, `<SRC>`, applied `times` over; `target` is the table's schema file, parsed.
+
+    `<SRC>` has the newest row of each key, deleted ones with nulls and `_hoodie_is_deleted`. The query decides what is
+    written of them; the fields `required` (key, ordering, partition) and `_hoodie_is_deleted` it must pass on as they
+    are, since deletes, late events and TOAST placeholders are matched with the table by them.
+    """
+
+    spark: SparkSession
+    query: str
+    times: int
+    target: Sequence[Column]
+    required: Sequence[str]
+
+    def __call__(self, rows: DataFrame) -> DataFrame:
+        """Return what is written of the rows; raises SettingsError for a query that can't be written."""
+        result = self._applied(rows)
+        _refuse_doubles(result)
+        declared = table_schema(self.target).names
+        added = [name for name in result.columns if name not in declared]
+        return result.select(*(F.col(f"`{name}`") for name in (*declared, *added)))
+
+    def passed_on(self, columns: Sequence[Column]) -> frozenset[str]:
+        """Return the names of the `columns` that the query passes on as they are.
+
+        The table's value of another column says nothing of the source's. Raises SettingsError for a query that changes
+        what it must pass on, or whose result isn't what the table's schema says.
+        """
+        rows = self._nothing(columns)
+        result = self._applied(rows)
+        passed = _passed_on(rows, result)
+        changed = [name for name in (*self.required, IS_DELETED) if name not in passed]
+        if changed:
+            raise SettingsError(f"{keys.TRANSFORMER_SQL}: the query must pass on {', '.join(changed)} as it is")
+        _refuse_doubles(result)
+        self._check_types(rows, result)
+        return passed
+
+    def made(self, columns: Sequence[Column]) -> frozenset[str]:
+        """Return the names of the target's columns that events, by `columns`, don't have."""
+        return frozenset(column.name for column in self.target) - {column.name for column in columns}
+
+    def _nothing(self, columns: Sequence[Column]) -> DataFrame:
+        schema = table_schema(columns)
+        return self.spark.range(0).select(*(F.lit(None).cast(kind.dataType).alias(kind.name) for kind in schema.fields))
+
+    def _applied(self, rows: DataFrame) -> DataFrame:
+        for _ in range(self.times):
+            # Sessions are shared by many tables' threads.
+            name = f"hoodie_src_tmp_table_{uuid.uuid4().hex}"
+            rows.createOrReplaceTempView(name)
+            try:
+                rows = self.spark.sql(self.query.replace(_SOURCE, name))
+            except (AnalysisException, ParseException) as error:
+                raise SettingsError(f"{keys.TRANSFORMER_SQL}: {first_line(error)}".replace(name, _SOURCE)) from error
+            finally:
+                self.spark.catalog.dropTempView(name)
+        return rows
+
+    def _check_types(self, rows: DataFrame, result: DataFrame) -> None:
+        found = {field.name: field.dataType for field in result.schema.fields}
+        wanted = {field.name: field.dataType for field in table_schema(self.target).fields}
+        file = f"the table's schema ({keys.TARGET_SCHEMA_FILE}, or the events')"
+        if lacking := [name for name in wanted if name not in found]:
+            raise SettingsError(f"{keys.TRANSFORMER_SQL}: the query lacks {', '.join(lacking)} of {file}")
+        if added := [name for name in found if name not in wanted and name not in rows.columns]:
+            raise SettingsError(f"{keys.TRANSFORMER_SQL}: the query adds {', '.join(added)}, not in {file}")
+        for name, kind in wanted.items():
+            if found[name] != kind:
+                has, says = found[name].simpleString(), kind.simpleString()
+                raise SettingsError(f"{keys.TRANSFORMER_SQL}: the query makes {name} {has}, {file} says {says}")
+
+
+def _refuse_doubles(result: DataFrame) -> None:
+    twice = sorted({name for name in result.columns if result.columns.count(name) > 1})
+    if twice:
+        raise SettingsError(f"{keys.TRANSFORMER_SQL}: the query gives {', '.join(twice)} twice")
+
+
+def _passed_on(rows: DataFrame, result: DataFrame) -> frozenset[str]:
+    """Return the columns of the result that are the rows' own under the same name: Spark gives each value an id."""
+    analyzed = _plan(result)
+    if _has_union(analyzed):  # its ids are its first part's, whatever the others make
+        return frozenset()
+    return frozenset(name for name, _ in _ids(_plan(rows)) & _ids(analyzed))
+
+
+def _has_union(plan: Any) -> bool:
+    children = plan.children()
+    below = (children.apply(index) for index in range(children.size()))
+    return plan.nodeName() == "Union" or any(map(_has_union, below))
+
+
+def _plan(frame: DataFrame) -> Any:
+    return frame._jdf.queryExecution().analyzed()
+
+
+def _ids(plan: Any) -> set[tuple[str, int]]:
+    output = plan.output()
+    return {(str(output.apply(index).name()), int(output.apply(index).exprId().id())) for index in range(output.size())}

@@ -1,0 +1,1 @@
+"""Spark, Hadoop, AWS and the process: what the job runs in."""

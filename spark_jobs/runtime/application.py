@@ -1,0 +1,152 @@
+"""Watches Spark's application for the jobs in it: a job that waits for Spark hears nothing itself."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.stopping import StopFile
+
+Log = Callable[[str], None]
+_LOOK_S = 1.0
+# YARN starts an executor within seconds, where it has room for one.
+WITHOUT_EXECUTORS_S = 120.0
+
+
+class ApplicationEndedError(JobError):
+    """The cluster has ended the application: no job in it can go on."""
+
+
+class Application(Protocol):
+    """What is asked of Spark."""
+
+    name: str
+
+    def has_ended(self) -> bool:
+        """Tell whether its SparkContext is stopped."""
+
+    def executors(self) -> int | None:
+        """Return how many are registered; None where the driver does their work."""
+
+    def cancel_jobs(self) -> None:
+        """Fail the Spark jobs that run or wait."""
+
+
+class SparkApplication:
+    """A session's application."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+        self._scala = self._context._jsc.sc()
+        self._is_local = bool(self._scala.isLocal())
+        self.name = str(self._context.applicationId)
+
+    def has_ended(self) -> bool:
+        """Tell whether its SparkContext is stopped. Raises Py4JNetworkError when the JVM is gone."""
+        # The first call that meets a closed connection says only that it has failed, the next one that it is refused.
+        for _ in range(2):
+            with suppress(Py4JError, OSError):
+                return bool(self._scala.isStopped())
+        raise Py4JNetworkError("Spark's JVM is gone")
+
+    def executors(self) -> int | None:
+        """Return how many are registered; None where the driver does their work."""
+        # The driver is one of those that keep blocks.
+        return None if self._is_local else int(self._scala.getExecutorMemoryStatus().size()) - 1
+
+    def cancel_jobs(self) -> None:
+        """Fail the Spark jobs that run or wait."""
+        self._context.cancelAllJobs()
+
+
+class Watch:
+    """Sets `stop` when the application has ended, or the stop file is there; says when there are no executors."""
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        stop: threading.Event,
+        log: Log,
+        stop_file: StopFile | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._application = application
+        self._stop = stop
+        self._log = log
+        self._stop_file = stop_file
+        self._clock = clock
+        self._without_since: float | None = None
+        self._said = False
+
+    def look(self) -> None:
+        """Look once."""
+        try:
+            self.raise_if_ended()
+            if self._stop_file:
+                self._stop_file.look()
+            self._look_for_executors()
+        except (ApplicationEndedError, Py4JNetworkError):
+            self._stop.set()
+        except (Py4JError, OSError):
+            # The application or the JVM ends just now: the next look tells.
+            return
+
+    def raise_if_ended(self) -> None:
+        """Raise ApplicationEndedError, or Py4JNetworkError where the JVM is gone."""
+        if self._application.has_ended():
+            name = self._application.name
+            raise ApplicationEndedError(
+                f"{name} has ended, killed or after too many failures: see `yarn logs -applicationId {name}`, and "
+                "start the job again"
+            )
+
+    def _look_for_executors(self) -> None:
+        if self._application.executors() != 0:
+            if self._said:
+                self._log("has executors again")
+            self._without_since, self._said = None, False
+            return
+        if self._stop.is_set():
+            # A commit that waits for an executor would never reach its end.
+            self._application.cancel_jobs()
+            return
+        now = self._clock()
+        self._without_since = now if self._without_since is None else self._without_since
+        if not self._said and now - self._without_since >= WITHOUT_EXECUTORS_S:
+            self._said = True
+            self._log(
+                f"no executors for {WITHOUT_EXECUTORS_S:.0f} s: YARN has no room for one, or has lost its nodes; "
+                "waiting for one (processing.executor_memory, processing.core_instances)"
+            )
+
+
+@contextmanager
+def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: str | None) -> Iterator[None]:
+    """Watch a session's application, and for a stop file, while jobs run in it.
+
+    Raises what `Watch.raise_if_ended` does, in place of what a job made of it.
+    """
+    file = StopFile(stop_file, exists=Hadoop(spark).exists, stop=stop, log=log) if stop_file else None
+    watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=file)
+    watch.look()
+    done = threading.Event()
+    thread = threading.Thread(target=_look_until, args=(done, watch), name="watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        watch.raise_if_ended()
+
+
+def _look_until(done: threading.Event, watch: Watch) -> None:
+    while not done.wait(_LOOK_S):
+        watch.look()

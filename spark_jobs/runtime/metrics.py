@@ -1,0 +1,204 @@
+"""Publishes what the commits did, and that the job is alive, to CloudWatch: once a minute, from a thread of its own.
+
+Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles and
+FailedAttempts (a minute without any says 0), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds:
+the time since the job last knew that the table holds all that has landed, by a commit or by a look that found nothing
+new. An idle pipeline has an age of 0, a job that hangs or fails an age that grows, a dead one no data. For a table
+whose TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0. For one that is
+queried also HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from contract import metrics as names
+from spark_jobs.errors import first_line
+from spark_jobs.report import CommitReport
+from spark_jobs.runtime import aws
+
+Log = Callable[[str], None]
+INTERVAL_S = 60.0
+# Longer than one call with its retries may take.
+FINISH_S = 30.0
+_CONNECT_S, _READ_S, _ATTEMPTS = 3, 5, 2
+COUNTERS = {
+    names.EVENTS: "events",
+    names.UPSERTS: "upserts",
+    names.DELETES: "deletes",
+    names.QUARANTINED: "quarantined",
+    names.MISSING_OFFSETS: "missing_offsets",
+    names.LATE_FILES: "late_files",
+}
+DURATIONS = {names.COMMIT_SECONDS: "seconds", names.LAG_SECONDS: "lag_seconds"}
+
+
+@dataclass
+class _Statistics:
+    """CloudWatch's StatisticSet of the values since the last publication, one per commit."""
+
+    count: int = 0
+    total: float = 0
+    low: float = 0
+    high: float = 0
+
+    def add(self, value: float) -> None:
+        self.low = min(self.low, value) if self.count else value
+        self.high = max(self.high, value) if self.count else value
+        self.count += 1
+        self.total += value
+
+    def minus(self, sent: "_Statistics") -> "_Statistics":
+        """Return what came in after `sent` was taken; its extremes are those of all, which only widens them."""
+        left = self.count - sent.count
+        return _Statistics(left, self.total - sent.total, self.low, self.high) if left else _Statistics()
+
+    def to_request(self) -> dict[str, float]:
+        return {"SampleCount": self.count, "Sum": self.total, "Minimum": self.low, "Maximum": self.high}
+
+
+class Metrics:
+    """Collects one table's figures; `client` is boto3's CloudWatch client. No failure of it reaches the job."""
+
+    def __init__(
+        self, client: Any, *, namespace: str, table: str, log: Log, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._dimensions = [{"Name": names.DIMENSION, "Value": table}]
+        self._log = log
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._statistics: dict[str, _Statistics] = {}
+        self._current_at = clock()
+        # What is as it is, however often it is told.
+        self._states: dict[str, tuple[str, float]] = {}
+        self._failures = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+
+    def start(self) -> None:
+        """Publish from now on, at once and then every minute."""
+        self._thread.start()
+
+    def committed(self, report: CommitReport) -> None:
+        """Take in a commit."""
+        with self._lock:
+            self._current_at = self._clock()
+            for name, attribute in (COUNTERS | DURATIONS).items():
+                value = getattr(report, attribute)
+                if value is not None:
+                    self._statistics.setdefault(name, _Statistics()).add(value)
+
+    def idle(self) -> None:
+        """Note that a look found nothing new."""
+        with self._lock:
+            self._current_at = self._clock()
+
+    def ignored_truncates(self, number: int | None) -> None:
+        """Note what the table's commits say; None for a table that isn't asked."""
+        self._state(names.IGNORED_TRUNCATES, "Count", number)
+
+    def horizon_age(self, seconds: float | None) -> None:
+        """Note how long a transaction has kept the source's horizon where it is; None for a table of events."""
+        self._state(names.HORIZON_AGE_SECONDS, "Seconds", seconds)
+
+    def failed(self) -> None:
+        """Note an attempt that has failed and is made again."""
+        with self._lock:
+            self._statistics.setdefault(names.FAILED_ATTEMPTS, _Statistics()).add(1)
+
+    def finish(self) -> None:
+        """Publish what is left, for half a minute at most."""
+        self._ended.set()
+        self._thread.join(FINISH_S)
+
+    def publish(self) -> None:
+        """Send the figures since the last success; they are kept for the next attempt when this one fails."""
+        with self._lock:
+            taken = {name: _Statistics(**vars(statistics)) for name, statistics in self._statistics.items()}
+            age, states = self._clock() - self._current_at, dict(self._states)
+        try:
+            self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, states)))
+        except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
+            self._failed(error)
+            return
+        if self._failures:
+            self._log(f"metrics are published again, after {self._failures} failures")
+        self._failures = 0
+        with self._lock:
+            for name, sent in taken.items():
+                self._statistics[name] = self._statistics[name].minus(sent)
+
+    def _run(self) -> None:
+        self.publish()
+        while not self._ended.wait(INTERVAL_S):
+            self.publish()
+        # Whatever was counted while the last one was under way.
+        self.publish()
+
+    def _state(self, name: str, unit: str, value: float | None) -> None:
+        if value is not None:
+            with self._lock:
+                self._states[name] = (unit, value)
+
+    def _data(
+        self, taken: dict[str, _Statistics], age: float, states: Mapping[str, tuple[str, float]]
+    ) -> Iterator[dict[str, Any]]:
+        for name, (unit, value) in states.items():
+            yield self._datum(name, unit, Value=value)
+        yield self._datum(names.COMMIT_AGE_SECONDS, "Seconds", Value=age)
+        commits = taken.get(names.EVENTS, _Statistics()).count
+        yield self._datum(names.COMMITS, "Count", Value=commits)
+        yield self._datum(names.FAILED_ATTEMPTS, "Count", Value=taken.get(names.FAILED_ATTEMPTS, _Statistics()).total)
+        for name in COUNTERS | DURATIONS:
+            unit = "Count" if name in COUNTERS else "Seconds"
+            statistics = taken.get(name, _Statistics())
+            if statistics.count:
+                yield self._datum(name, unit, StatisticValues=statistics.to_request())
+            elif name in COUNTERS:
+                yield self._datum(name, unit, Value=0)
+
+    def _datum(self, name: str, unit: str, **value: Any) -> dict[str, Any]:
+        return {"MetricName": name, "Dimensions": self._dimensions, "Unit": unit, **value}
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures == 1:
+            self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
+
+
+@contextmanager
+def publishing(metrics: Metrics | None) -> Iterator[None]:
+    """Publish a table's metrics, if it has any, until the block ends."""
+    if metrics is None:
+        yield
+        return
+    metrics.start()
+    try:
+        yield
+    finally:
+        metrics.finish()
+
+
+def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:
+    """Return a table's metrics; None without a namespace, or, with a line to the log, without boto3 or a region."""
+    if not namespace:
+        return None
+    limits = {
+        "connect_timeout": _CONNECT_S,
+        "read_timeout": _READ_S,
+        "retries": {"total_max_attempts": _ATTEMPTS, "mode": "standard"},
+    }
+    try:
+        client = aws.client("cloudwatch", limits=limits)
+    except ModuleNotFoundError:
+        log("boto3 is missing: no metrics are published")
+        return None
+    except Exception as error:  # noqa: BLE001  (botocore's errors, which can't be named where it is missing)
+        log(f"no metrics are published: {first_line(error)}")
+        return None
+    return Metrics(client, namespace=namespace, table=table, log=log)

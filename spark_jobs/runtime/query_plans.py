@@ -1,0 +1,125 @@
+"""Saves Spark planning: a cached frame as one node, and a query's plan reused for one frame after another.
+
+Both use Spark's internal API, and go the ordinary way where EMR's own build of Spark has another one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.program import log
+
+Made = TypeVar("Made")
+_strange: set[str] = set()
+
+
+def with_fallback(what: str, inner: Callable[[], Made], ordinary: Callable[[], Made]) -> Made:
+    """Return what `inner` makes; from the first time on that a class or method isn't there, what `ordinary` makes.
+
+    One line says so. What fails in Java for another reason is raised: it would fail the ordinary way, too.
+    """
+    if what not in _strange:
+        try:
+            return inner()
+        except (Py4JJavaError, Py4JNetworkError):
+            raise
+        except (Py4JError, TypeError) as error:  # py4j: no such method; a class that isn't there can't be called
+            _strange.add(what)
+            said = " ".join(str(error).split())  # py4j names the method in a second line
+            log(f"{what} takes longer than it need, as this Spark isn't the one that we know: {said:.300}")
+    return ordinary()
+
+
+@dataclass(frozen=True)
+class CachedFrame:
+    """A cached frame, and the plan that Spark knows its rows by."""
+
+    frame: DataFrame
+    _planned: DataFrame
+
+    def release(self) -> None:
+        """Free the memory; what is still asked of the frame is computed anew."""
+        self._planned.unpersist()
+
+
+def cached(planned: DataFrame) -> CachedFrame:
+    """Cache a frame, on disk too where memory lacks, once something is asked of it.
+
+    `persist` alone leaves the plan as it was: each query of a batch then analyses, compares and prints the decoding
+    of all columns again, only to find in the end that its rows are cached.
+    """
+    planned.persist()
+    try:
+        return CachedFrame(with_fallback("caching", lambda: _one_node(planned), lambda: planned), planned)
+    except Exception:
+        planned.unpersist()
+        raise
+
+
+def _one_node(planned: DataFrame) -> DataFrame:
+    spark: Any = planned.sparkSession
+    relation = planned._jdf.queryExecution().withCachedData()
+    return DataFrame(spark._jvm.org.apache.spark.sql.Dataset.ofRows(spark._jsparkSession, relation), spark)
+
+
+# What decides about a plan, besides query and columns: whether it is compiled (session.py).
+_COMPILED = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
+
+
+class ReusedPlan:
+    """A query that treats each row by itself: its plan is kept, and each frame's rows are put below it.
+
+    To plan 1,600 columns takes seconds, and so does each frame on the way there that has them.
+    """
+
+    def __init__(self, query: Callable[[DataFrame], DataFrame]) -> None:
+        self._query = query
+        self._plans: dict[tuple[object, ...], tuple[Any, Any]] = {}
+
+    def __call__(self, frame: DataFrame) -> DataFrame:
+        """Return what the query makes of a frame."""
+        return with_fallback("planning", lambda: self._planned(frame), lambda: self._query(frame))
+
+    def _planned(self, frame: DataFrame) -> DataFrame:
+        spark = frame.sparkSession
+        jvm: Any = spark._jvm
+        # Each step of a plan is one of the session that is active in its thread as it is made.
+        jvm.SparkSession.setActiveSession(spark._jsparkSession)
+        below, columns = frame._jdf.queryExecution().executedPlan(), frame._jdf.schema()
+        rows = below.execute()
+        kind = (columns.json(), *(spark.conf.get(key) for key in _COMPILED))
+        if kind not in self._plans:
+            made = self._query(DataFrame(_of_rows(spark, rows, columns), spark))._jdf
+            plan = made.queryExecution().executedPlan()
+            answer = _of_rows(spark, plan.execute(), made.schema()).queryExecution().logical()
+            self._plans[kind] = plan, answer
+        plan, answer = self._plans[kind]
+        # What is in one task needs no shuffle later on.
+        is_one_task = below.outputPartitioning().toString() == "SinglePartition"
+        parts = below.outputPartitioning() if is_one_task else answer.outputPartitioning()
+        return _answered(spark, answer, _above(spark, plan, rows).execute(), parts)
+
+
+def _of_rows(spark: SparkSession, rows: Any, columns: Any) -> Any:
+    return spark._jsparkSession.internalCreateDataFrame(rows, columns, False)
+
+
+def _answered(spark: SparkSession, like: Any, rows: Any, parts: Any) -> DataFrame:
+    """Return rows as a frame, partitioned by `parts`; all else is `like` another one's logical plan."""
+    jvm: Any = spark._jvm
+    none, session = jvm.scala.Option.empty(), spark._jsparkSession
+    plan = like.copy(like.output(), rows, parts, like.outputOrdering(), False, session, none, none)
+    return DataFrame(jvm.org.apache.spark.sql.Dataset.ofRows(session, plan), spark)
+
+
+def _above(spark: SparkSession, plan: Any, rows: Any) -> Any:
+    """Return a plan, steps one above the other, above other rows than it was made for."""
+    jvm: Any = spark._jvm
+    children = plan.children()
+    if children.isEmpty():
+        scan = jvm.org.apache.spark.sql.execution.RDDScanExec
+        return scan(plan.output(), rows, plan.name(), plan.outputPartitioning(), plan.outputOrdering())
+    return plan.withNewChildren(jvm.PythonUtils.toSeq([_above(spark, children.head(), rows)]))

@@ -1,0 +1,193 @@
+"""Tells outages, which are waited for, from other failures, and waits between two attempts, longer each time."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JNetworkError
+
+from spark_jobs.errors import JobError, user_message
+
+# Of exception classes in the JVM and in boto3, and of those that they extend: what a service or a network that is gone,
+# slow or overloaded makes. Not IOException or OSError as such: a broken file is one, too.
+_PASSING = (
+    "java.net.SocketException",
+    "java.net.UnknownHostException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedChannelException",
+    "java.util.concurrent.TimeoutException",
+    "javax.net.ssl.SSLException",
+    "org.apache.http.NoHttpResponseException",
+    "org.apache.hadoop.fs.s3a.AWSStatus500Exception",
+    "org.apache.hadoop.fs.s3a.AWSServiceThrottledException",
+    "org.apache.hadoop.fs.s3a.AWSNoResponseException",
+    "org.apache.hadoop.fs.s3a.auth.NoAuthWithAWSException",
+    "org.apache.hadoop.ipc.StandbyException",
+    "org.apache.kafka.common.errors.RetriableException",
+    "org.apache.kafka.common.errors.DisconnectException",
+    "botocore.exceptions.HTTPClientError",
+    "botocore.exceptions.IncompleteReadError",
+    "botocore.exceptions.NoCredentialsError",
+    "botocore.exceptions.CredentialRetrievalError",
+    "urllib3.exceptions.HTTPError",
+    "builtins.ConnectionError",
+    "builtins.TimeoutError",
+    "socket.gaierror",
+)
+# What Java makes of a value: by zero, too large, no number, nested too deep. Files and networks make IOException.
+_OF_VALUES = ("java.lang.RuntimeException", "java.lang.StackOverflowError")
+# What Kafka's client makes of a name server that is gone; of a misspelt host, too.
+_UNRESOLVED = "No resolvable bootstrap urls"
+# S3's and AWS's error codes, where the class says only that the service refused.
+_PASSING_CODES = frozenset(
+    {
+        *("SlowDown", "ServiceUnavailable", "InternalError", "InternalFailure", "RequestTimeout", "Throttling"),
+        *("ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "RequestTimeTooSkewed"),
+        *("ExpiredToken", "ExpiredTokenException", "RequestExpired"),
+    }
+)
+# PostgreSQL's answers (SQLSTATE, or how it begins): a connection that is gone or can't be had, too little of something,
+# a server that starts or stops, a standby that needed to go on, a lock that somebody else has.
+_PASSING_STATES = ("08", "53", "57P", "40", "55P03", "58")
+_TOO_MANY_REQUESTS, _SERVER_ERROR = 429, 500
+_DEPTH = 20
+
+
+def is_outage(error: BaseException) -> bool:
+    """Tell whether waiting may cure an error: what caused it counts, in Python and in the JVM."""
+    return any(_passes(cause) for cause in _causes(error))
+
+
+def may_be_a_value(error: BaseException) -> bool:
+    """Tell whether a value may have caused an error: no outage, no lack of memory and no refused access does so."""
+    last = list(_causes(error))[-1]
+    known = not isinstance(last, BaseException) and not is_outage(error)
+    return known and any(name in _OF_VALUES for name in _class_names(last))
+
+
+def _passes(cause: Any) -> bool:
+    status = _status(cause)
+    if status is not None:
+        return status >= _SERVER_ERROR or status == _TOO_MANY_REQUESTS or _code(cause) in _PASSING_CODES
+    if _sql_state(cause).startswith(_PASSING_STATES):
+        return True
+    return _UNRESOLVED in str(cause) or any(name in _PASSING for name in _class_names(cause))
+
+
+def _causes(error: BaseException) -> Iterator[Any]:
+    """Yield an exception and what it came from; of one that came through py4j the JVM's own, too."""
+    python: BaseException | None = error
+    for _ in range(_DEPTH):
+        if python is None:
+            return
+        yield python
+        java = getattr(python, "java_exception", None) or getattr(python, "_origin", None)
+        for _ in range(_DEPTH):
+            if java is None:
+                break
+            yield java
+            java = java.getCause()
+        python = python.__cause__ or python.__context__
+
+
+def _class_names(cause: Any) -> Iterator[str]:
+    if isinstance(cause, BaseException):
+        yield from (f"{kind.__module__}.{kind.__qualname__}" for kind in type(cause).__mro__)
+        return
+    kind = cause.getClass()
+    while kind is not None:
+        yield str(kind.getName())
+        kind = kind.getSuperclass()
+
+
+def _status(cause: Any) -> int | None:
+    """Return the HTTP status of AWS's answer; None when there was none."""
+    if isinstance(cause, BaseException):
+        response = getattr(cause, "response", None)
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+        return int(found) if found else None
+    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
+        return int(cause.getStatusCode())
+    if "software.amazon.awssdk.core.exception.SdkServiceException" in _class_names(cause):
+        return int(cause.statusCode())
+    return None
+
+
+def _sql_state(cause: Any) -> str:
+    is_java = not isinstance(cause, BaseException) and "java.sql.SQLException" in _class_names(cause)
+    return str(cause.getSQLState() or "") if is_java else ""
+
+
+def _code(cause: Any) -> str:
+    if isinstance(cause, BaseException):
+        return str(getattr(cause, "response", {}).get("Error", {}).get("Code", ""))
+    if "com.amazonaws.AmazonServiceException" in _class_names(cause):
+        return str(cause.getErrorCode())
+    return ""
+
+
+Log = Callable[[str], None]
+T = TypeVar("T")
+_FIRST_PAUSE_S = 1.0
+# Between two lines of the log while an outage lasts.
+LINE_S = 600.0
+
+
+class Backoff:
+    """Waits between attempts, 1, 2, 4 … s up to `longest_seconds`; says so at first, every 10 minutes, and in the end.
+
+    `stop` ends a pause at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        stop: threading.Event,
+        longest_seconds: float,
+        log: Log,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stop = stop
+        self._longest = longest_seconds
+        self._log = log
+        self._clock = clock
+        self.attempts = 0
+        self._began = 0.0
+        self._last_line = 0.0
+
+    def wait(self, error: Exception) -> None:
+        """Pause after an attempt that `error` ended."""
+        now = self._clock()
+        self._began = self._began if self.attempts else now
+        pause = min(_FIRST_PAUSE_S * 2.0 ** min(self.attempts, 30), self._longest)
+        self.attempts += 1
+        growing = self.attempts == 1 or pause < self._longest
+        if growing or now - self._last_line >= LINE_S:
+            self._last_line = now
+            lasting = f" for {now - self._began:.0f} s" if self.attempts > 1 else ""
+            self._log(f"attempt {self.attempts} failed{lasting}, again in {pause:.0f} s: {user_message(error)}")
+        self._stop.wait(pause)
+
+    def over(self) -> None:
+        """Note an attempt that succeeded."""
+        if self.attempts:
+            self._log(f"works again, after {self.attempts} failed attempts in {self._clock() - self._began:.0f} s")
+        self.attempts = 0
+
+
+def retry_outages(do: Callable[[], T], *, backoff: Backoff, stop: threading.Event) -> T | None:
+    """Do what an outage may keep from happening until it has happened; None when told to stop meanwhile."""
+    while not stop.is_set():
+        try:
+            done = do()
+        except (JobError, Py4JNetworkError):
+            raise
+        except Exception as error:
+            if not is_outage(error):
+                raise
+            backoff.wait(error)
+        else:
+            backoff.over()
+            return done
+    return None

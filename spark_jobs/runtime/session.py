@@ -1,0 +1,145 @@
+"""The Spark session: settings that suit one small table, each of them left alone where spark-submit gives another."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+_DEFAULTS = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    # Landing objects are small: reading many of them must not make many tasks.
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    # Each table has queries of its own, and what 20 tables compile doesn't fit into Spark's 100.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # An event's row is a struct in memory, and nothing is read less by telling which fields are needed. With 1,600
+    # of them that takes a third of the planning.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+}
+# Without these, values would change on their way; nobody may choose otherwise.
+_FIXED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.json.enablePartialResults": "true",
+    # Days and times are of today's calendar, before 1582 and 1900 too; Spark would refuse to write or read those.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+# py4j looks a class up at each use of `F.col` and its like, and each look-up searches every jar on the class path:
+# 0.9 ms here, 350 times per batch, and for `org.apache.hadoop` thrice, as each part might be a class. Kept in the view
+# of the JVM, they are found at once.
+_USED_OFTEN = (
+    "functions",
+    "Column",
+    "PythonUtils",
+    "java.lang.Class",
+    "java.util.HashMap",
+    "org.apache.hadoop.fs.Path",
+    "org.apache.hudi.AvroConversionUtils",
+    "org.apache.hudi.common.table.HoodieTableMetaClient",
+    "org.apache.hudi.common.table.TableSchemaResolver",
+    "org.apache.hudi.hadoop.fs.HadoopFSUtils",
+    "org.apache.spark.sql.Dataset",
+    "org.apache.spark.sql.catalyst.expressions.LambdaFunction",
+    "org.apache.spark.sql.catalyst.expressions.UnresolvedNamedLambdaVariable",
+    "org.apache.spark.sql.execution.RDDScanExec",
+    "org.apache.spark.sql.expressions.Window",
+    "org.apache.spark.storage.StorageLevel",
+    "scala.Option",
+)
+
+
+# Spark writes, compiles and loads a class for most steps of each query. For a few rows that takes longer than the rows.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
+# What an integer can't hold is an error in Athena, too, and `${name}` in a text stays what it is.
+_AS_IN_ATHENA = {"spark.sql.ansi.enabled": "true", "spark.sql.variable.substitute": "false"}
+
+
+@contextmanager
+def as_in_athena(spark: SparkSession) -> Iterator[None]:
+    """Plan the queries of a block as Athena means them. The settings are the session's, and the plans keep them."""
+    given = {key: str(spark.conf.get(key)) for key in _AS_IN_ATHENA}
+    try:
+        for key, value in _AS_IN_ATHENA.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, value in given.items():
+            spark.conf.set(key, value)
+
+
+class CodegenSwitch:
+    """Decides whether a session's queries are compiled or interpreted; the results are the same.
+
+    The setting is the session's: jobs that run side by side have one each.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._conf = spark.conf
+        self._given = {key: str(spark.conf.get(key)) for key in _INTERPRETED}
+
+    @contextmanager
+    def unless(self, small: bool) -> Iterator[None]:
+        """Interpret the queries of a block that is about few rows."""
+        if not small:
+            yield
+            return
+        self._use(_INTERPRETED)
+        try:
+            yield
+        finally:
+            self.resume()
+
+    def resume(self) -> None:
+        """Compile the queries that begin from now on, if the session was told so at its start."""
+        self._use(self._given)
+
+    def _use(self, values: Mapping[str, str]) -> None:
+        for key, value in values.items():
+            self._conf.set(key, value)
+
+
+def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:
+    """Return the running session, or start one; `fair` for one that several threads give their jobs."""
+    builder = SparkSession.builder.appName(app_name)
+    if master:
+        builder = builder.master(master)
+    given = SparkConf()
+    defaults = _DEFAULTS | ({"spark.scheduler.mode": "FAIR"} if fair else {})
+    for key, value in defaults.items():
+        if not given.contains(key):
+            builder = builder.config(key, value)
+    for key, value in _FIXED.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    for name in _USED_OFTEN:
+        _keep(spark._jvm, name)
+    return spark
+
+
+def slots(spark: SparkSession) -> int:
+    """Return how many tasks run at a time on the executors that are there."""
+    context = spark._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def _keep(jvm: Any, name: str) -> None:
+    """Keep a class, and the packages above it, in the view of the JVM."""
+    above = jvm
+    for part in name.split("."):
+        found = getattr(above, part)
+        setattr(above, part, found)
+        above = found

@@ -1,0 +1,91 @@
+"""Ends the job between two commits: by SIGTERM and SIGINT, or by a file for those who can't send a signal.
+
+Under spark-submit in client mode a signal reaches the JVM, whose own handling stops the SparkContext at once. So the
+JVM gets a handler that calls back into Python; Python's own handlers are for signals that reach this process.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from py4j.protocol import Py4JNetworkError
+from pyspark import java_gateway
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import first_line
+
+_NAMES = ("TERM", "INT")
+
+
+class _JvmHandler:
+    """Java's view of the stop event."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def handle(self, _signal: Any) -> None:
+        """Called by the JVM, once for each signal."""
+        self._stop.set()
+
+    class Java:
+        """What py4j needs to know."""
+
+        implements = ("sun.misc.SignalHandler",)
+
+
+def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
+    """Set `stop` at each SIGTERM or SIGINT from now on, whether it reaches the JVM or this process."""
+    for name in _NAMES:
+        signal.signal(getattr(signal, f"SIG{name}"), lambda _number, _frame: stop.set())
+    gateway: Any = spark.sparkContext._gateway
+    start_callbacks: Any = java_gateway.ensure_callback_server_started
+    start_callbacks(gateway)
+    handler = _JvmHandler(stop)
+    for name in _NAMES:
+        gateway.jvm.sun.misc.Signal.handle(gateway.jvm.sun.misc.Signal(name), handler)
+
+
+Log = Callable[[str], None]
+_LOOK_SECONDS = 10.0
+
+
+class StopFile:
+    """Sets `stop` once the file at `path` is there; looks every 10 s at most."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        exists: Callable[[str], bool],
+        stop: threading.Event,
+        log: Log,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._exists = exists
+        self._stop = stop
+        self._log = log
+        self._clock = clock
+        self._next_look = float("-inf")
+        self._failing = False
+
+    def look(self) -> None:
+        """Look when it is time; a failure is logged once, and the job goes on."""
+        if self._clock() < self._next_look:
+            return
+        self._next_look = self._clock() + _LOOK_SECONDS
+        try:
+            there = self._exists(self._path)
+        except Py4JNetworkError:
+            raise
+        except Exception as error:  # noqa: BLE001  (S3, HDFS and Hadoop each raise their own; the next look may succeed)
+            if not self._failing:
+                self._log(f"stop file {self._path} can't be looked for: {first_line(error)}")
+            self._failing = True
+            return
+        self._failing = False
+        if there:
+            self._log(f"stopped by {self._path}")
+            self._stop.set()

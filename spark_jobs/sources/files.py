@@ -1,0 +1,309 @@
+"""JsonDFSSource: JSON lines in files below a folder, in either landing layout or any other."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.source_settings import FileSettings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
+from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
+from spark_jobs.sources.listing import Lister
+
+Log = Callable[[str], None]
+# One listing request returns this many objects: below it a full listing is cheaper than one by partition.
+_PAGE = 1000
+# The sink's names end in the last event's offset: `topic(0_000000000055).json` or `000000000055_<ms>_<ms>.json`.
+# Folder names like `customer_id=[missing]` are neither patterns nor partitions, and nothing is skipped in silence.
+_READ = {
+    "recursiveFileLookup": "true",
+    "__globPaths__": "false",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    # Without Hadoop's checksums of local files: it can't read their names, `.<name>.crc`, where one has a colon.
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+# Spark must not even try these: plain text called .bz2 has no lines for it, and under the other names text is taken for
+# the length of a block, for which the JVM runs out of memory and ends.
+_DANGEROUS = (".bz2", ".snappy", ".lz4", ".lzo")
+_COMPRESSED = (*_DANGEROUS, ".gz", ".deflate", ".zst")
+_GLOB = "*?[{"
+# Of a name with a digest behind it and what Hadoop adds for its own files, of which most file systems take 255 bytes.
+_LONGEST_NAME, _LONGEST_SUFFIX = 200, 16
+_OFFSET_IN_NAME = r"(\d{12,})(?:_\d+_\d+|\))\.json$"
+_SENT_IN_NAME = r"\d{12,}_\d+_(\d+)\.json$"
+
+
+def normalised_root(root: str) -> str:
+    """Return a root without scheme, absolute: the same folder however it is written."""
+    without_scheme = re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:/+", "/", root)
+    return Path(without_scheme).absolute().as_posix().strip("/")
+
+
+@dataclass(frozen=True)
+class FileBatch(Batch):
+    """Some files to consume in one commit."""
+
+    spark: SparkSession
+    consumed: Sequence[SourceFile]
+    before: FileCheckpoint
+    progress: FileCheckpoint
+    line_bytes: int
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    # Those of the unreadable that are read all the same, without their longest lines.
+    with_long_lines: frozenset[str] = frozenset()
+
+    @property
+    def files(self) -> int:
+        """How many files the batch has."""
+        return len(self.consumed)
+
+    @property
+    def has_lines(self) -> bool:
+        """False when all files are empty."""
+        return any(file.size for file in self.consumed)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the files have SMALL_BYTES at most, as they are: compressed ones hold more."""
+        return sum(file.size for file in self.consumed) <= SMALL_BYTES
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether some files lie below their partition's watermark."""
+        return any(map(self.before.was_passed, self.consumed))
+
+    @property
+    def checkpoint(self) -> str:
+        """The progress to store with the commit."""
+        return self.progress.to_text()
+
+    def lines(self) -> DataFrame:
+        """Return the lines, `number` counting them within a block of their file."""
+        whole = [file.path for file in self.consumed if file.size and file.name not in self.unreadable]
+        cut = [file.path for file in self.consumed if file.name in self.with_long_lines]
+        if not whole and not cut:
+            tie = "named_struct('offset', 0L, 'sent_ms', 0L, 'late', false) AS tie"
+            return self.spark.range(0).selectExpr("'' AS line", "'' AS origin", "0L AS block", "id AS number", tie)
+        parts = [self._lines(self.spark.read, whole)] if whole else []
+        if cut:
+            # In one piece: at a piece's end Hadoop's reader takes the rest of a line that it passes by for a line.
+            session = self.spark.newSession()
+            for name, value in (("maxPartitionBytes", 2**62), ("minPartitionNum", 1)):
+                session.conf.set(f"spark.sql.files.{name}", str(value))
+            parts.append(self._lines(session.read.options(**self._cutting), cut))
+        return reduce(DataFrame.unionAll, parts)
+
+    def _lines(self, reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+        text = reader.options(**_READ).text(list(paths))
+        path = F.col("_metadata.file_path")
+        offset, sent_ms = (F.regexp_extract(path, mark, 1).cast("long") for mark in (_OFFSET_IN_NAME, _SENT_IN_NAME))
+        # Of a name the partition and the file tell enough, and are never encoded.
+        late = ["/".join(file.name.split("/")[-2:]) for file in self.consumed if self.before.was_passed(file)]
+        is_late = F.concat_ws("/", F.slice(F.split(path, "/"), -2, 2)).isin(late) if late else F.lit(False)
+        time = F.col("_metadata.file_modification_time").alias("time")
+        return text.select(
+            bounded(F.col("value"), self.line_bytes).alias("line"),
+            path.alias("origin"),
+            F.col("_metadata.file_block_start").alias("block"),
+            F.monotonically_increasing_id().alias("number"),
+            F.struct(offset.alias("offset"), time, path, sent_ms.alias("sent_ms"), is_late.alias("late")).alias("tie"),
+        )
+
+    @property
+    def _cutting(self) -> Mapping[str, str]:
+        """What makes Hadoop's reader pass by lines that are too long, without keeping them in memory.
+
+        It counts a line's end, too, of two characters at most, and passes by what has as many bytes as it is told.
+        """
+        return {"mapreduce.input.linerecordreader.line.maxlength": str(self.line_bytes + 3)}
+
+    def without_long_lines(self) -> "FileBatch":
+        """Return the batch without the lines beyond the bound, whose files go to quarantine besides.
+
+        Only a file that is larger than a line may be has such lines. It is read once more here, and what its lines lack
+        of its size tells. What is compressed isn't looked at: its lines are cut as they come.
+        """
+        large = [file for file in self.consumed if file.size > self.line_bytes and not file.name.endswith(_COMPRESSED)]
+        if not large:
+            return self
+        kept = self.spark.read.options(**_READ, **self._cutting).text([file.path for file in large])
+        counts = kept.groupBy("_metadata.file_path").agg(F.count("*"), F.sum(F.octet_length("value")))
+        found = {self.name_of(path): (lines, size) for path, lines, size in counts.collect()}
+        long = set()
+        for file in large:
+            lines, size = found.get(file.name, (0, 0))
+            # A line ends in one character or two, and a file may begin with a mark of three.
+            if file.size - size - lines > min(lines + 3, self.line_bytes):
+                long.add(file.name)
+        if not long:
+            return self
+        reason = f"a line has more than {self.line_bytes} bytes ({keys.LINE_BYTES}); the other lines are read"
+        unreadable = {**self.unreadable, **dict.fromkeys(long, reason)}
+        return replace(self, unreadable=unreadable, with_long_lines=frozenset(long))
+
+    def without_unreadable(self, *, endings: tuple[str, ...] = ("",)) -> "FileBatch | None":
+        """Return the batch without its files, of these endings, that can't be decompressed; None if all can."""
+        hadoop = Hadoop(self.spark)
+        reasons = {
+            file.name: hadoop.why_unreadable(file.path)
+            for file in self.consumed
+            if file.size and file.name not in self.unreadable and file.name.endswith(endings)
+        }
+        found = {name: f"unreadable: {reason}" for name, reason in reasons.items() if reason}
+        return replace(self, unreadable={**self.unreadable, **found}) if found else None
+
+    def copy(self, name: str, folder: str) -> str:
+        """Copy a file, as it is, below a folder; return the copy's path."""
+        [file] = [file for file in self.consumed if file.name == name]
+        # Lines of the file that are read may go to quarantine, too, under the file's own name.
+        ending = ".whole" if name in self.with_long_lines else ""
+        to = f"{folder}/{self._content_of(name)}{ending}"
+        Hadoop(self.spark).copy(file.path, to)
+        return to
+
+    def name_of(self, origin: str) -> str:
+        """Return the name, relative to the root, of a path as Spark gives it."""
+        return normalised_root(unquote(origin)).removeprefix(self.before.root).lstrip("/")
+
+    def content_of(self, origin: str) -> str:
+        """Return the name with the digest of the file's content mark before its ending."""
+        return self._content_of(self.name_of(origin))
+
+    def _content_of(self, of: str) -> str:
+        name = PurePosixPath(of)
+        [digest] = [file.digest.hex() for file in self.consumed if file.name == str(name)]
+        # Hadoop's own paths can't have a colon, and the name must have room for more.
+        stem = name.stem.encode()[:_LONGEST_NAME].decode(errors="ignore")
+        suffix = name.suffix if len(name.suffix) < _LONGEST_SUFFIX else ""
+        return str(name.with_name(f"{stem}-{digest}{suffix}")).replace(":", "_")
+
+    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:
+        """Compare line counts with the offsets in the names of the ordered layout."""
+        lines_of_name = {self.name_of(origin): count for origin, count in lines_of_origin.items()}
+        missing = self.before.missing_offsets(self.consumed, lines_of_name, uncounted=self.unreadable)
+        late = [file.name for file in self.consumed if self.before.is_late(file)]
+        notes = [f"{count} offsets of {folder} are in no file" for folder, count in sorted(missing.items())]
+        if late:
+            notes.append(f"{len(late)} files came late or again, the first is {late[0]}")
+        return Findings(sum(missing.values()), len(late), tuple(notes))
+
+
+class JsonFiles:
+    """Finds new files, oldest first; lists little between two full sweeps where the layout allows it."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: FileSettings,
+        lister: Lister,
+        *,
+        log: Log,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._lister = lister
+        self._log = log
+        self._clock = clock
+        self._root = normalised_root(lister.root)
+        self._said_missing = False
+        self._waiting: list[SourceFile] = []
+        self._swept_at: float | None = None
+        self._ceiling_ms = 0
+        # Whether what waits comes from a sweep, and how many files were consumed that don't.
+        self._is_sweeping = True
+        self._since_sweep = 0
+        self._can_list_after = False
+
+    def next_batch(self, checkpoint: str | None) -> FileBatch | None:
+        """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
+        progress = read_file_checkpoint(checkpoint, self._root)
+        if not self._waiting:
+            self._waiting = in_order(file for file in self._list(progress) if progress.is_new(file))
+        if not self._waiting:
+            return None
+        count = _within(self._waiting, self._settings.max_bytes)
+        consumed, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._since_sweep += 0 if self._is_sweeping else count
+        remembered = self._settings.remembered_files
+        after = progress.after(consumed, self._waiting, remembered=remembered, ceiling_ms=self._ceiling_ms)
+        batch = FileBatch(self._spark, consumed, progress, after, self._settings.line_bytes)
+        if any(file.name.endswith(_DANGEROUS) for file in consumed):
+            batch = batch.without_unreadable(endings=_DANGEROUS) or batch
+        return batch.without_long_lines()
+
+    def reset(self) -> None:
+        """List everything anew."""
+        self._waiting = []
+        self._swept_at = None
+
+    def _list(self, progress: FileCheckpoint) -> list[SourceFile]:
+        now = self._clock()
+        remembered = self._settings.remembered_files
+        due = self._swept_at is None or now - self._swept_at >= self._settings.sweep_seconds
+        # The memory only grows until a sweep lets it forget.
+        due = due or self._since_sweep > max(remembered, _PAGE)
+        if self._can_list_after and not due:
+            self._is_sweeping = False
+            return self._lister.after(progress.watermarks)
+        files = self._lister.all()
+        if not files:
+            self._notice_missing(progress)
+        self._swept_at = now
+        self._since_sweep, self._is_sweeping = 0, True
+        self._ceiling_ms = progress.ceiling(files, remembered=remembered)
+        worth_it = len(files) > _PAGE or self._lister.prefers_after
+        self._can_list_after = worth_it and all(file.folder is not None for file in files)
+        return files
+
+    def _notice_missing(self, progress: FileCheckpoint) -> None:
+        """Say once that the root isn't there; raise SettingsError where waiting for it makes no sense."""
+        if self._said_missing:
+            return
+        reason = self._lister.missing(read_before=bool(progress.memory))
+        if reason is None:
+            return
+        root = self._settings.root
+        if any(character in root for character in _GLOB):
+            raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}; a pattern has no meaning here, name one folder")
+        if self._settings.must_exist:
+            raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}")
+        self._said_missing = True
+        self._log(f"{keys.FILES_ROOT}={root}: {reason} yet; the job waits for it")
+
+
+def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:
+    """Sort files oldest first, but those of one topic partition always by offset."""
+    listed = sorted(files, key=lambda file: file.name)
+    latest: dict[str, int] = {}
+    positions = {}
+    for file in listed:
+        folder = file.folder
+        if folder is None:
+            positions[file.name] = file.changed_ms
+            continue
+        latest[folder] = max(latest.get(folder, 0), file.changed_ms)
+        positions[file.name] = latest[folder]
+    return sorted(listed, key=lambda file: (positions[file.name], file.name))
+
+
+def _within(files: Sequence[SourceFile], max_bytes: int | None) -> int:
+    if max_bytes is None:
+        return len(files)
+    total = 0
+    for count, file in enumerate(files):
+        total += file.size
+        if total > max_bytes:
+            return max(count, 1)
+    return len(files)

@@ -1,0 +1,201 @@
+"""JsonKafkaSource: a topic directly, with HoodieStreamer's own checkpoint text `topic,0:123,1:456` (next offsets)."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from contract.sizes import SizeLimits
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.source_settings import KafkaSettings
+from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
+
+Offsets = dict[int, int]
+_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_CALL_TIMEOUT_MS = "20000"
+# A whole event in one fetch; what the job was given counts more.
+_SIZES = SizeLimits().consumer
+# Whatever the job was given: a misspelt topic is missing, and no broker makes it for us.
+_FIXED = {"allow.auto.create.topics": "false"}
+
+
+def read_offsets(text: str, topic: str) -> Offsets:
+    """Return the next offset per partition of a checkpoint text; SettingsError when it isn't one of this topic."""
+    name, *parts = text.split(",")
+    try:
+        offsets = {int(partition): int(offset) for partition, offset in (part.split(":") for part in parts)}
+    except ValueError:
+        offsets = {}
+    if name != topic or not offsets:
+        raise SettingsError(
+            f"checkpoint {text[:60]!r} isn't one of topic {topic}: give --checkpoint {topic},0:<offset> "
+            "or --ignore-checkpoint"
+        )
+    return offsets
+
+
+def write_offsets(topic: str, offsets: Mapping[int, int]) -> str:
+    """Return the checkpoint text of next offsets."""
+    return ",".join([topic, *(f"{partition}:{offset}" for partition, offset in sorted(offsets.items()))])
+
+
+def limited(start: Mapping[int, int], end: Mapping[int, int], max_events: int) -> Offsets:
+    """Return the offsets to stop before, `max_events` shared among the partitions as evenly as their backlogs allow."""
+    stop = dict(start)
+    left = max_events
+    while left > 0:
+        open_partitions = [partition for partition in end if stop[partition] < end[partition]]
+        if not open_partitions:
+            break
+        share = max(left // len(open_partitions), 1)
+        for partition in open_partitions[:left]:
+            taken = min(share, end[partition] - stop[partition])
+            stop[partition] += taken
+            left -= taken
+    return stop
+
+
+@dataclass(frozen=True)
+class KafkaBatch(Batch):
+    """A range of offsets per partition, to be consumed in one commit; `lost` offsets the topic no longer has."""
+
+    spark: SparkSession
+    settings: KafkaSettings
+    start: Offsets
+    stop: Offsets
+    lost: Mapping[int, int]
+
+    @property
+    def files(self) -> int:
+        """How many partitions have new events."""
+        return sum(self.stop[partition] > self.start[partition] for partition in self.stop)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the ranges have SMALL_EVENTS at most."""
+        return sum(stop - self.start[partition] for partition, stop in self.stop.items()) <= SMALL_EVENTS
+
+    @property
+    def checkpoint(self) -> str:
+        """The progress to store with the commit."""
+        return write_offsets(self.settings.topic, self.stop)
+
+    def lines(self) -> DataFrame:
+        """Return the values that aren't null (those are tombstones for log compaction), by offset."""
+        topic = self.settings.topic
+        partitions = [partition for partition in self.stop if self.stop[partition] > self.start[partition]]
+        options = {f"kafka.{key}": value for key, value in {**_SIZES, **self.settings.consumer, **_FIXED}.items()}
+        options |= {
+            "assign": json.dumps({topic: partitions}),
+            "startingOffsets": json.dumps({topic: {str(p): self.start[p] for p in partitions}}),
+            "endingOffsets": json.dumps({topic: {str(p): self.stop[p] for p in partitions}}),
+            "failOnDataLoss": "true",
+        }
+        records = self.spark.read.format("kafka").options(**options).load().filter("value IS NOT NULL")
+        place = (F.col("offset"), F.unix_millis("timestamp").alias("sent_ms"), F.lit(False).alias("late"))
+        return records.select(
+            bounded(F.col("value").cast("string"), self.settings.line_bytes).alias("line"),
+            F.concat_ws("/", "topic", "partition").alias("origin"),
+            F.lit(0).cast("long").alias("block"),
+            F.col("offset").alias("number"),
+            F.struct(*place).alias("tie"),
+        )
+
+    def check(self, lines_of_origin: Mapping[str, int]) -> Findings:  # noqa: ARG002  (offsets of a topic may have holes)
+        """Report what the topic had lost before it was read."""
+        notes = [
+            f"{count} offsets of partition {p} had left the topic unread" for p, count in sorted(self.lost.items())
+        ]
+        return Findings(sum(self.lost.values()), 0, tuple(notes))
+
+
+class JsonKafka:
+    """Finds new offsets of one topic."""
+
+    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Callable[[str], None]) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._log = log
+        self._said_missing = False
+        self._latest: Offsets | None = None
+        self._consumer: Any = None
+
+    def next_batch(self, checkpoint: str | None) -> KafkaBatch | None:
+        """Return the next offsets after `checkpoint`, at most the settings' number; None while there are none."""
+        earliest, end = self._bounds()
+        if not end:
+            self._notice_missing()
+            return None
+        known = read_offsets(checkpoint, self._settings.topic) if checkpoint else None
+        start = self._start(known, earliest, end)
+        lost = {p: earliest[p] - start[p] for p in end if start[p] < earliest[p]}
+        if lost and self._settings.fail_on_loss:
+            raise JobError(
+                f"topic {self._settings.topic} has lost offsets that weren't read yet: {lost} (failOnDataLoss)"
+            )
+        start = {p: max(start[p], earliest[p]) for p in end}
+        stop = limited(start, end, self._settings.max_events)
+        if stop == start:
+            return None
+        return KafkaBatch(self._spark, self._settings, start, stop, lost)
+
+    def reset(self) -> None:
+        """Connect anew."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _from_now_on(self, end: Offsets) -> Offsets:
+        """Return where the topic ended when this job first saw it: what came since is to be read, nothing before."""
+        if self._latest is None:
+            self._latest = dict(end)
+            self._log(
+                f"topic {self._settings.topic}: the table has no progress, so reading starts at the topic's end; "
+                f"{keys.KAFKA_NATIVE_RESET}=earliest reads it all"
+            )
+        return {partition: self._latest.get(partition, 0) for partition in end}
+
+    def _notice_missing(self) -> None:
+        missing = f"{keys.KAFKA_TOPIC}={self._settings.topic}: no such topic on {self._settings.servers}"
+        if self._settings.must_exist:
+            raise SettingsError(missing)
+        if not self._said_missing:
+            self._log(f"{missing} yet; the job waits for it")
+        self._said_missing = True
+
+    def _start(self, known: Offsets | None, earliest: Offsets, end: Offsets) -> Offsets:
+        if known is None:
+            return dict(earliest) if self._settings.from_earliest else self._from_now_on(end)
+        for partition, offset in known.items():
+            if offset > end.get(partition, -1):
+                raise JobError(
+                    f"topic {self._settings.topic} ends at {end.get(partition)} in partition {partition}, progress is "
+                    f"at {offset}: it was created anew; start over with --ignore-checkpoint"
+                )
+        # Partitions that were added since start at their beginning.
+        return {partition: known.get(partition, earliest[partition]) for partition in end}
+
+    def _bounds(self) -> tuple[Offsets, Offsets]:
+        jvm: Any = self._spark._jvm
+        if self._consumer is None:
+            configuration = jvm.java.util.HashMap()
+            fixed = {
+                "key.deserializer": _DESERIALIZER,
+                "value.deserializer": _DESERIALIZER,
+                "default.api.timeout.ms": _CALL_TIMEOUT_MS,
+            }
+            for key, value in {**self._settings.consumer, **fixed, **_FIXED}.items():
+                configuration.put(key, value)
+            self._consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(configuration)
+        partitions = jvm.java.util.ArrayList()
+        for partition in self._consumer.partitionsFor(self._settings.topic) or []:
+            partitions.add(jvm.org.apache.kafka.common.TopicPartition(self._settings.topic, partition.partition()))
+        earliest, end = self._consumer.beginningOffsets(partitions), self._consumer.endOffsets(partitions)
+        return (
+            {partition.partition(): int(offset) for partition, offset in earliest.items()},
+            {partition.partition(): int(offset) for partition, offset in end.items()},
+        )

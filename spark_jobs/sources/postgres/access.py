@@ -1,0 +1,223 @@
+"""PostgreSQL through its JDBC driver: connections that tables share, and looks, each of one snapshot."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError, first_line
+from spark_jobs.options.jdbc_settings import Server
+from spark_jobs.runtime.hadoop import read_text
+from spark_jobs.sources.postgres.event_sql import SESSION_SETTINGS, literal
+from spark_jobs.sources.postgres.login import connection_properties, unverified
+
+Log = Callable[[str], None]
+# A lock that somebody's DDL waits for makes everybody wait; the next look finds out.
+_LOCK_TIMEOUT = "10s"
+# SQLSTATEs of what no waiting cures: what a statement names isn't there or not allowed, and a wrong database. Not that
+# of a wrong password (28), which may just be changing.
+_MISTAKES = ("42", "3D", "0A", "22")
+# Whatever a look has read it holds a lock on, so that it stays as it is; pg_class is as the snapshot has it, a function
+# as it is now. The files are others after TRUNCATE, VACUUM FULL and most that ALTER TABLE does.
+_OUTRUN = """SELECT (EXISTS (SELECT FROM pg_locks l LEFT JOIN pg_class c ON c.oid = l.relation
+    WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid()
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+    AND (c.oid IS NULL OR c.relfilenode <> 0 AND pg_relation_filenode(c.oid) IS DISTINCT FROM c.relfilenode)))::text"""
+
+
+class Look:
+    """A read-only transaction, all of whose statements see the same snapshot; `close` ends it.
+
+    `before` is what a query of one text found before that snapshot was taken.
+    """
+
+    def __init__(
+        self, connection: Any, timeout_seconds: float, give_back: Callable[[Any, bool], None], first: str | None
+    ) -> None:
+        self._connection = connection
+        self._timeout_seconds = timeout_seconds
+        self._give_back: Callable[[Any, bool], None] | None = give_back
+        self._statement = connection.createStatement()
+        self.before: str | None = None
+        if first is not None:
+            connection.setAutoCommit(True)
+            self.before = self.text(first)
+        connection.setAutoCommit(False)
+        self._statement.execute(self.beginning())
+
+    def beginning(self, snapshot: str | None = None) -> str:
+        """Return the statements by which the transaction begins, or another connection's that has its snapshot."""
+        limits = {"statement_timeout": f"{int(self._timeout_seconds * 1000)}", "lock_timeout": _LOCK_TIMEOUT}
+        lines = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
+        lines += [f"SET TRANSACTION SNAPSHOT {literal(snapshot)}"] if snapshot else []
+        lines += [f"SET LOCAL {name} = {literal(value)}" for name, value in {**limits, **SESSION_SETTINGS}.items()]
+        return "; ".join(lines)
+
+    def text(self, query: str) -> str | None:
+        """Return the text that a query of one text finds: each value more would be a call more into the JVM.
+
+        Raises JobError for what the settings have wrong, and Py4JJavaError for anything else.
+        """
+        try:
+            found = self._statement.executeQuery(query)
+            text = found.getString(1) if found.next() else None
+            found.close()
+        except Py4JJavaError as error:
+            if str(state_of(error) or "").startswith(_MISTAKES):
+                raise JobError(first_line(error).partition(": ")[2]) from error
+            raise
+        return None if text is None else str(text)
+
+    def columns(self, query: str) -> list[tuple[str, int, int]]:
+        """Return the columns that a query would have: names, and precision and scale where they are numbers.
+
+        Raises JobError for what is wrong with the query.
+        """
+        try:
+            found = self._statement.executeQuery(f"{query} LIMIT 0")
+            meta = found.getMetaData()
+            count = range(1, meta.getColumnCount() + 1)
+            columns = [(str(meta.getColumnLabel(i)), int(meta.getPrecision(i)), int(meta.getScale(i))) for i in count]
+            found.close()
+        except Py4JJavaError as error:
+            if str(state_of(error) or "").startswith(_MISTAKES):
+                raise JobError(first_line(error).partition(": ")[2]) from error
+            raise
+        return columns
+
+    def is_outrun(self) -> bool:
+        """Tell whether what it has read is by now another table, or written anew, than its snapshot knows."""
+        return self.text(_OUTRUN) == "true"
+
+    def export(self) -> str:
+        """Return a name by which other connections get the same snapshot, as long as this look lasts."""
+        return str(self.text("SELECT pg_export_snapshot()"))
+
+    def close(self, *, broken: bool = False) -> None:
+        """End the transaction and give the connection back; `broken` says that nobody should use it again."""
+        if self._give_back is None:
+            return
+        try:
+            if not broken:
+                self._statement.close()
+                self._connection.rollback()
+        except Py4JJavaError:
+            broken = True
+        finally:
+            give_back, self._give_back = self._give_back, None
+            give_back(self._connection, broken)
+
+
+class Database:
+    """A database whose connections tables share: at most the settings' number for looks, made when needed."""
+
+    def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
+        self._spark = spark
+        self._server = server
+        self._log = log
+        self._idle: list[Any] = []
+        self._free = threading.BoundedSemaphore(server.connections)
+        if line := unverified(server):
+            log(line)
+
+    def look(self, first: str | None = None) -> Look:
+        """Begin a look, waiting until one of the connections is free; a connection that was left idle may be dead.
+
+        `first` is asked before the look's snapshot is taken.
+        """
+        self._free.acquire()
+        connection = None
+        try:
+            with contextlib.suppress(IndexError):  # when all are in use
+                connection = self._idle.pop()
+            if connection is not None:
+                with contextlib.suppress(Py4JJavaError):
+                    return self._begun(connection, first)
+                self._discard(connection)
+            connection = self._connected()
+            return self._begun(connection, first)
+        except BaseException:
+            if connection is not None:
+                self._discard(connection)
+            self._free.release()
+            raise
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self._server.url
+
+    def reader_properties(self) -> dict[str, str]:
+        """Return what a reader of a large batch connects by, the password included."""
+        return connection_properties(self._server, lambda path: read_text(path, self._spark))
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        while self._idle:
+            self._discard(self._idle.pop())
+
+    def _begun(self, connection: Any, first: str | None) -> Look:
+        return Look(connection, self._server.statement_seconds, self._taken_back, first)
+
+    def _taken_back(self, connection: Any, broken: bool) -> None:
+        if broken:
+            self._discard(connection)
+        else:
+            self._idle.append(connection)
+        self._free.release()
+
+    def _connected(self) -> Any:
+        jvm: Any = self._spark._jvm
+        properties = jvm.java.util.Properties()
+        for name, value in self.reader_properties().items():
+            properties.setProperty(name, value)
+        try:
+            driver = jvm.org.postgresql.Driver()
+        except TypeError as error:  # py4j's answer for a class that isn't there
+            raise JobError("PostgreSQL's JDBC driver isn't on Spark's class path: give its jar with --jars") from error
+        return driver.connect(self._server.url, properties)
+
+    def _discard(self, connection: Any) -> None:
+        with contextlib.suppress(Py4JJavaError):
+            connection.close()
+
+
+class Databases:
+    """The databases of one application, each known once."""
+
+    def __init__(self, spark: SparkSession, *, log: Log) -> None:
+        self._spark = spark
+        self._log = log
+        self._lock = threading.Lock()
+        self._known: dict[Server, Database] = {}
+
+    def of(self, server: Server) -> Database:
+        """Return the database that settings name; tables that name it alike share its connections."""
+        with self._lock:
+            if server not in self._known:
+                self._known[server] = Database(self._spark, server, log=self._log)
+                self._log(
+                    f"database {server.database} at {', '.join(server.hosts)}: its tables look by {server.connections} "
+                    "connections at most, and large batches are read by further ones"
+                )
+            return self._known[server]
+
+
+def state_of(error: Py4JJavaError) -> str | None:
+    """Return the SQLSTATE of a driver's error; None for another one."""
+    java: Any = error.java_exception
+    state = java.getSQLState() if "SQL" in str(java.getClass().getName()) else None
+    return None if state is None else str(state)
+
+
+def spark_options(properties: Mapping[str, str], *, fetch_size: int, beginning: str) -> dict[str, str]:
+    """Return the options of Spark's reader for connections like a look's."""
+    return {
+        **properties,
+        "driver": "org.postgresql.Driver",
+        "fetchsize": str(fetch_size),
+        "sessionInitStatement": beginning,
+    }

@@ -1,0 +1,196 @@
+"""The control query: what a look sees, of which cluster, and what the table is like by now."""
+
+# ruff: noqa: S608  # names and texts are quoted
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contract.column_types.catalogue import result_modifier
+from spark_jobs.errors import JobError
+from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.sources.postgres.access import Look
+from spark_jobs.sources.postgres.event_sql import (
+    SourceColumn,
+    catalogue_sql,
+    literal,
+    query_catalogue_sql,
+    quoted,
+    read_columns,
+)
+
+# Which cluster it is, and how often it was restored or taken over: transaction numbers begin anew then, somewhere in
+# the past. A standby knows its timeline from its last restartpoint only. Which database, since one that is made of
+# another (CREATE DATABASE … TEMPLATE) has its tables' numbers, and its rows those of the same transactions.
+_DATABASE = "(SELECT concat('database ', d.oid) FROM pg_database d WHERE d.datname = current_database())"
+_IDENTITY = f"""concat_ws('/', (SELECT system_identifier FROM pg_control_system()), CASE
+    WHEN pg_is_in_recovery() THEN (SELECT timeline_id::text FROM pg_control_checkpoint())
+    ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int::text END, {_DATABASE})"""
+# The last where a service keeps the others to itself.
+IDENTITIES = (_IDENTITY, _DATABASE)
+# Since when a server runs: one that was stopped may be a cold copy by now, whose transactions have the numbers that
+# others had. And since when a primary has statistics: it forgets them when it crashes, which isn't a start. The end of
+# its log, which it loses then, may have been seen, too; no function tells that it has crashed.
+_SINCE = """(SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),
+    CASE WHEN NOT pg_is_in_recovery() THEN stats_reset END) FROM pg_stat_archiver)"""
+# Before the snapshot of a look: what began later can't have been running then. Without the right to see others'
+# transactions it is null.
+OLDEST = """SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') THEN (
+    SELECT (extract(epoch FROM least(clock_timestamp(), min(a.xact_start))) * 1000000)::bigint::text
+    FROM pg_stat_activity a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()) END"""
+_FIRST_OWN = 16384  # PostgreSQL's own types have lower numbers
+# A table, and whatever is part of it: partitions, and those that inherit. And the types of its columns with what they
+# are made of: an array's elements, a domain's base, a range's bounds, the fields of a composite type.
+_TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
+    SELECT c.oid, c.relkind, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {{schema}} AND c.relname = {{table}}
+    UNION ALL
+    SELECT c.oid, c.relkind, c.reltuples FROM tree t
+    JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
+), part (oid) AS (
+    SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
+    AND NOT a.attisdropped AND a.atttypid >= {_FIRST_OWN}
+    UNION
+    SELECT made.of FROM part p JOIN pg_type y ON y.oid = p.oid CROSS JOIN LATERAL (
+        VALUES (y.typelem), (y.typbasetype)
+        UNION ALL SELECT rngsubtype FROM pg_range WHERE p.oid IN (rngtypid, rngmultitypid)
+        UNION ALL SELECT atttypid FROM pg_attribute WHERE attrelid = y.typrelid AND attnum > 0 AND NOT attisdropped
+    ) AS made (of) WHERE made.of >= {_FIRST_OWN}
+)"""
+# A value of an enum, or of a type with fields, is read by what the type is like now, whoever wrote it: no transaction's
+# number is another when an enum's value is renamed.
+_TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
+    (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
+    (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_type y JOIN pg_attribute f
+        ON f.attrelid = y.typrelid WHERE y.oid = p.oid AND f.attnum > 0 AND NOT f.attisdropped)), ';' ORDER BY p.oid)
+    FROM part p)"""
+_FACTS = f"""(SELECT json_build_object(
+    'kind', (SELECT relkind FROM tree LIMIT 1),
+    'foreign', (SELECT bool_or(relkind = 'f') FROM tree),
+    'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
+    'indexes', (SELECT json_agg(indexrelid::bigint ORDER BY indexrelid) FROM pg_index
+        WHERE indrelid = (SELECT oid FROM tree LIMIT 1) AND indisvalid),
+    'shape', (SELECT md5(concat(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY
+            attnum), {_TYPE_PARTS}))
+        FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
+        AND NOT a.attisdropped)))"""
+_FACTS_OF_QUERY = (
+    "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'indexes', '[]'::json,"
+    " 'shape', md5({query}))"
+)
+_UNIQUE = """SELECT (NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid
+    AND i.indpred IS NULL AND i.indexprs IS NULL AND (
+        SELECT array_agg(a.attname::text ORDER BY a.attname::text) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])) = {key}))::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}"""
+_INDEXED = """SELECT (EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+    AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
+    AND a.attname = {column}))::text
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}"""
+TABLES = ("r", "p")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """What a look sees: transactions below `horizon` are finished, none from `next_transaction` on is.
+
+    `since` is another text once the server was started again or has crashed.
+    `kind` is pg_class.relkind, `q` for a query. `members` are the table and its partitions, `indexes` the table's, by
+    oid; `shape` is another text once columns are others.
+    """
+
+    horizon: int
+    next_transaction: int
+    standby: bool
+    system: str
+    since: str
+    oldest_micros: int | None
+    kind: str
+    foreign: bool
+    members: tuple[int, ...]
+    indexes: tuple[int, ...]
+    shape: str
+
+    @property
+    def has_xmin(self) -> bool:
+        """Whether each row says which transaction wrote it."""
+        return self.kind in TABLES and not self.foreign
+
+    @property
+    def has_unique_keys(self) -> bool:
+        """Whether a unique index is about all rows: it isn't about those of tables that inherit."""
+        return self.kind == "p" or (self.kind == "r" and len(self.members) == 1)
+
+
+def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
+    """Ask what a look sees; the first statement of each. Raises JobError where there is no such table."""
+    names = {"schema": literal(settings.schema), "table": literal(settings.table)}
+    if settings.query is None:
+        tree, facts = _TREE.format(**names), _FACTS
+    else:
+        # Its columns are known when it is read; another text is another query.
+        tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
+    text = look.text(
+        f"{tree} SELECT json_build_object('horizon', pg_snapshot_xmin(s)::text, 'next', pg_snapshot_xmax(s)::text,"
+        f" 'standby', pg_is_in_recovery(), 'system', {identity}, 'since', {_SINCE}, 'facts', {facts})::text"
+        " FROM pg_current_snapshot() AS s"
+    )
+    found = json.loads(str(text))
+    facts_found = found["facts"]
+    if facts_found["kind"] is None:
+        raise JobError(f"{settings.name}: no such table in database {settings.server.database}")
+    return Control(
+        horizon=int(found["horizon"]),
+        next_transaction=int(found["next"]),
+        standby=found["standby"],
+        system=str(found["system"]),
+        since=str(found["since"]),
+        oldest_micros=None if look.before is None else int(look.before),
+        kind=facts_found["kind"],
+        foreign=facts_found["foreign"],
+        members=tuple(facts_found["members"] or ()),
+        indexes=tuple(facts_found["indexes"] or ()),
+        shape=facts_found["shape"],
+    )
+
+
+def read_table_columns(look: Look, settings: JdbcSettings) -> tuple[SourceColumn, ...]:
+    """Return the columns of a table or view as the catalogue describes them."""
+    return read_columns(str(look.text(catalogue_sql(settings.schema, settings.table))))
+
+
+def read_query_columns(look: Look, source: str) -> tuple[SourceColumn, ...]:
+    """Return the columns of a query; `source` is what stands behind FROM, as t."""
+    named = look.columns(f"SELECT * FROM {source}")
+    types = ", ".join(f"pg_typeof(t.{quoted(name)})::oid::bigint" for name, _, _ in named)
+    # No row of the query is read: its columns are NULLs, which have their types all the same.
+    oids = json.loads(
+        str(look.text(f"SELECT array_to_json(ARRAY[{types}])::text FROM (SELECT) AS d LEFT JOIN {source} ON FALSE"))
+    )
+    columns = [
+        (name, oid, result_modifier(oid, precision, scale))
+        for (name, precision, scale), oid in zip(named, oids, strict=True)
+    ]
+    return read_columns(str(look.text(query_catalogue_sql(columns))))
+
+
+def refuse_other_keys(look: Look, settings: JdbcSettings, key: Sequence[str]) -> None:
+    """Raise JobError unless the `key` columns tell a table's rows apart: there is a unique index of just these."""
+    names = ", ".join(literal(name) for name in sorted(key))
+    wrong = look.text(_of_table(_UNIQUE, settings, key=f"ARRAY[{names}]::text[]"))
+    if wrong == "true":
+        raise JobError(
+            f"{settings.name}: {', '.join(map(quoted, key))} is no key of it: no unique index has just these columns; "
+            "name its primary key as hoodie.datasource.write.recordkey.field"
+        )
+
+
+def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
+    """Tell whether an index begins with a column."""
+    return look.text(_of_table(_INDEXED, settings, column=literal(column))) == "true"
+
+
+def _of_table(query: str, settings: JdbcSettings, **values: str) -> str:
+    return query.format(schema=literal(settings.schema), table=literal(settings.table), **values)

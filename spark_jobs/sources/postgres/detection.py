@@ -1,0 +1,148 @@
+"""How the rows that changed since an earlier look are told from the others: by xmin, or by digests of a view's rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spark_jobs.errors import JobError
+from spark_jobs.options import keys
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
+from spark_jobs.sources.postgres.access import Look
+from spark_jobs.sources.postgres.control import Control, is_indexed
+from spark_jobs.sources.postgres.progress import Mark, Progress
+from spark_jobs.sources.postgres.relation import ALL, Relation, Seen, other_shares, written_since
+
+# By 32 bits, which is what rows have, a transaction can't be told from one 2^31 later; others begin while a look lasts.
+_WRAPPED = 2**31 - 2**20
+_INSTANTS = ("timestamptz", "timestamp")
+# As many as Aurora's reader endpoint may stand for.
+_STANDBYS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The rows that changed since a mark, by an SQL condition, and the mark that holds once they are in the lake."""
+
+    condition: str
+    seen: Seen
+    target: Mark
+
+
+def decided(settings: JdbcSettings, control: Control) -> Detection:
+    """Return the detection for what is looked at, XMIN or HASH. Raises JobError where the settings' isn't possible."""
+    wanted = settings.detection
+    if wanted is Detection.HASH or (wanted is Detection.AUTO and not control.has_xmin):
+        return Detection.HASH
+    if not control.has_xmin:
+        raise JobError(
+            f"{keys.JDBC_DETECTION}={wanted.value}: the rows of {settings.name} don't say which transaction wrote them "
+            f"(a view, a query, or foreign); say {Detection.HASH.value}"
+        )
+    return Detection.XMIN
+
+
+def usable_column(look: Look, relation: Relation, control: Control, log: Callable[[str], None]) -> str | None:
+    """Return the column to look by between sweeps; None, with a line to `log`, where that could lose rows or is slow.
+
+    Raises JobError instead of the line where the settings want nothing else.
+    """
+    settings = relation.settings
+    if settings.column is None or settings.detection not in (Detection.AUTO, Detection.COLUMN):
+        return None
+    reason = _why_unusable(look, relation, control, settings.column)
+    if reason is None:
+        return settings.column
+    if settings.detection is Detection.COLUMN:
+        raise JobError(f"{keys.JDBC_DETECTION}=column isn't possible for {settings.name}: {reason}")
+    log(f"{settings.name} isn't looked at by {settings.column} between sweeps: {reason}")
+    return None
+
+
+def _why_unusable(look: Look, relation: Relation, control: Control, name: str) -> str | None:
+    kinds = {column.name: column.type.name for column in relation.columns}
+    if name not in kinds:
+        return f"it has no column {name}"
+    if kinds[name] not in _INSTANTS:
+        return f"{name} is a {kinds[name]}, not a timestamp"
+    if not control.has_xmin:
+        return "its rows don't say which transaction wrote them, so no sweep could find what this misses"
+    if control.standby:
+        return "a standby doesn't know the primary's running transactions"
+    if control.oldest_micros is None:
+        return f"role {relation.settings.server.user} can't see others' transactions: GRANT pg_monitor to it"
+    if not is_indexed(look, relation.settings, name):
+        return f"no index begins with {name}"
+    return None
+
+
+def why_anew(mark: Mark | None, control: Control, detection: Detection) -> str | None:
+    """Return why what changed since a mark can't be told, so that all rows are read; None where it can."""
+    if mark is None:
+        return "the table has no progress"
+    if mark.system != control.system:
+        changed = f"({mark.system}, now {control.system})"
+        return f"this is another cluster or database than before, or it was restored {changed}"
+    if mark.shape != control.shape:
+        return "its columns are others than before"
+    if (mark.digests is None) != (detection is Detection.XMIN):
+        return "changes were found in another way before"
+    if detection is Detection.XMIN and control.since not in mark.since:
+        return "the server has crashed since, was started again, or its statistics were reset"
+    if detection is Detection.XMIN and control.next_transaction < mark.horizon:
+        return "the database knows fewer transactions than before: restored, or a standby that lags"
+    if detection is Detection.XMIN and control.next_transaction - mark.horizon >= _WRAPPED:
+        return "2^31 transactions were begun since the last look"
+    return None
+
+
+def all_rows(look: Look, relation: Relation, control: Control, detection: Detection, before: Mark | None) -> Mark:
+    """Return the mark that holds once all rows that there are now are in the lake; `before` is the one that held."""
+    digests = None if detection is Detection.XMIN else relation.digests(look)[0]
+    return _mark(control, digests, before)
+
+
+def changes(look: Look, relation: Relation, control: Control, before: Mark) -> Found:
+    """Look for what changed since a mark."""
+    if before.digests is None:
+        target = _mark(control, None, before)
+        condition = _written(before, target)
+        rows, changed = relation.counted(look, condition)
+        seen = relation.seen(look, condition, rows) if changed else Seen(rows, 0, 0, "")
+        return Found(condition=condition, seen=seen, target=target)
+    digests, rows = relation.digests(look)
+    shares = other_shares(before.digests, digests)
+    target = _mark(control, digests, before)
+    if not shares:
+        return Found(condition="false", seen=Seen(rows, 0, 0, ""), target=target)
+    condition = relation.of_shares(shares)
+    return Found(condition=condition, seen=relation.seen(look, condition, rows), target=target)
+
+
+def condition_of(progress: Progress, relation: Relation) -> str:
+    """Return the condition of what is being read in parts."""
+    if progress.whole or progress.mark is None or progress.target is None:
+        return ALL
+    if progress.mark.digests is None or progress.target.digests is None:
+        return _written(progress.mark, progress.target)
+    return relation.of_shares(other_shares(progress.mark.digests, progress.target.digests))
+
+
+def _written(before: Mark, target: Mark) -> str:
+    """Write the condition of rows that were written since a mark, or whose partition, or table, is another."""
+    return written_since(before.horizon, new_members=sorted({*target.members} - {*before.members}))
+
+
+def _mark(control: Control, digests: str | None, before: Mark | None) -> Mark:
+    since = [control.since]
+    # Behind one name there may be several standbys, of which each look may have another. None that runs has gone back,
+    # and all have one primary's numbers; what was restored was started.
+    if control.standby and before is not None and before.system == control.system:
+        since += [server for server in before.since if server != control.since][: _STANDBYS - 1]
+    return Mark(
+        system=control.system,
+        shape=control.shape,
+        horizon=control.horizon,
+        members=control.members if digests is None else (),
+        digests=digests,
+        since=tuple(since) if digests is None else (),
+        low=control.oldest_micros,
+    )

@@ -1,0 +1,179 @@
+"""SQL for the rows of one table, view or query: which of them changed, in which parts, what their keys are."""
+
+# ruff: noqa: S608  # names and texts are quoted
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.sources.postgres.access import Look
+from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted, row_sql
+
+# The shares of a view's keys, each of which has a digest, in so many hexadecimal digits.
+SHARES, DIGITS = 256, 16
+_NO_ROWS = "-" * DIGITS
+ALL = "true"
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at the rows found: how many there are, how many changed, their size, and a digest of those."""
+
+    rows: int | None
+    changed: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """What is looked at: the columns that events have of it, and those of its key, which may be known to be one."""
+
+    settings: JdbcSettings
+    columns: tuple[SourceColumn, ...]
+    key: tuple[SourceColumn, ...]
+    is_unique: bool
+
+    @property
+    def source(self) -> str:
+        """What stands behind FROM."""
+        return source_of(self.settings)
+
+    def lines(self, condition: str, metadata: Mapping[str, str | int]) -> str:
+        """Write the query of the rows' lines, its only column."""
+        return f"SELECT {row_sql(self.columns, metadata, alias='t')} AS line FROM {self.source} WHERE {condition}"
+
+    def select(self, expressions: str, condition: str) -> str:
+        """Write the query of expressions of the rows, whose columns are those of `t`."""
+        return f"SELECT {expressions} FROM {self.source} WHERE {condition}"
+
+    def key_lines(self, condition: str) -> str:
+        """Write the query of lines of the rows' keys, with nothing else in them."""
+        return f"SELECT {row_sql(self.key, alias='t')} AS line FROM {self.source} WHERE {condition}"
+
+    def seen(self, look: Look, condition: str, rows: int | None = None) -> Seen:
+        """Look at the rows that fulfil a condition; `rows` is how many there are at all."""
+        found = look.text(
+            "SELECT json_build_array(count(*), coalesce(sum(octet_length(r)), 0),"
+            " coalesce(sum(hashtextextended(r, 0)), 0)::text)::text"
+            f" FROM (SELECT {self._row()} AS r FROM {self.source} WHERE {condition}) AS q"
+        )
+        changed, size, digest = json.loads(str(found))
+        return Seen(rows, int(changed), int(size), digest)
+
+    def counted(self, look: Look, condition: str) -> tuple[int, int]:
+        """Return how many rows there are, and how many fulfil a condition: a third of what a digest of them takes."""
+        found = look.text(
+            f"SELECT json_build_array(count(*), count(*) FILTER (WHERE {condition}))::text FROM {self.source}"
+        )
+        rows, changed = json.loads(str(found))
+        return int(rows), int(changed)
+
+    def count(self, look: Look) -> int:
+        """Return how many rows there are."""
+        return int(str(look.text(f"SELECT count(*)::text FROM {self.source}")))
+
+    def digests(self, look: Look) -> tuple[str, int]:
+        """Return the digests of all shares of the keys, one after the other, and how many rows there are."""
+        text = look.text(
+            f"WITH found AS (SELECT share, count(*) AS n, left(md5(concat_ws(' ', count(*), sum(h))), {DIGITS}) AS d"
+            f" FROM (SELECT {self._share()} AS share, hashtextextended({self._row()}, 0) AS h FROM {self.source}) AS q"
+            f" GROUP BY share) SELECT json_build_array((SELECT string_agg(coalesce(d, '{_NO_ROWS}'), '' ORDER BY i)"
+            f" FROM generate_series(0, {SHARES - 1}) AS i LEFT JOIN found ON share = i),"
+            " (SELECT coalesce(sum(n), 0)::bigint FROM found))::text"
+        )
+        digests, rows = json.loads(str(text))
+        return str(digests), int(rows)
+
+    def of_shares(self, shares: Sequence[int]) -> str:
+        """Write the condition of rows whose keys are in these shares."""
+        return f"{self._share()} IN ({', '.join(map(str, shares))})"
+
+    def parts(self, look: Look, condition: str, after: Key | None, *, most: int, readers: int) -> tuple[int, list[Key]]:
+        """Divide the next `most` rows behind a key among readers.
+
+        Returns how many rows these are, and the last key of each part but the last; of that, too, when there are
+        `most`, since more may follow. A row of a view whose key is null comes after no key, and is in no part.
+        """
+        step = max(-(-most // readers), 1)
+        order = ", ".join(map(_of, self.key))
+        there = " AND ".join(f"{_of(column)} IS NOT NULL" for column in self.key)
+        names = [f"k{place}" for place in range(len(self.key))]
+        given = ", ".join(f"{_of(column)} AS {name}" for column, name in zip(self.key, names, strict=True))
+        text = look.text(
+            f"SELECT json_build_array(count(*), json_agg(json_build_array({', '.join(f'concat({n})' for n in names)})"
+            f" ORDER BY n) FILTER (WHERE n % {step} = 0 OR n = {most}))::text"
+            f" FROM (SELECT row_number() OVER (ORDER BY {order}) AS n, {given} FROM {self.source}"
+            f" WHERE {condition} AND {self.between(after, None)} AND {there} ORDER BY {order} LIMIT {most}) AS q"
+        )
+        count, bounds = json.loads(str(text))
+        return int(count), [tuple(bound) for bound in bounds or ()]
+
+    def digest(self, look: Look, key: Key) -> str:
+        """Return what progress calls a key."""
+        return str(look.text(f"SELECT hashtextextended(ROW({self._values(key)})::text, 0)::text"))
+
+    def key_of(self, look: Look, digest: str) -> Key | None:
+        """Return the first key with a digest, by a look at all of them; None where no row has it."""
+        texts = ", ".join(f"concat({_of(column)})" for column in self.key)
+        text = look.text(
+            f"SELECT json_build_array({texts})::text FROM {self.source}"
+            f" WHERE {self._key_digest()}::text = {literal(digest)} ORDER BY {', '.join(map(_of, self.key))} LIMIT 1"
+        )
+        return None if text is None else tuple(json.loads(text))
+
+    def between(self, after: Key | None, until: Key | None) -> str:
+        """Write the condition of rows behind a key, up to another; None for no bound."""
+        key = f"({', '.join(map(_of, self.key))})"
+        conditions = [] if after is None else [f"{key} > ({self._values(after)})"]
+        conditions += [] if until is None else [f"{key} <= ({self._values(until)})"]
+        return " AND ".join(conditions) or ALL
+
+    def _values(self, key: Key) -> str:
+        return ", ".join(
+            f"{literal(value)}::{quoted(column.type.schema)}.{quoted(column.type.name)}"
+            for value, column in zip(key, self.key, strict=True)
+        )
+
+    def _row(self) -> str:
+        return f"ROW({', '.join(map(_of, self.columns))})::text"
+
+    def _share(self) -> str:
+        return f"({self._key_digest()} & {SHARES - 1})"
+
+    def _key_digest(self) -> str:
+        return f"hashtextextended(ROW({', '.join(map(_of, self.key))})::text, 0)"
+
+
+def source_of(settings: JdbcSettings) -> str:
+    """Write what stands behind FROM: a table, a view or a query."""
+    if settings.query is not None:
+        return f"({settings.query.rstrip().rstrip(';')}\n) AS t"
+    return f"{quoted(settings.schema)}.{quoted(settings.table)} AS t"
+
+
+def written_since(horizon: int, *, new_members: Sequence[int] = ()) -> str:
+    """Write the condition of rows that a transaction wrote which an earlier look's snapshot couldn't see.
+
+    What commits after that look has a number from its horizon on, subtransactions included. PostgreSQL's own way to ask
+    for that, pg_visible_in_snapshot(xmin, …), doesn't know the numbers of subtransactions (docs/decisions/0090).
+    """
+    written = f"age(t.xmin) <= age('{horizon % 2**32}'::xid)"
+    # What a partition was filled with before it was attached, or a table before it was given its name.
+    return f"({written} OR t.tableoid IN ({', '.join(map(str, new_members))}))" if new_members else written
+
+
+def stamped_since(column: str, micros: int) -> str:
+    """Write the condition of rows whose column is not before an instant, in microseconds since 1970."""
+    return f"t.{quoted(column)} >= TIMESTAMPTZ 'epoch' + {micros} * INTERVAL '1 microsecond'"
+
+
+def other_shares(before: str, now: str) -> list[int]:
+    """Return the shares of a view's keys whose digests differ."""
+    return [i for i in range(SHARES) if before[i * DIGITS : (i + 1) * DIGITS] != now[i * DIGITS : (i + 1) * DIGITS]]
+
+
+def _of(column: SourceColumn) -> str:
+    return f"t.{quoted(column.name)}"

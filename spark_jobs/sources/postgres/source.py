@@ -1,0 +1,352 @@
+"""JdbcSource: the rows of a table, view or query that changed since the look before (docs/decisions/0090)."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError, first_line
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
+from spark_jobs.sources.batches import SMALL_EVENTS
+from spark_jobs.sources.postgres import detection
+from spark_jobs.sources.postgres.access import Database, Look, state_of
+from spark_jobs.sources.postgres.batch import JdbcBatch, Part, divided
+from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control
+from spark_jobs.sources.postgres.described import described
+from spark_jobs.sources.postgres.progress import Progress, read_progress
+from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
+
+Log = Callable[[str], None]
+# A sweep takes no more than this share of the time: a large table is looked at less often.
+_SHARE = 0.1
+# Rows that one reader takes as fast as several would.
+_FOR_ONE = 20_000
+# What a service answers that keeps to itself which cluster it is.
+_KEPT_BACK = ("42", "0A", "55")
+
+
+class Jdbc:
+    """Looks for what changed in one table; between two commits it knows more than the lake's progress says."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: JdbcSettings,
+        database: Database,
+        key: Sequence[str],
+        *,
+        log: Log,
+        newest_ms: Callable[[], int | None] = lambda: None,
+        clock: Callable[[], float] = time.time,
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`key` are the key's columns by the source's names, `newest_ms` says the highest __read_ms in the lake."""
+        self._spark = spark
+        self._settings = settings
+        self._database = database
+        self._key = tuple(key)
+        self._log = log
+        self._newest_ms = newest_ms
+        self._clock = clock
+        self._elapsed = elapsed
+        self._identity: str | None = None
+        self._relation: Relation | None = None
+        self._described_as: tuple[object, ...] = ()
+        self._detection = Detection.XMIN
+        self._column: str | None = None
+        self._open: Look | None = None
+        self._missing = 0
+        # The last key of the newest part, by its digest.
+        self._last: tuple[str, Key | None] = ("", None)
+        self._anew: str | None = None
+        self._horizon = (-1, 0.0)
+        self._next_sweep = 0.0
+        # When the last look at all rows began that the lake has all of, by the clock in milliseconds.
+        self.looked_ms: int | None = None
+        # The progress of what a look at all rows has brought, and when that look began.
+        self._brought: tuple[str, int] | None = None
+        self._forget()
+
+    def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
+        """Return what changed since `checkpoint`; None when nothing did, or no look is due."""
+        self._close()
+        self._take_in(checkpoint)
+        progress = self._known(checkpoint)
+        sweeps = progress.target is not None or self._elapsed() >= self._next_sweep
+        if not sweeps and self._column is None:
+            return None
+        if self._identity is None:
+            self._identity = self._identified()
+        began, began_ms, batch = self._look(checkpoint, progress, sweeps=sweeps)
+        if sweeps:
+            took = self._elapsed() - began
+            self._next_sweep = began + max(self._settings.sweep_seconds, took / _SHARE)
+        if batch is None:
+            self._close()
+            self.looked_ms = began_ms if sweeps else self.looked_ms
+        elif batch.complete and progress.after is None:
+            # Where it is the last of several parts, what changed in the others since they were read is still to come.
+            self._brought = (batch.checkpoint, began_ms)
+        return batch
+
+    def _look(
+        self, checkpoint: str | None, progress: Progress, *, sweeps: bool, again: bool = False
+    ) -> tuple[float, int, JdbcBatch | None]:
+        """Return when a look began and what it found; `again` says that the one before came upon a table's change.
+
+        What it reads may wait for a lock and be another table then: one that ALTER TABLE wrote anew has no rows for
+        older snapshots, and a column that the catalogue had is gone.
+        """
+        self._open = look = self._database.look(OLDEST if self._settings.column else None)
+        # What it waited for one of the connections was no work of the database's.
+        began, began_ms = self._elapsed(), self._now_ms()
+        try:
+            batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
+            if batch is None or not look.is_outrun():
+                return began, began_ms, batch
+        except BaseException as error:
+            self._close(broken=isinstance(error, Py4JJavaError))
+            if again or not isinstance(error, JobError):
+                raise
+        self._close()
+        self._relation = None
+        return self._look(checkpoint, progress, sweeps=sweeps, again=True)
+
+    def _take_in(self, checkpoint: str | None) -> None:
+        """Note that the lake has all of the look before, when its progress is the lake's."""
+        if self._brought is not None and self._brought[0] == checkpoint:
+            self.looked_ms = self._brought[1]
+        self._brought = None
+
+    def reset(self) -> None:
+        """Forget what isn't committed."""
+        self._close()
+        self._forget()
+
+    @property
+    def horizon_age_seconds(self) -> float:
+        """How long one transaction has kept the horizon where it is: what is written since is read at each sweep."""
+        return self._elapsed() - self._horizon[1] if self._horizon[1] else 0.0
+
+    def _forget(self) -> None:
+        self._ahead: tuple[str | None, Progress] | None = None
+        self._brought = None
+        self._next_sweep = 0.0
+        self._swept: tuple[str, Seen] | None = None
+        self._stamped: Seen | None = None
+        # Rows in the lake, while its keys are known to be the source's.
+        self._lake_rows: int | None = None
+
+    def _close(self, *, broken: bool = False) -> None:
+        if self._open is not None:
+            self._open.close(broken=broken)
+            self._open = None
+
+    def _known(self, checkpoint: str | None) -> Progress:
+        if self._ahead is not None and self._ahead[0] == checkpoint:
+            return self._ahead[1]
+        progress = read_progress(checkpoint, self._settings.name)
+        # Without progress, as when it is ignored, the clock may be behind that by which the lake's rows were read.
+        return progress if checkpoint is not None else replace(progress, read_ms=self._newest_ms() or 0)
+
+    def _identified(self) -> str:
+        """Return the SQL by which the database says which cluster it is."""
+        first, otherwise = IDENTITIES
+        try:
+            self._database.look(f"SELECT {first}").close()
+        except (JobError, Py4JJavaError) as error:
+            if isinstance(error, Py4JJavaError) and not str(state_of(error) or "").startswith(_KEPT_BACK):
+                raise
+            self._log(
+                f"the database keeps back which cluster it is ({first_line(error)}): after it was restored to an "
+                "earlier state, start over with --ignore-checkpoint"
+            )
+            return otherwise
+        return first
+
+    def _looked(self, look: Look, checkpoint: str | None, progress: Progress, *, sweeps: bool) -> JdbcBatch | None:
+        control = read_control(look, self._settings, str(self._identity))
+        self._watch(control)
+        relation = self._described(look, control)
+        if not sweeps:
+            return self._by_column(look, relation, control, checkpoint, progress)
+        if progress.target is not None and not detection.why_anew(progress.target, control, self._detection):
+            return self._next_part(look, relation, progress, detection.condition_of(progress, relation))
+        reason = self._anew or detection.why_anew(progress.mark, control, self._detection)
+        if reason is not None:
+            self._log(f"{self._settings.name}: all rows are read: {reason}")
+            self._anew = None
+            target = detection.all_rows(look, relation, control, self._detection, progress.mark)
+            progress = replace(progress, target=target, whole=True, after=None)
+            return self._next_part(look, relation, progress, detection.condition_of(progress, relation))
+        return self._by_sweep(look, relation, control, checkpoint, progress)
+
+    def _by_sweep(
+        self, look: Look, relation: Relation, control: Control, checkpoint: str | None, progress: Progress
+    ) -> JdbcBatch | None:
+        assert progress.mark is not None  # noqa: S101  (why_anew names a missing one)
+        found = detection.changes(look, relation, control, progress.mark)
+        unchanged = found.seen.changed == 0 and found.seen.rows == progress.rows
+        if unchanged or self._swept == (found.condition, found.seen):
+            self._ahead = (checkpoint, replace(progress, mark=found.target, swept_ms=self._now_ms()))
+            return None
+        progress = replace(progress, target=found.target, whole=False, after=None)
+        if found.seen.changed > self._settings.max_rows:
+            return self._next_part(look, relation, progress, found.condition)
+        return self._batch(
+            look, relation, found.condition, found.seen, self._completed(progress, found.seen.rows), complete=True
+        )
+
+    def _by_column(
+        self, look: Look, relation: Relation, control: Control, checkpoint: str | None, progress: Progress
+    ) -> JdbcBatch | None:
+        """Look at the rows whose column says that they changed; whatever it misses the next sweep finds."""
+        mark = progress.mark
+        if self._column is None or mark is None or mark.low is None or control.oldest_micros is None:
+            return None
+        if detection.why_anew(mark, control, self._detection):
+            return None
+        condition = stamped_since(self._column, mark.low - int(self._settings.margin_seconds * 1e6))
+        seen = relation.seen(look, condition)
+        following = replace(progress, mark=replace(mark, low=control.oldest_micros))
+        if not seen.changed or seen == self._stamped or seen.changed > self._settings.max_rows:
+            self._ahead = (checkpoint, following)
+            return None
+        # What this brings and the next sweep doesn't see any more must not pass for nothing.
+        following = replace(following, read_ms=self._read_ms(progress), rows=None)
+        return self._batch(look, relation, condition, seen, following, complete=False)
+
+    def _next_part(self, look: Look, relation: Relation, progress: Progress, condition: str) -> JdbcBatch:
+        """Read as many rows, in the order of their keys, as one commit may take."""
+        most, after = self._settings.max_rows, self._reached(look, relation, progress)
+        count, bounds = relation.parts(look, condition, after, most=most, readers=self._settings.readers)
+        if count < most:
+            parts = divided(after, bounds, None)
+            rows = relation.count(look)
+            following = self._completed(progress, rows)
+        else:
+            parts, rows = divided(after, bounds[:-1], bounds[-1]), None
+            self._last = (relation.digest(look, bounds[-1]), bounds[-1])
+            following = replace(progress, after=self._last[0], read_ms=self._read_ms(progress))
+            self._log(f"{self._settings.name}: {count} rows more are read, in the order of their keys")
+        size = 0
+        if count <= SMALL_EVENTS:
+            part = Part(parts[0].after, parts[-1].until)
+            within = f"{condition} AND {relation.between(part.after, part.until)}"
+            parts, size = [part], relation.seen(look, within).size
+        return self._made(
+            look, relation, condition, parts, Seen(rows, count, size, ""), following, complete=count < most
+        )
+
+    def _reached(self, look: Look, relation: Relation, progress: Progress) -> Key | None:
+        """Return the key up to which all has been read; None at the beginning, or where nobody knows any more."""
+        if progress.after is None or progress.after == self._last[0]:
+            return self._last[1] if progress.after else None
+        found = relation.key_of(look, progress.after)
+        if found is None:
+            self._log(f"{self._settings.name}: the row that was read last is gone, so its parts are read once more")
+        return found
+
+    def _batch(
+        self, look: Look, relation: Relation, condition: str, seen: Seen, following: Progress, *, complete: bool
+    ) -> JdbcBatch:
+        bounds: list[tuple[str, ...]] = []
+        if seen.changed > _FOR_ONE:
+            readers = self._settings.readers
+            bounds = relation.parts(look, condition, None, most=seen.changed, readers=readers)[1][:-1]
+        return self._made(look, relation, condition, divided(None, bounds, None), seen, following, complete=complete)
+
+    def _made(
+        self,
+        look: Look,
+        relation: Relation,
+        condition: str,
+        parts: Sequence[Part],
+        seen: Seen,
+        following: Progress,
+        *,
+        complete: bool,
+    ) -> JdbcBatch:
+        def settled(lake_rows: int | None, missing: int) -> None:
+            self._settled((condition, seen), lake_rows, missing, complete=complete, whole=condition == ALL)
+
+        return JdbcBatch(
+            spark=self._spark,
+            database=self._database,
+            look=look,
+            relation=relation,
+            condition=condition,
+            parts=parts,
+            count=seen.changed,
+            size=seen.size,
+            progress=following,
+            complete=complete,
+            rows=seen.rows,
+            lake_rows=self._lake_rows,
+            settled=settled,
+        )
+
+    def _settled(
+        self, found: tuple[str, Seen], lake_rows: int | None, missing: int, *, complete: bool, whole: bool
+    ) -> None:
+        """Take in what has become of a batch: how many rows the lake has, and of the source's how many it lacks."""
+        self._lake_rows = lake_rows
+        if not complete:
+            self._stamped, self._swept = found[1], None
+            return
+        # What outgrew its count is looked at again.
+        self._swept = found if missing >= 0 else None
+        if missing != self._missing:
+            self._explain(missing, whole=whole)
+        self._missing = missing
+
+    def _explain(self, missing: int, *, whole: bool) -> None:
+        name = self._settings.name
+        if missing < 0:
+            self._log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
+        # What all rows were just read of can't be missing for any other reason than that it didn't fit.
+        elif missing and whole:
+            self._log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
+        elif missing:
+            self._anew = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
+            self._next_sweep = 0.0
+
+    def _completed(self, progress: Progress, rows: int | None) -> Progress:
+        return replace(
+            progress,
+            mark=progress.target,
+            target=None,
+            whole=False,
+            after=None,
+            read_ms=self._read_ms(progress),
+            swept_ms=self._now_ms(),
+            rows=rows,
+        )
+
+    def _described(self, look: Look, control: Control) -> Relation:
+        """Return what is looked at, asking the catalogue anew when it is another than at the last look."""
+        known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
+        if self._relation is not None and self._described_as == known:
+            return self._relation
+        settings = self._settings
+        relation = described(look, control, settings, self._key, self._log)
+        self._detection = detection.decided(settings, control)
+        self._column = detection.usable_column(look, relation, control, self._log)
+        self._relation, self._described_as = relation, known
+        return relation
+
+    def _watch(self, control: Control) -> None:
+        """Note since when one transaction has kept the horizon where it is."""
+        if control.horizon >= control.next_transaction:
+            self._horizon = (control.horizon, 0.0)
+        elif not self._horizon[1] or control.horizon != self._horizon[0]:
+            self._horizon = (control.horizon, self._elapsed())
+
+    def _read_ms(self, progress: Progress) -> int:
+        """Return the next commit's ordering value: the clock may stand still or go back, this doesn't."""
+        return max(self._now_ms(), progress.read_ms + 1)
+
+    def _now_ms(self) -> int:
+        return int(self._clock() * 1000)

@@ -1,0 +1,156 @@
+"""Runs Hudi's sync tool for Glue, with what it lacks: decoded partition values, and updates one after the other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import java_gateway
+from pyspark.sql import SparkSession
+
+from spark_jobs.decoding import partitions
+from spark_jobs.options import keys
+from spark_jobs.options.table_settings import SyncSettings, TableSettings
+from spark_jobs.runtime.hadoop import Hadoop
+
+_EXTRACTORS = "org.apache.hudi.hive."
+_EXTRACTOR = "hoodie.datasource.hive_sync.partition_extractor_class"
+_MULTI_PART = f"{_EXTRACTORS}MultiPartKeysValueExtractor"
+# Without it Athena reads the table by the old connector, which doesn't know Hudi 0.15.
+_ATHENA = "athena_enable_native_hudi_connector_implementation"
+# Without it Glue's type of an instant is bigint, and that is what Athena and Trino answer: microseconds as a number.
+_TIMESTAMPS = "hoodie.datasource.hive_sync.support_timestamp"
+
+
+def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str, str]:
+    """Return the sync tool's properties; those of the settings win but for what identifies table and catalogue."""
+    extractor = "MultiPartKeysValueExtractor" if settings.partition_fields else "NonPartitionedExtractor"
+    given = dict(settings.properties)
+    table_properties = given.pop("hoodie.datasource.hive_sync.table_properties", "")
+    return {
+        _EXTRACTOR: _EXTRACTORS + extractor,
+        _TIMESTAMPS: "true",
+        **given,
+        "hoodie.datasource.hive_sync.table_properties": "\n".join(filter(None, [table_properties, f"{_ATHENA}=true"])),
+        "hoodie.datasource.meta.sync.base.path": table.base_path,
+        "hoodie.datasource.hive_sync.database": settings.database,
+        "hoodie.datasource.hive_sync.table": settings.table,
+        "hoodie.datasource.hive_sync.partition_fields": ",".join(settings.partition_fields),
+        "hoodie.datasource.write.hive_style_partitioning": str(table.hive_style).lower(),
+    }
+
+
+class _Awaiting:
+    """A Glue client (java.lang.reflect.InvocationHandler) whose UpdateTable has ended when the call returns.
+
+    The tool doesn't wait for its own, and its next step reads the table, changes something else and writes it back:
+    Glue then lost the new columns until the next change of the schema. Hudi 0.15.0; HUDI-8006 and HUDI-8016 mend it.
+    """
+
+    class Java:
+        """The interface that the JVM sees."""
+
+        implements = ("java.lang.reflect.InvocationHandler",)
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def invoke(self, _proxy: Any, method: Any, arguments: Any) -> Any:
+        """Call the client's own method; of UpdateTable await the answer. Raises what it failed with."""
+        answer = method.invoke(self._client, arguments)
+        if method.getName() == "updateTable":
+            answer.join()
+        return answer
+
+
+def _await_updates(spark: SparkSession, tool: Any) -> None:
+    """Give the tool a client whose updates follow one another, by reflection: it makes its own."""
+    jvm: Any = spark._jvm
+    sync_client = _field(tool.getClass(), "syncClient").get(tool)
+    field = _field(sync_client.getClass(), "awsGlue")
+    kind = field.getType()
+    kinds = _gateway(spark).new_array(jvm.java.lang.Class, 1)
+    kinds[0] = kind
+    awaiting = _Awaiting(field.get(sync_client))
+    field.set(sync_client, jvm.java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
+
+
+def _give_instants_their_type(spark: SparkSession, tool: Any, table: str) -> None:
+    """Make instants of an existing table timestamps, where they are bigint, as they once were for all.
+
+    The tool itself takes that for a change of type that isn't allowed, and would fail at each sync.
+    """
+    jvm: Any = spark._jvm
+    client = _field(tool.getClass(), "syncClient").get(tool)
+    # Of a merge-on-read table there are three.
+    for name in (name for name in (table, f"{table}_ro", f"{table}_rt") if client.tableExists(name)):
+        known = {str(column).lower(): str(kind).lower() for column, kind in client.getMetastoreSchema(name).items()}
+        schema = client.getStorageSchema()
+        wanted = jvm.org.apache.hudi.hive.util.HiveSchemaUtil.parquetSchemaToMapSchema(schema, True, False)
+        kinds = {(known.get(str(column).lower()), str(kind).lower()) for column, kind in wanted.items()}
+        if ("bigint", "timestamp") in kinds:
+            client.updateTableSchema(name, schema)
+
+
+class _Decoding:
+    """Hudi's PartitionValueExtractor for encoded folders: its own give Glue the encoded text, which Athena returns."""
+
+    class Java:
+        """The interface that the JVM sees."""
+
+        implements = ("org.apache.hudi.sync.common.model.PartitionValueExtractor",)
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+
+    def extractPartitionValuesInPath(self, path: str) -> Any:  # noqa: N802  (Java's name)
+        """Return the values of a partition's path relative to the table."""
+        values = self._jvm.java.util.ArrayList()
+        for value in partitions.values_of(path):
+            values.add(value)
+        return values
+
+
+def _decode_partitions(spark: SparkSession, tool: Any) -> None:
+    """Let a sync tool use `_Decoding`, by reflection: it takes extractors by the name of a Java class only."""
+    client = _field(tool.getClass(), "syncClient").get(tool)
+    _field(client.getClass(), "partitionValueExtractor").set(client, _Decoding(spark._jvm))
+
+
+def _gateway(spark: SparkSession) -> Any:
+    """Return the gateway to the JVM, able to call back."""
+    gateway: Any = spark.sparkContext._gateway
+    start_callbacks: Any = java_gateway.ensure_callback_server_started
+    start_callbacks(gateway)
+    return gateway
+
+
+def _field(kind: Any, name: str) -> Any:
+    while name not in {str(field.getName()) for field in kind.getDeclaredFields()}:
+        kind = kind.getSuperclass()
+    found = kind.getDeclaredField(name)
+    found.setAccessible(True)
+    return found
+
+
+def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettings) -> bool:
+    """Run Hudi's AwsGlueCatalogSyncTool once; False when there is no table yet.
+
+    AWS's own environment variables give region, credentials and endpoint.
+    """
+    hadoop, stored = Hadoop(spark), f"{table.base_path}/.hoodie/hoodie.properties"
+    if not hadoop.exists(stored):
+        return False
+    jvm: Any = spark._jvm
+    properties = jvm.java.util.Properties()
+    for key, value in sync_properties(settings, table).items():
+        properties.setProperty(key, value)
+    tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, spark._jsc.hadoopConfiguration())
+    _await_updates(spark, tool)
+    if properties.getProperty(_TIMESTAMPS) == "true":
+        _give_instants_their_type(spark, tool, settings.table)
+    if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
+        _decode_partitions(spark, tool)
+    try:
+        tool.syncHoodieTable()
+    finally:
+        tool.close()
+    return True

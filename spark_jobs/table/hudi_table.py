@@ -1,0 +1,234 @@
+"""The Hudi table: its layout, one commit, and commits of other writers."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.errors import ConcurrentWriterError, JobError, SettingsError
+from spark_jobs.options import keys
+from spark_jobs.options.table_settings import TableSettings
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table import checkpoint, damage, index_layout, repair
+from spark_jobs.table.claim import Claim
+from spark_jobs.table.timeline import TABLE_VERSION, Timeline
+
+# Rows that tell whether keys are in the buckets where the settings look for them.
+_SAMPLE = 1_000
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A completed commit: rows inserted, updated and deleted, the partitions and schema it wrote.
+
+    `newest` is the timeline's newest instant after it: a compaction's, where one followed, else its own.
+    """
+
+    instant: str
+    newest: str
+    inserts: int
+    updates: int
+    deletes: int
+    partitions: frozenset[str]
+    schema: str
+
+
+class HudiTable(Timeline):
+    """One Hudi table, which may not exist yet."""
+
+    def __init__(
+        self, spark: SparkSession, settings: TableSettings, *, look_anew: Callable[[], None] = lambda: None
+    ) -> None:
+        super().__init__(Hadoop(spark), settings.base_path, look_anew=look_anew)
+        self._spark = spark
+        self._settings = settings
+        # Whether partition values are encoded; `check_layout` learns it from the table.
+        self.url_encodes = settings.url_encode is not False
+
+    def recover(self, log: Callable[[str], None]) -> bool:
+        """Bring the table into a state that Hudi can write to, and tell whether it exists: at a start, after a failure.
+
+        `log` gets a line for each repair. Events of commits that were taken back are read again, as each commit has the
+        progress of its own data. Raises SettingsError for other settings than the table's, JobError for a table that is
+        damaged.
+        """
+        repair.await_failed_tasks(self._spark)
+        for path in repair.remove_torn_files(self._hadoop, self._path):
+            log(f"removed {path}, which a crash had left half written")
+        if not self.exists():
+            damage.refuse_data_without_timeline(self._hadoop, self._path)
+            return False
+        self.check_layout()
+        for line in repair.roll_back_failed(self, self._hadoop, self._path, self._client):
+            log(line)
+        damage.refuse_damage(self, self._hadoop, self._path)
+        self._check_index()
+        if index_layout.is_bucketed(self._settings):
+            for line in repair.take_back_doubled_buckets(self, self._hadoop.jvm, self._path, self._client):
+                log(line)
+        return True
+
+    def check_layout(self) -> None:
+        """Raise SettingsError when the existing table has another type, key, partitioning or ordering field."""
+        config = self.meta_client().getTableConfig()
+        stored = config.getProps()
+        wanted = {
+            "hoodie.table.type": self._settings.table_type,
+            "hoodie.table.recordkey.fields": ",".join(self._settings.key_fields),
+            "hoodie.table.partition.fields": ",".join(self._settings.partition_fields),
+            "hoodie.table.precombine.field": self._settings.ordering_field,
+            "hoodie.table.keygenerator.class": self._settings.key_generator,
+        }
+        for key, value in wanted.items():
+            found = stored.getProperty(key)
+            if found is not None and found != value:
+                raise SettingsError(f"{self._path} exists with {key}={found}, the settings say {value}")
+        if self._settings.partition_fields:
+            self._check_folders(stored)
+        version = config.getTableVersion().versionCode()
+        if version > TABLE_VERSION:
+            raise SettingsError(f"{self._path} has table version {version}; Athena and this job need {TABLE_VERSION}")
+
+    def rows(self) -> DataFrame:
+        """Return the table's current rows."""
+        return self._spark.read.format("hudi").load(self._path)
+
+    def newest(self) -> int | None:
+        """Return the highest ordering value, a whole number, of the table's rows; None where there are none."""
+        found = None if self.schema() is None else self.rows().agg({self._settings.ordering_field: "max"}).first()
+        return None if found is None or found[0] is None else int(found[0])
+
+    def write(self, rows: DataFrame, metadata: Mapping[str, str], *, operation: str) -> Commit:
+        """Write rows, deletes flagged by `_hoodie_is_deleted`, and `metadata` (progress) as one commit.
+
+        Raises JobError when Hudi reports success but no commit with this progress is there.
+        """
+        layout = {keys.INDEX_LAYOUT: index_layout.layout_of(self._settings)}
+        options = {**self.write_options(operation), **metadata, **layout}
+        self._hadoop.forget_sources()
+        rows.write.format("hudi").options(**options).mode("append").save(self._path)
+        newest = None
+        for instant, details in self.instants(self.meta_client().getActiveTimeline()):
+            newest = newest or instant
+            found = json.loads(details)
+            entries = found.get("extraMetadata") or {}
+            if entries.get(checkpoint.SOURCE_KEY) == metadata[checkpoint.SOURCE_KEY]:
+                return _commit(instant, newest, found)
+        raise JobError(f"{self._path}: the commit isn't in the timeline though Hudi reported success")
+
+    def write_options(self, operation: str) -> dict[str, str]:
+        """Return the options of a write; what the properties say passes, what keeps the promises is fixed."""
+        settings = self._settings
+        defaults = {
+            "hoodie.combine.before.upsert": "false",
+            "hoodie.combine.before.insert": "false",
+        }
+        if settings.table_type == "MERGE_ON_READ":
+            defaults["hoodie.compact.inline"] = str(settings.compaction).lower()
+        fixed = {
+            "hoodie.table.name": settings.name,
+            "hoodie.database.name": settings.database,
+            "hoodie.datasource.write.table.type": settings.table_type,
+            "hoodie.datasource.write.operation": operation,
+            keys.RECORD_KEY: ",".join(settings.key_fields),
+            keys.PARTITION_PATH: ",".join(settings.partition_fields),
+            keys.KEY_GENERATOR: settings.key_generator,
+            keys.HIVE_STYLE: str(settings.hive_style).lower(),
+            keys.URL_ENCODE: str(self.url_encodes and bool(settings.partition_fields)).lower(),
+            "hoodie.datasource.write.precombine.field": settings.ordering_field,
+            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+            "hoodie.payload.ordering.field": settings.ordering_field,
+            "hoodie.payload.event.time.field": settings.ordering_field,
+            "hoodie.datasource.write.commitmeta.key.prefix": checkpoint.PREFIX,
+        }
+        if self.writes_newer_versions:
+            fixed["hoodie.write.table.version"] = str(TABLE_VERSION)
+            fixed["hoodie.write.auto.upgrade"] = "false"
+            fixed["hoodie.write.record.merge.mode"] = "EVENT_TIME_ORDERING"
+        return {**defaults, **settings.write_options, **fixed}
+
+    def _client(self, **options: str) -> AbstractContextManager[Any]:
+        given = self.write_options(self._settings.operation) | options
+        return repair.write_client(self._spark, self._path, self._settings.name, given)
+
+    def _check_index(self) -> None:
+        """Refuse an index that wouldn't find the table's rows where they are."""
+        newest = next((json.loads(details) for _, details in self.active()), None)
+        if newest is None:
+            return
+        wanted = index_layout.layout_of(self._settings)
+        found = (newest.get("extraMetadata") or {}).get(keys.INDEX_LAYOUT)
+        if found is None:
+            stats = [stat for each in (newest.get("partitionToWriteStats") or {}).values() for stat in each]
+            found = index_layout.layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
+            if found == wanted and index_layout.is_bucketed(self._settings) and self._misplaced_key() is not None:
+                found = "another number of buckets, or by other fields"
+        if found != wanted:
+            raise SettingsError(
+                f"{self._path} was written with the index {found}, the settings say {wanted}: its rows wouldn't be "
+                f"found and come twice; keep {keys.INDEX_TYPE} and what belongs to it, or give another "
+                "--target-base-path and load the table again"
+            )
+
+    def _misplaced_key(self) -> str | None:
+        """Return the key of a row, of some, that isn't in the bucket where the settings look for it."""
+        rows = self.rows().select("_hoodie_record_key", "_hoodie_file_name").limit(_SAMPLE).collect()
+        return index_layout.misplaced(self._hadoop.jvm, dict(map(tuple, rows)), self._settings)
+
+    def _check_folders(self, stored: Any) -> None:
+        """Refuse another style of folders than the table's; what the settings leave open is as the table has it."""
+        wanted = {keys.HIVE_STYLE: self._settings.hive_style, keys.URL_ENCODE: self._settings.url_encode}
+        found = {key: stored.getProperty(key) == "true" for key in wanted}
+        for key, value in wanted.items():
+            if value is not None and found[key] != value:
+                raise SettingsError(
+                    f"{self._path} exists with {key}={str(found[key]).lower()}, the settings say {str(value).lower()}"
+                )
+        self.url_encodes = found[keys.URL_ENCODE]
+
+
+def _commit(instant: str, newest: str, metadata: Mapping[str, Any]) -> Commit:
+    by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
+    stats = [stat for partition in by_partition.values() for stat in partition]
+    return Commit(
+        instant=instant,
+        newest=newest,
+        inserts=sum(int(stat["numInserts"]) for stat in stats),
+        updates=sum(int(stat["numUpdateWrites"]) for stat in stats),
+        deletes=sum(int(stat["numDeletes"]) for stat in stats),
+        partitions=frozenset(by_partition),
+        schema=str((metadata.get("extraMetadata") or {}).get("schema", "")),
+    )
+
+
+class ForeignCommits:
+    """What the table's timeline said last: the newest instant, and the progress in the newest commit that has one."""
+
+    def __init__(self, table: HudiTable, path: str, claim: Claim | None) -> None:
+        self._table = table
+        self._path = path
+        self._claim = claim
+        self.last_instant: str | None = None
+        self._stored: str | None = None
+
+    def note(self, instant: str | None, stored: str | None) -> None:
+        """Take in what the timeline says now, or after a commit of our own."""
+        self.last_instant, self._stored = instant, stored
+
+    def check(self) -> None:
+        """Raise ConcurrentWriterError when somebody else's progress is there."""
+        if self._claim:
+            self._claim.check()
+        found = self._table.last_instant()
+        if found == self.last_instant:
+            return
+        # A compaction or clustering by another program, or a correction by hand, leaves the progress as it is.
+        if self._table.progress().get(checkpoint.SOURCE_KEY) != self._stored:
+            raise ConcurrentWriterError(
+                f"{self._path}: another writer committed {found} after {self.last_instant}, "
+                "which this job knows; run one job per table"
+            )
+        self.last_instant = found

@@ -1,0 +1,67 @@
+"""Keeps the events that don't fit: JSON lines with reason and origin, under names that a rerun writes again."""
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from pyspark.sql import DataFrame, Row
+
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.sources.batches import Batch
+
+COLUMNS = ("origin", "block", "number", "reason", "line")
+
+
+@dataclass(frozen=True)
+class OriginLines:
+    """Where an origin's lines begin: number of the first, and how many lines come before, per block of the file."""
+
+    first: Mapping[int, int]
+    before: Mapping[int, int]
+
+    def position(self, block: int, number: int) -> int:
+        """Return the line's number within its file, from 1."""
+        return number - self.first[block] + self.before[block] + 1
+
+
+class Quarantine:
+    """A folder with one file per origin: the same bad lines always go to the same name, so a rerun adds nothing."""
+
+    def __init__(self, hadoop: Hadoop, path: str) -> None:
+        self._hadoop = hadoop
+        self._path = path
+
+    def write(self, bad: DataFrame, *, batch: Batch, lines: Mapping[str, OriginLines], one_per_event: bool) -> None:
+        """Write bad events (COLUMNS), one file per origin, or one per event where batches have no fixed bounds."""
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        ordered = bad.select(*COLUMNS).orderBy("origin", "block", "number")
+        for origin, rows in groupby(ordered.toLocalIterator(), key=lambda row: str(row["origin"])):
+            name, content = batch.name_of(origin), batch.content_of(origin)
+            if one_per_event:
+                for row in rows:
+                    offset = int(row["number"])
+                    entry = _entry(row, now, {"origin": name, "offset": offset})
+                    self._hadoop.write_text(f"{self._path}/{content}/{offset:012d}.json", entry)
+            else:
+                text = "".join(_file_entries(rows, now, name, lines[origin]))
+                self._hadoop.write_text(f"{self._path}/{content}", text)
+
+    def write_unreadable(self, batch: Batch) -> None:
+        """Copy what a batch couldn't read, each beside an entry that says why."""
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        for name, reason in sorted(batch.unreadable.items()):
+            copy = batch.copy(name, self._path)
+            entry = {"reason": reason, "origin": name, "quarantined_at": now, "file": copy}
+            self._hadoop.write_text(f"{copy}.reason.json", json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+def _file_entries(rows: Iterator[Row], now: str, name: str, lines: OriginLines) -> Iterator[str]:
+    for row in rows:
+        yield _entry(row, now, {"origin": name, "line": lines.position(row["block"], row["number"])})
+
+
+def _entry(row: Row, now: str, where: Mapping[str, object]) -> str:
+    entry = {"reason": row["reason"], **where, "quarantined_at": now, "text": row["line"]}
+    return json.dumps(entry, ensure_ascii=False) + "\n"

@@ -1,0 +1,173 @@
+"""Mends what a crash, or two jobs at once, have left of a table that Hudi can't get over by itself.
+
+A bucket with two file groups Hudi 0.15 can never write to again. Two writers that put the first rows into a bucket at
+the same moment leave such a pair; so does a second bulk insert.
+"""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from typing import Any
+
+from spark_jobs.errors import JobError
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table import checkpoint
+from spark_jobs.table.damage import damaged
+from spark_jobs.table.timeline import Timeline
+
+
+def doubled(jvm: Any, client: Any, partitions: Iterable[str]) -> list[str]:
+    """Return the buckets, as `partition/number`, of which these partitions of a table have more than one file group.
+
+    `client` is the table's HoodieTableMetaClient. Raises what the file system raises.
+    """
+    context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
+    views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
+    metadata = jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(False).build()
+    view = views.createInMemoryFileSystemView(context, client, metadata)
+    try:
+        found = Counter(
+            f"{partition}/{file_group.getFileGroupId().getFileId()[:8]}".lstrip("/")
+            for partition in partitions
+            for file_group in view.getAllFileGroups(partition).toArray()
+            if file_group.getLatestFileSlice().isPresent()
+        )
+    finally:
+        view.close()
+    return sorted(bucket for bucket, count in found.items() if count > 1)
+
+
+# Makes a write client with these options.
+Client = Callable[..., AbstractContextManager[Any]]
+# Two jobs that cross leave one commit too many, or a few.
+_MOST_TAKEN_BACK = 5
+# How long tasks that outlive their failed write are waited for, and how often is asked.
+_TASKS_S, _ASK_S = 60.0, 0.1
+# Finds the files of a write by their names, without its markers.
+_LISTED = {"hoodie.rollback.using.markers": "false"}
+_COMPLETED = re.compile(r"\d+\.(commit|deltacommit|replacecommit|rollback|clean)")
+
+
+def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
+    """Remove what a crash has left half written and Hudi can't get over; returns what that was.
+
+    `path` is the table's. Only a local disk shows half a file: S3 has an object whole or not at all, and HDFS renames
+    it into place.
+    """
+    timeline = f"{path}/.hoodie"
+    if "://" in path and not path.startswith("file://"):
+        return []
+    sizes = hadoop.sizes_in(timeline)
+    if sizes and not any(name[:1].isdigit() for name in sizes) and not _is_created(hadoop, timeline, sizes):
+        # No instant yet: this table has never held a row.
+        hadoop.delete(timeline)
+        return [timeline]
+    # A completed instant that can't be read isn't completed: without its last file Hudi rolls it back.
+    completed = sorted(name for name in sizes if _COMPLETED.fullmatch(name))
+    torn = [name for name in completed if not sizes[name]]
+    commits = [name for name in completed if name.endswith("commit") and name not in torn]
+    if commits and not _is_json(hadoop.read_text(f"{timeline}/{commits[-1]}")):
+        torn.append(commits[-1])
+    for name in torn:
+        hadoop.delete(f"{timeline}/{name}")
+    return [f"{timeline}/{name}" for name in torn]
+
+
+@contextmanager
+def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -> Iterator[Any]:
+    """Yield Hudi's write client for a table, closed in the end."""
+    given = spark._jvm.java.util.HashMap()
+    for key, value in options.items():
+        given.put(key, value)
+    client = spark._jvm.org.apache.hudi.DataSourceUtils.createHoodieClient(spark._jsc, None, path, name, given)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def await_failed_tasks(spark: Any) -> None:
+    """Wait until no task of a failed Spark job runs. Raises RuntimeError after a minute.
+
+    Spark doesn't interrupt them. One that writes its file after the rollback adds a second file group to a bucket, with
+    rows of no commit: Hudi takes files that are older than the timeline for committed ones.
+    """
+    jvm, none = spark._jvm, spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
+    failed = jvm.java.util.List.of(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
+    store, deadline = spark._jsc.sc().statusStore(), time.monotonic() + _TASKS_S
+    while True:
+        stages = store.stageList(failed, False, False, none, jvm.java.util.List.of())
+        if not any(stages.apply(number).numActiveTasks() for number in range(stages.size())):
+            return
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"tasks of a failed write still run after {_TASKS_S:.0f} s")
+        time.sleep(_ASK_S)
+
+
+def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Client) -> list[str]:
+    """Take back the writes that began and didn't end; returns what was done, a line each.
+
+    A write does so itself, but chooses its own instant first: of a merge-on-read table the rollback is the later one
+    then, and readers of the log stop there, before the write's rows. Raises JobError for a write that can't be taken
+    back, since a later one has ended.
+    """
+    if not (failed := timeline.failed()):
+        return []
+    newest = timeline.last_instant()
+    if newest is not None and failed[-1] < newest:
+        raise damaged(path, f"commit {failed[-1]} has not ended, later ones have")
+    # Markers name the files of a write, until it ends: one that a crash has made unreadable has none any more.
+    marked = all(hadoop.exists(f"{path}/.hoodie/.temp/{instant}") for instant in failed)
+    with client(**_LISTED if not marked else {}) as writing:
+        writing.rollbackFailedWrites()
+    if left := timeline.failed():
+        raise RuntimeError(f"{path}: Hudi didn't roll {left[-1]} back")
+    return [f"rolled back {instant}, which had failed" for instant in failed]
+
+
+def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: Client) -> list[str]:
+    """Take back the newest commits until no bucket of the table at `path` has two file groups.
+
+    Returns what was done, a line each. Raises JobError when taking back the newest commits doesn't help.
+    """
+    done: list[str] = []
+    while broken := _doubled_buckets(timeline, jvm):
+        newest = next(timeline.instants(timeline.meta_client().getActiveTimeline()), None)
+        if newest is None or len(done) == _MOST_TAKEN_BACK or not _is_commit(newest[1]):
+            raise JobError(
+                f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
+                "--target-base-path with --ignore-checkpoint and load the table anew"
+            )
+        with client(**_LISTED) as writing:
+            writing.rollback(newest[0])
+        done.append(f"took back commit {newest[0]}: two jobs had written bucket {broken[0]}; its events come again")
+    return done
+
+
+def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
+    client = timeline.meta_client()
+    newest = [json.loads(details) for _, details in islice(timeline.instants(client.getActiveTimeline()), 2)]
+    written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
+    return doubled(jvm, client, sorted(written))
+
+
+def _is_created(hadoop: Hadoop, timeline: str, names: Collection[str]) -> bool:
+    properties = "hoodie.properties"
+    return properties in names and "checksum" in hadoop.read_text(f"{timeline}/{properties}")
+
+
+def _is_commit(details: bytes) -> bool:
+    """Tell whether an instant wrote events, and no compaction or clustering did."""
+    return checkpoint.SOURCE_KEY in (json.loads(details).get("extraMetadata") or {})
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

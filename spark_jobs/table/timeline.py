@@ -1,0 +1,160 @@
+"""What a Hudi table's timeline says. Works with Hudi 0.15 and 1.0 on table version 6."""
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import types as T
+
+from spark_jobs.errors import SettingsError
+from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.table import checkpoint
+
+# Athena reads up to this table version; Hudi 1.x would write a newer one.
+TABLE_VERSION = 6
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A completed write that carries progress, by its time, and the time of the one before it that does."""
+
+    instant: str
+    progress: str
+    since: str
+
+
+class Timeline:
+    """The timeline of the table at `path`, which may not exist yet; each answer is read anew."""
+
+    def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
+        """`look_anew` is called before each look at the table: what is remembered of it may be another's by now."""
+        self._hadoop = hadoop
+        self._path = path
+        self._look_anew = look_anew
+        self._newest_version = self._hudi_table_version()
+
+    def exists(self) -> bool:
+        """Tell whether the table has been created."""
+        self._look_anew()
+        return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
+
+    @property
+    def writes_newer_versions(self) -> bool:
+        """Tell whether this Hudi would write a newer table version than Athena reads."""
+        return self._newest_version > TABLE_VERSION
+
+    def last_instant(self) -> str | None:
+        """Return the time of the newest completed write (commits, compactions, replacements); None without any."""
+        if not self.exists():
+            return None
+        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        last = timeline.lastInstant()
+        return self._time_of(last.get()) if last.isPresent() else None
+
+    def instants_after(self, instant: str) -> list[str]:
+        """Return the times of the completed writes after one, or after all time for an empty text, oldest first."""
+        if not self.exists():
+            return []
+        timeline = self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
+        return sorted(time for each in timeline.getInstants() if (time := self._time_of(each)) > instant)
+
+    def progress(self) -> dict[str, str]:
+        """Return the metadata of the newest commit that has a checkpoint; empty when none has."""
+        return next(self.commits_with_progress(), {})
+
+    def commits_with_progress(self) -> Iterator[dict[str, str]]:
+        """Yield the metadata of the commits that have a checkpoint, newest first.
+
+        Commits without (compactions, other writers) are passed over, and the archived timeline is read after the
+        active one.
+        """
+        if not self.exists():
+            return
+        for _, metadata in self._newest_first(self.meta_client()):
+            entries: dict[str, str] = metadata.get("extraMetadata") or {}
+            if checkpoint.SOURCE_KEY in entries:
+                yield entries
+
+    def carried(self, after: str, to: str) -> list[Carried]:
+        """Return the completed writes behind `after` up to `to` that carry progress, oldest first; `to` in any case."""
+        found: list[tuple[str, str]] = []
+        for time, metadata in self._newest_first(self.meta_client()):
+            progress = (metadata.get("extraMetadata") or {}).get(checkpoint.SOURCE_KEY)
+            if progress is None or time > to:
+                continue
+            found.append((time, progress))
+            if time <= after and time < to:
+                break
+        else:
+            found.append(("", ""))
+        found.reverse()
+        return [Carried(*write, since) for (since, _), write in itertools.pairwise(found)]
+
+    def active(self) -> Iterator[tuple[str, bytes]]:
+        """Yield time and details of the active timeline's completed writes, newest first."""
+        return self.instants(self.meta_client().getActiveTimeline())
+
+    def failed(self) -> list[str]:
+        """Return the times of the writes that have begun and not ended, newest first; table services aren't writes."""
+        pending = self.meta_client().getActiveTimeline().filterInflightsAndRequested().getInstants()
+        writes = (instant for instant in pending if instant.getAction() in ("commit", "deltacommit"))
+        return sorted({self._time_of(instant) for instant in writes}, reverse=True)
+
+    def rolled_back(self) -> set[str]:
+        """Return the times of the writes that the active timeline's rollbacks have taken back."""
+        timeline = self.meta_client().getActiveTimeline()
+        completed = timeline.getRollbackTimeline().filterCompletedInstants()
+        read = self._hadoop.jvm.org.apache.hudi.common.table.timeline.TimelineMetadataUtils
+        details = (timeline.getInstantDetails(instant).get() for instant in completed.getInstants())
+        # As text: py4j can't go through Avro's lists.
+        found = (str(read.deserializeHoodieRollbackMetadata(each).getCommitsRollback().toString()) for each in details)
+        return {instant for text in found for instant in re.findall(r"\d+", text)}
+
+    def ordering_field(self) -> str:
+        """Return the column that says which of two rows of a key is the newer one."""
+        return str(self.meta_client().getTableConfig().getProps().getProperty("hoodie.table.precombine.field"))
+
+    def schema(self) -> T.StructType | None:
+        """Return the table's columns without Hudi's own; None before the first commit."""
+        if self.last_instant() is None:
+            return None
+        jvm = self._hadoop.jvm
+        avro = jvm.org.apache.hudi.common.table.TableSchemaResolver(self.meta_client()).getTableAvroSchema(False)
+        struct = jvm.org.apache.hudi.AvroConversionUtils.convertAvroSchemaToStructType(avro)
+        return T.StructType.fromJson(json.loads(struct.json()))
+
+    def meta_client(self) -> Any:
+        """Return Hudi's HoodieTableMetaClient, which reads the table's files anew."""
+        jvm = self._hadoop.jvm
+        configuration = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(self._hadoop.configuration)
+        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+        return builder.setConf(configuration).setBasePath(self._path).build()
+
+    def instants(self, timeline: Any) -> Iterator[tuple[str, bytes]]:
+        """Yield time and details of a timeline's completed writes, newest first."""
+        completed = timeline.getCommitsTimeline().filterCompletedInstants()
+        for instant in completed.getReverseOrderedInstants().toArray():
+            details = completed.getInstantDetails(instant)
+            if details.isPresent():
+                yield self._time_of(instant), bytes(details.get())
+
+    def _hudi_table_version(self) -> int:
+        versions = self._hadoop.jvm.org.apache.hudi.common.table.HoodieTableVersion
+        try:
+            return int(versions.current().versionCode())
+        except TypeError as error:  # py4j's answer for a class that isn't there
+            raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
+
+    def _newest_first(self, client: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        for time, details in self.instants(client.getActiveTimeline()):
+            yield time, json.loads(details)
+        archived = client.getArchivedTimeline()
+        archived.loadCompletedInstantDetailsInMemory()
+        for time, details in self.instants(archived):
+            yield time, json.loads(details)
+
+    def _time_of(self, instant: Any) -> str:
+        return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())

@@ -1,0 +1,143 @@
+"""What runs beside the batches: when the catalogue is synced, and the file that says how far a queried table is."""
+
+import threading
+from pathlib import Path
+
+from spark_jobs.listeners import SweepTimeFile
+from spark_jobs.options.table_settings import SyncSettings
+from spark_jobs.table.glue_sync import GlueSync
+from spark_jobs.table.hudi_table import Commit
+
+SETTINGS = SyncSettings(
+    database="datalake",
+    table="cdc_events",
+    partition_fields=(),
+    properties={},
+    timeout_seconds=5,
+)
+
+
+def commit(schema: str = "a", *partitions: str) -> Commit:
+    return Commit("1", "1", 1, 0, 0, frozenset(partitions or ("",)), schema)
+
+
+class Glue:
+    """A sync whose outcome the test sets, under a clock of the test's."""
+
+    def __init__(self) -> None:
+        self.syncs = 0
+        self.now = 0.0
+        self.error: Exception | None = None
+        self.log: list[str] = []
+        self.release = threading.Event()
+        self.release.set()
+        self.glue_sync = GlueSync(SETTINGS, sync=self.sync, log=self.log.append, clock=lambda: self.now)
+
+    def sync(self) -> bool:
+        self.release.wait(10)
+        self.syncs += 1
+        if self.error:
+            raise self.error
+        return True
+
+    def at(self, now: float) -> int:
+        """Syncs done when the loop has looked at this time."""
+        self.now = now
+        self.glue_sync.run_if_due()
+        self.settle()
+        return self.syncs
+
+    def settle(self) -> None:
+        for thread in threading.enumerate():
+            if thread.name == "glue-sync":
+                thread.join(10)
+        before = self.glue_sync._pending
+        self.glue_sync._finished()
+        assert self.glue_sync._pending or not before or self.syncs
+
+
+def test_each_start_syncs_once() -> None:
+    glue = Glue()
+    assert [glue.at(0), glue.at(1), glue.at(100)] == [1, 1, 1]
+
+
+def test_only_a_new_schema_or_partition_needs_another_sync() -> None:
+    glue = Glue()
+    for now, done, made in [
+        (0, 1, commit("a", "p=1")),
+        (10, 1, commit("a", "p=1")),
+        (20, 2, commit("a", "p=2")),
+        (30, 3, commit("b", "p=2")),
+        (40, 3, commit("b", "p=1", "p=2")),
+    ]:
+        glue.now = now
+        glue.glue_sync.committed(made)
+        glue.settle()
+        assert glue.syncs == done, now
+
+
+def test_syncs_follow_the_rounds_and_none_is_forgotten() -> None:
+    glue = Glue()
+    assert glue.at(0) == 1
+    glue.now = 1
+    glue.glue_sync.committed(commit("b"))
+    assert [glue.at(1), glue.at(2), glue.at(60)] == [2, 2, 2]
+
+
+def test_a_failed_sync_is_tried_again_until_it_succeeds() -> None:
+    glue = Glue()
+    glue.error = OSError("Glue is down")
+    assert [glue.at(0), glue.at(29), glue.at(30)] == [1, 1, 2]
+    assert glue.log[0] == "catalogue sync failed, is tried again: OSError: Glue is down"
+    glue.error = None
+    assert [glue.at(61), glue.at(200)] == [3, 3]
+    assert glue.log[-1] == "catalogue sync done: datalake.cdc_events"
+
+
+def test_a_slow_sync_holds_nothing_up_and_a_commit_meanwhile_counts() -> None:
+    glue = Glue()
+    glue.release.clear()
+    glue.glue_sync.run_if_due()
+    glue.glue_sync.committed(commit("b"))  # returns although the first sync hangs
+    assert glue.syncs == 0
+    glue.release.set()
+    glue.settle()
+    assert glue.at(10) == 2
+
+
+def test_the_end_tries_a_pending_sync_once_whatever_the_pause() -> None:
+    glue = Glue()
+    glue.at(0)
+    glue.now = 1
+    glue.glue_sync.committed(commit("b"))
+    glue.glue_sync.finish()
+    assert glue.syncs == 2
+    glue.error = OSError("down")
+    glue.glue_sync.committed(commit("c"))
+    glue.settle()
+    glue.glue_sync.finish()
+    assert glue.syncs == 4
+    assert [line.partition(",")[0] for line in glue.log[-2:]] == ["catalogue sync failed"] * 2
+
+
+def test_the_newest_look_is_in_the_file(tmp_path: Path) -> None:
+    path, log, looks = tmp_path / "looked" / "address", list[str](), list[int | None]([None])
+    file = SweepTimeFile(str(path), looked_ms=lambda: looks[-1], log=log.append)
+    file.write()
+    assert not path.exists()
+    for looked_ms in (5, 5, 7_000):
+        looks.append(looked_ms)
+        file.write()
+        assert path.read_text() == f"{looked_ms}\n"
+    assert [found.name for found in path.parent.iterdir()] == ["address"]
+    assert log == []
+
+
+def test_a_file_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    log: list[str] = []
+    file = SweepTimeFile(str(tmp_path / "file" / "address"), looked_ms=lambda: 1, log=log.append)
+    file.write()
+    file.write()
+    assert len(log) == 1
+    assert "file/address can't be written: " in log[0]
