@@ -1,7 +1,7 @@
 """Command line of the loader: `python -m db.load --host ... --dbname ...`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -42,10 +42,6 @@ def main(
         str | None,
         typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
     ] = None,
-    mode: Annotated[
-        Literal["transaction", "statement"],
-        typer.Option(help="When the outbox is written: one event per order and transaction, or one per statement."),
-    ] = "transaction",
     scale: Annotated[int, typer.Option(min=1, help="So many times the 829 generated orders.")] = 1,
     from_: Annotated[
         Path | None,
@@ -69,7 +65,6 @@ def main(
             parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
         options = LoadOptions(
             connector_password=_connector_password(connector_secret_id),
-            mode=mode,
             scale=scale,
             dump=from_,
             empty=empty,
@@ -77,7 +72,7 @@ def main(
         )
         report = _load_showing_progress(parameters, options)
     rows = sum(report.rows.values())
-    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
+    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events in {report.seconds:.1f} s")
 
 
 def _connector_password(secret_id: str | None) -> str:

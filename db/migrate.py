@@ -15,10 +15,7 @@ from db.command_line import (
     ask_password,
     connection_parameters,
 )
-from db.loading import transaction
-from db.migrating import MAX_WAIT_S, NOTHING_CHANGED, Migration, migrate
-from db.outbox import Mode
-from db.preparing import check_whole
+from db.migrating import MAX_WAIT_S, Migration, migrate
 
 # Tracebacks that show local variables would show passwords.
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -33,9 +30,6 @@ def main(
     port: Port = None,
     dbname: DatabaseName = None,
     user: UserName = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="Switch to this mode; without it the outbox keeps its own.", show_default=False)
-    ] = None,
     max_wait_s: Annotated[
         float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
     ] = MAX_WAIT_S,
@@ -50,9 +44,7 @@ def main(
         parameters = connection_parameters(secret_id, given)
         if "password" not in parameters:
             parameters["password"] = ask_password("PGPASSWORD", f"Password of {parameters['user']}", confirm=False)
-        with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
-            check_whole(cursor)
-        done = migrate(parameters, mode, max_wait_s=max_wait_s)
+        done = migrate(parameters, max_wait_s=max_wait_s)
     typer.echo(_report(done))
 
 
@@ -60,7 +52,7 @@ def _report(done: Migration) -> str:
     what = "migrated" if done.changed else "up to date already"
     steps = f", new: {', '.join(done.steps)}" if done.steps else ""
     rows = f", {done.orders:,} orders' rows looked at" if done.orders else ""
-    return f"{what}{steps}; mode {done.mode}{rows}"
+    return f"{what}{steps}{rows}"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 
 from contract import errors
-from db.outbox import Mode
 from local.demo.display import Display
 from local.errors import PlatformError
 from local.folders import platform_folder
@@ -65,10 +64,6 @@ def up(
         str | None,
         typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
     ] = None,
-    mode: Annotated[
-        Mode | None,
-        typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
-    ] = None,
     scale: Annotated[
         int | None,
         typer.Option(min=1, help="First start: so many times the 829 generated orders.", show_default="1"),
@@ -84,7 +79,7 @@ def up(
     ] = True,
 ) -> None:
     """Start the platform and leave it running; it goes on from where it was."""
-    options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
+    options = PlatformOptions(scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
     with one_line_errors("up"):
         options = at_pipeline(options, platform_folder(folder, pipeline), pipeline, dsn)
         platform = Platform(platform_folder(folder, pipeline), options)

@@ -93,7 +93,6 @@ def _check_encrypted(wanted: Mapping[str, Any]) -> None:
 def _prepare(wanted: Mapping[str, Any]) -> LoadReport | None:
     options = LoadOptions(
         connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
-        mode=wanted["outboxMode"],
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
