@@ -16,11 +16,12 @@ from db import source_objects
 from db.errors import LoadError, explain
 from db.loading import transaction
 from db.shared_roles import again
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source.catalogue import HAS_ROWS
+from db.source_objects import SourceObjects, SourceState, WantedTable
+from db.source_plan import columns_missing
 from db.source_preparing import TURN, UnpreparableError
 from db.source_rights import reading_steps, system_columns
 
-_ROWS = {"r", "p"}
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""
 SELECT n.nspname::text, c.relname::text, array_remove(array_agg(a.attname::text), NULL), c.relkind = ANY ('{{r,p,f}}')
@@ -102,7 +103,7 @@ def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
         if found is None:
             continue
         readable = found.quoted.keys() | set(system_columns(table, found))
-        hidden = sorted(readable - found.readable - table.leave_out)
+        hidden = sorted(readable - found.granted - table.leave_out)
         if hidden or not found.schema_usable:
             what = f" ({', '.join(hidden[:5])})" if hidden else ""
             lines.append(
@@ -137,18 +138,12 @@ def _problems(objects: SourceObjects, state: SourceState, *, hides: bool) -> Ite
         if found is None:
             yield f"{name}: no such table: take it out of the pipeline, or check the database"
             continue
-        if hides and found.kind in _ROWS and found.row_security:
+        if hides and found.kind in HAS_ROWS and found.row_security:
             yield (
                 f"{name}: row security is on, and rows that a policy hides would count as deleted: query a view of its"
                 " owner in its place"
             )
-        yield from _columns_missing(name, table, found)
-
-
-def _columns_missing(name: str, table: WantedTable, found: PresentTable) -> Iterator[str]:
-    for column in (*table.key, *sorted(table.leave_out)):
-        if column not in found.quoted:
-            yield f"{name} has no column {column}, which the pipeline names"
+        yield from columns_missing(table, name, found)
 
 
 def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:

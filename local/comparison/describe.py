@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from capture.catalogue import Column, Database, Table
 from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.column_types import canonical
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
+from db.source.catalogue import Column, Database, Table
 from local.comparison.lake_types import called_in_lake, fitted
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable, quoted

@@ -11,7 +11,8 @@ from stacks.handler_code import ROOT, sql_hash
 OUTBOX, PIPELINE = "source_preparation", "pipeline_preparation"
 # What only looks at a database changes nothing there.
 LOOKS = {"db/source_drift.py"}
-WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db").glob("source_*.py")} - LOOKS)
+_FILES = [*(ROOT / "db").glob("source_*.py"), *(ROOT / "db" / "source").glob("[!_]*.py")]
+WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in _FILES} - LOOKS)
 
 
 @pytest.fixture(scope="module")
