@@ -2,11 +2,13 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from stacks.handler_code import ROOT, sql_hash
+from stacks.handler_code import ROOT, sql_hash, stage
 
 OUTBOX, PIPELINE = "source_preparation", "pipeline_preparation"
 # What only looks at a database changes nothing there.
@@ -31,7 +33,7 @@ def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/sql_text.py", "db/connecting.py"])
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/connecting.py"])
 def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     original: Path, tmp_path: Path, file: str
 ) -> None:
@@ -62,3 +64,11 @@ def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
     text = (ROOT / "tests" / "snapshots" / environment / "database.json").read_text(encoding="utf-8")
     assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(OUTBOX)], "run `make snapshots`"
+
+
+def test_what_is_shipped_has_all_that_its_handlers_import_and_the_sample_rows(tmp_path: Path) -> None:
+    names = [path.stem for path in (ROOT / "stacks" / "handlers").glob("[!_]*.py")]
+    load = "import db.sample; assert len(dict(db.sample.generate())) == 14"
+    shipped = stage("db", "plugins", staging=tmp_path)
+    program = "\n".join([*(f"import stacks.handlers.{name}" for name in names), load])
+    subprocess.run([sys.executable, "-c", program], cwd=shipped, check=True, env={"AWS_DEFAULT_REGION": "eu-central-1"})
