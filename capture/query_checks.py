@@ -9,11 +9,12 @@ import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture.entry import key_of
+from capture.objects import wanted_table
 from capture.query_tables import with_queries
-from contract.table_names import listed
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Database, Table, TableName
+from db.reading import hidden_rows, rights_missing, sees_all_rows
+from db.source.catalogue import HAS_ROWS, Database, Table, TableName
 from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -29,7 +30,6 @@ SELECT EXISTS (
     WHERE n.nspname = %s AND c.relname = %s AND a.attname = %s AND x.indisvalid AND x.indpred IS NULL
 )
 """
-_SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
 
 
@@ -75,25 +75,14 @@ class _Look:
     def __init__(self, connection: Connection, database: Database) -> None:
         self._connection = connection
         self._database = database
+        with connection, connection.cursor() as cursor:
+            self._sees_all = sees_all_rows(cursor)
 
     def problems(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
-        hidden = [name for name in table.hidden if name not in settings.leave_out]
-        if hidden:
-            role = self._database.server.role
-            yield f"{role} may not read {listed(hidden, 5)}: GRANT SELECT on it, or leave it out (leave_out)"
-        elif settings.detect != "hash" and table.kind in HAS_ROWS and not table.reads_system:
-            names = ", ".join(SYSTEM_COLUMNS)
-            yield (
-                f"{self._database.server.role} may not read {names}, by which changes are found: GRANT SELECT ({names})"
-                ' on it, or detect = "hash"'
-            )
+        yield from rights_missing(wanted_table(settings), table, self._database.server.role)
         if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
             yield f"it has no column {', '.join(missing)}, which is of the key"
-        if table.row_security and not table.owned and not self._ask(_SEES_ALL):
-            yield (
-                "row security is on, and rows that a policy hides would count as deleted: the job stops there;"
-                f" ALTER ROLE {self._database.server.role} BYPASSRLS, or query a view of its owner"
-            )
+        yield from hidden_rows(table, sees_all=table.owned or self._sees_all)
         if settings.detect == "xmin" and table.kind not in HAS_ROWS:
             yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
         if settings.column is not None:

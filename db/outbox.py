@@ -7,15 +7,16 @@ they run again whenever one of them has changed.
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db import preflight, sql_text
+from db import preflight
 from db.errors import LoadError
-from db.sql_text import text_of
 
+SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 LOCK_FILE = "03_outbox_lock.sql"
 VIEWS_FILE = "03_outbox.sql"
 FUNCTION_FILES = (
@@ -80,6 +81,11 @@ class Version:
     sql_hash: str
     steps: tuple[str, ...]
     views: str
+
+
+def text_of(name: str) -> str:
+    """Return a file of the SQL folder."""
+    return (SQL_FOLDER / name).read_text(encoding="utf-8")
 
 
 def run(cursor: Cursor, name: str) -> None:
@@ -200,7 +206,7 @@ def _note(cursor: Cursor, version: Version) -> None:
 
 @cache
 def _steps() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (sql_text.SQL_FOLDER / "migrations").glob("*.sql")))
+    return tuple(sorted(path.stem for path in (SQL_FOLDER / "migrations").glob("*.sql")))
 
 
 @cache

@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 from psycopg2.extensions import connection as Connection
 
-from db import migrating, outbox, sql_text
+from db import migrating, outbox
 from db.errors import LaterError, LoadError, NewerError
 from db.migrating import migrate
 from local.services.postgres import Postgres
@@ -69,8 +69,8 @@ def either_earlier(request: pytest.FixtureRequest, postgres: Postgres, versions:
 def sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the SQL folder that a test may change, as a newer release would."""
     folder = tmp_path / "sql"
-    shutil.copytree(sql_text.SQL_FOLDER, folder)
-    monkeypatch.setattr(sql_text, "SQL_FOLDER", folder)
+    shutil.copytree(outbox.SQL_FOLDER, folder)
+    monkeypatch.setattr(outbox, "SQL_FOLDER", folder)
     forget()
     yield folder
     monkeypatch.undo()
