@@ -15,7 +15,6 @@ ADVICE: Mapping[str, str] = {
     "database.instances": "A reader that goes is deleted; it holds no data of its own.",
     "database.sample_data": "Counts only when the database is made: data that is there stays.",
     "database.sample_scale": "Counts only when the database is made: data that is there stays.",
-    "database.outbox_mode": "The outbox is migrated while users write: [0013](decisions/0013-load-and-migrate.md).",
     "database.restore": "[The runbook](restore-database.md). Taking it out again is refused by `make deploy`.",
     "streaming.kafka_version": "Never back to an older version, and to KRaft only by AWS's own migration, by hand.",
     "streaming.brokers": (

@@ -1,9 +1,8 @@
 """Custom resource: the source database, prepared from inside its VPC by the loader's own code.
 
-Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `outboxMode`,
-`sampleData`, `sampleScale`, `setMasterPassword` (optional: the cluster was restored, with another password) and
-`sqlHash`, which only has to differ when what is run in the database does. Attributes: `Loaded`, the orders that this
-request loaded, and `Generation`, another one whenever the database is prepared for a new life: offsets of the one
+Request: `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs), `database`, `slot`, `sampleData`,
+`sampleScale`, `setMasterPassword` (optional: the cluster was restored, with another password) and `sqlHash`, which only
+has to differ when what is run in the database does. Attributes: `Loaded`, the orders that this request loaded, and `Generation`, another one whenever the database is prepared for a new life: offsets of the one
 before are worth nothing, since their slot is gone. Data that is there stays, and its outbox is migrated in place.
 
 Deleting drops the connector's replication slot and leaves the data; who has prepared a cluster is in its tags
@@ -29,7 +28,6 @@ _REQUEST = {
     "connectorSecret": str,
     "database": str,
     "slot": str,
-    "outboxMode": str,
     "sampleData": bool,
     "sampleScale": int,
 }

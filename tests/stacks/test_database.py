@@ -126,9 +126,8 @@ def test_the_source_is_prepared_as_the_environment_says(environment: tuple[str, 
     request = request_of(prepared(stack))
     assert request is not None
     assert request["slot"] == SourceSettings.slot_name
-    assert {key: request[key] for key in ("database", "outboxMode", "sampleData", "sampleScale")} == {
+    assert {key: request[key] for key in ("database", "sampleData", "sampleScale")} == {
         "database": settings.name,
-        "outboxMode": settings.outbox_mode,
         "sampleData": settings.sample_data,
         "sampleScale": settings.sample_scale,
     }
