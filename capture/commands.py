@@ -12,8 +12,6 @@ import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture import dsn, odd_values, pipeline_file, report
-from capture.catalogue import Database
-from capture.inspection import inspect
 from capture.objects import source_objects
 from capture.proposal import propose_all
 from capture.query_checks import UNSEEN, Checked, check
@@ -22,6 +20,8 @@ from capture.selection import Patterns
 from db import source_preparing
 from db.command_line import ask_password
 from db.errors import LoadError, explain
+from db.source.catalogue import Database
+from db.source.inspection import inspect
 from db.source_objects import SourceObjects
 from db.source_plan import Plan
 from settings.load_pipeline import PIPELINES, load_pipeline

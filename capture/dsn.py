@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg2
 import typer
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import make_dsn, parse_dsn
+from psycopg2.extensions import parse_dsn
 
 from db.connecting import connect, hosts_of, is_here, tls
 from db.errors import LoadError, NoPasswordError
@@ -74,8 +74,3 @@ def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
     password = str(typer.prompt(f"Password of {given.get('user', 'the database user')}", hide_input=True, err=True))
     known = {**given, "password": password}
     return connect(known), known
-
-
-def shown(given: Mapping[str, str]) -> str:
-    """Return the DSN for messages, where no password stands."""
-    return make_dsn(**{key: value for key, value in given.items() if key not in _SECRETS})

@@ -5,23 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from capture import personal
-from capture.catalogue import Column, Table
+from capture.obstacles import obstacle
 from contract import events
-from contract.avro_names import no_key
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
-from contract.table_names import clashes, is_lake_name, lake_name, listed
+from contract.table_names import is_lake_name, lake_name, listed
 from db.signals import can_name
+from db.source.catalogue import Column, Table
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
-# Debezium hashes these, and leaves columns of other types in clear (db/source_queries.py).
-_TEXT_TYPES = ("text", "varchar", "bpchar")
 SHA256_DIGITS = 64
 GENERATED = "generated, and PostgreSQL doesn't publish those before 18: compute it in the lake"
 LARGE_TABLE_ROWS = 10_000_000
+_CHANGED = re.compile(r"(update|change|modif|edit)|(^|_)(mtime|touched)(_|$)")
 _LENGTH = re.compile(r"\([0-9,-]+\)")
 
 
@@ -60,25 +59,27 @@ class Entry:
         return tuple(column for column in self.table.columns if column.name not in self.leave_out)
 
 
-def propose(table: Table, lake_table: str) -> Entry:
-    """Propose how a table is captured by the log."""
+def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
+    """Propose how a table is captured: by the log, or by queries, as a view is, too."""
     key = key_of(table)
-    leave_out = dict(left_out_of(table, key))
+    leave_out = dict(left_out_of(table, key, generated=queried))
     kept = [column for column in table.columns if column.name not in leave_out]
-    may_hash = [c.name for c in kept if may_be_personal(c) and _is_text(c) and c.name not in key]
-    may_leave_out = [c.name for c in kept if c.name not in key and _asks_to_be_left_out(c)]
+    others = [column for column in kept if column.name not in key]
+    may_hash = [c.name for c in others if not queried and c.is_text and may_be_personal(c) and not is_secret(c)]
     return Entry(
         table=table,
         lake_table=lake_table,
         key=key,
-        append_only=not key,
+        append_only=not key and not queried,
+        queried=queried,
         leave_out=leave_out,
-        may_hash=tuple(name for name in may_hash if name not in may_leave_out),
-        may_leave_out=tuple(may_leave_out),
-        types=tuple(types_of(kept)),
-        long_values=tuple(_long_values(table, kept, key)),
-        losses=tuple(_losses(table, key, kept)),
-        obstacle=_obstacle(table, key, leave_out),
+        may_hash=tuple(may_hash),
+        may_leave_out=tuple(c.name for c in others if (may_be_personal(c) or is_secret(c)) and c.name not in may_hash),
+        types=tuple(types_of(kept, of_log=not queried)),
+        long_values=() if queried else tuple(_long_values(table, kept, key)),
+        losses=tuple(_notes(table, key, kept, queried=queried)),
+        change_columns=tuple(c.name for c in kept if _says_when_it_changed(c)) if queried else (),
+        obstacle=obstacle(table, key, leave_out, queried=queried),
     )
 
 
@@ -109,38 +110,8 @@ def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) 
             yield column.name, f"in the lake it would be {name}, as {taken[name]} is: rename one to have both"
 
 
-def obstacle_of_key(table: Table, key: tuple[str, ...], leave_out: dict[str, str]) -> str | None:
-    """Say why rows of the lake couldn't be told apart by a key; None where they can."""
-    for column in map(table.column, key):
-        if column.name in leave_out:
-            return f"its key has {column.name}, which can't be captured ({leave_out[column.name]})"
-        kind = carried(column.type, column.modifier)
-        if isinstance(kind, Carried) and (reason := no_key(kind.avro)):
-            return f"its key has {column.name}: {reason}"
-    return None
-
-
-def _obstacle(table: Table, key: tuple[str, ...], leave_out: dict[str, str]) -> str | None:
-    if obstacle := obstacle_of_key(table, key, leave_out):
-        return obstacle
-    names = [lake_name(name) for name in key]
-    if len(set(names)) < len(names):
-        return f"columns of its key would have one name in the lake ({', '.join(key)}): rename one"
-    if len(leave_out) == len(table.columns):
-        return "none of its columns can be captured"
-    # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
-    if alike := clashes([column.name for column in table.columns], str.lower):
-        names = next(iter(alike.values()))
-        return (
-            f"columns differ only by case ({', '.join(names)}), which Debezium can't take: rename one, or --how query"
-        )
-    if wrong := [name for name in (*key, *leave_out) if any(sign in name for sign in ":;\n\r")]:
-        return f"Debezium's lists can't name its column {wrong[0]!r}: rename it"
-    return None
-
-
-def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[str]:
-    """Say what would be lost, or what whoever writes there would feel."""
+def _notes(table: Table, key: tuple[str, ...], kept: list[Column], *, queried: bool) -> Iterator[str]:
+    """Say what would be lost, and what whoever writes there, reads the lake or runs the job has to know."""
     if not key:
         yield (
             "no primary key and no unique index without NULLs: append-only, so each update and delete is a row of its"
@@ -148,8 +119,32 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         )
     elif not table.primary_key:
         yield f"no primary key: known by the unique index over {', '.join(key)}, which mustn't be dropped"
-    yield from _identity(table, key)
-    yield from renamed(kept)
+    if not queried:
+        yield from _identity(table, key)
+    renamed = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
+    if renamed:
+        yield f"in the lake: {listed(renamed, 10)}"
+    yield from _notes_of_queries(table) if queried else _notes_of_log(table)
+    if table.hidden:
+        what = "it" if len(table.hidden) == len(table.columns) else f"its columns {listed(table.hidden, 5)}"
+        prepare = f"`make prepare` lets the connector's role, if its owner ({table.owner}) runs it"
+        way_out = "the job's role must" if queried else prepare
+        yield f"you may not read {what}; {way_out}"
+    large = [column.name for column in table.columns if column.type.name in ("oid", "lo")]
+    if large:
+        yield f"{', '.join(large)}: of a large object its number alone arrives, its content isn't in the log's changes"
+    if not queried and table.rows is not None and table.rows >= LARGE_TABLE_ROWS:
+        yield f"about {table.rows:,} rows, which the first snapshot reads one after the other"
+
+
+def _notes_of_queries(table: Table) -> Iterator[str]:
+    if table.has_children:
+        yield "other tables inherit from it, and their rows are among its own: a key that two share stops the job"
+    if table.row_security:
+        yield "row security is on: the job stops rather than take rows that a policy hides for deleted ones"
+
+
+def _notes_of_log(table: Table) -> Iterator[str]:
     if not can_name((table.name.schema, table.name.name)):
         yield "its name is more than letters, digits and _: whenever it is read again, the other tables wait"
     if table.kind == "partitioned table":
@@ -159,32 +154,6 @@ def _losses(table: Table, key: tuple[str, ...], kept: list[Column]) -> Iterator[
         yield f"inherits from {', '.join(map(str, table.parents))}: captured as a table of its own"
     if table.row_security:
         yield "row security is on: the connector's role gets a policy to see all rows, or its snapshot has holes"
-    yield from unread(table, f"`./lake source prepare` lets the connector's role, if its owner ({table.owner}) runs it")
-    yield from large_objects(table)
-    if table.rows is not None and table.rows >= LARGE_TABLE_ROWS:
-        yield f"about {table.rows:,} rows, which the first snapshot reads one after the other"
-
-
-def unread(table: Table, way_out: str) -> Iterator[str]:
-    """Say which columns the role that looks may not read."""
-    hidden = [column.name for column in table.columns if not column.readable]
-    if hidden:
-        what = "it" if len(hidden) == len(table.columns) else f"its columns {listed(hidden, 5)}"
-        yield f"you may not read {what}; {way_out}"
-
-
-def large_objects(table: Table) -> Iterator[str]:
-    """Say which columns name large objects."""
-    large = [column.name for column in table.columns if column.type.name in ("oid", "lo")]
-    if large:
-        yield f"{', '.join(large)}: of a large object its number alone arrives, its content isn't in the log's changes"
-
-
-def renamed(kept: list[Column]) -> Iterator[str]:
-    """Say which columns have another name in the lake."""
-    others = [f"{c.name} → {lake_name(c.name)}" for c in kept if not is_lake_name(c.name)]
-    if others:
-        yield f"in the lake: {listed(others, 10)}"
 
 
 def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
@@ -214,9 +183,7 @@ def _long_values(table: Table, columns: list[Column], key: tuple[str, ...]) -> I
 
 def _length(column: Column) -> int:
     """The most characters that a text column takes; domains have their base's."""
-    kind, modifier = column.type, column.modifier
-    while kind.kind == "domain":
-        [(_, kind, modifier)] = kind.parts
+    kind, modifier = column.base_type
     # varchar(n) and char(n) keep n + 4.
     return modifier - 4 if kind.name in ("varchar", "bpchar") and modifier > 0 else SHA256_DIGITS
 
@@ -238,13 +205,6 @@ def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[st
                 yield column.name, f"{_LENGTH.sub('', column.type_text)}: {note}"
 
 
-def _is_text(column: Column) -> bool:
-    kind = column.type
-    while kind.kind == "domain":
-        kind = kind.parts[0][1]
-    return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
-
-
 def may_be_personal(column: Column) -> bool:
     """Tell by a column's name whether it may be personal data."""
     return personal.is_personal(lake_name(column.name))
@@ -255,5 +215,5 @@ def is_secret(column: Column) -> bool:
     return personal.is_secret(lake_name(column.name))
 
 
-def _asks_to_be_left_out(column: Column) -> bool:
-    return is_secret(column) or (may_be_personal(column) and not _is_text(column))
+def _says_when_it_changed(column: Column) -> bool:
+    return column.type.name in ("timestamp", "timestamptz") and bool(_CHANGED.search(lake_name(column.name)))

@@ -3,7 +3,7 @@
 from contract.capture_objects import own_schema
 from db.errors import LoadError
 from db.source_objects import SourceObjects, WantedTable
-from settings.pipeline import Pipeline
+from settings.pipeline import CapturedTableSettings, Pipeline
 
 
 def source_objects(pipeline: Pipeline) -> SourceObjects:
@@ -19,14 +19,17 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
         slot=pipeline.source.slot,
         schema=own_schema(pipeline.name),
         role=pipeline.source.role,
-        tables=tuple(
-            WantedTable(
-                schema=table.schema_name,
-                name=table.table_name,
-                key=table.key,
-                leave_out=frozenset(table.leave_out),
-                hashed=frozenset(table.hash),
-            )
-            for table in pipeline.tables
-        ),
+        tables=tuple(map(wanted_table, pipeline.tables)),
+    )
+
+
+def wanted_table(table: CapturedTableSettings) -> WantedTable:
+    """Return what one table of the file asks."""
+    return WantedTable(
+        schema=table.schema_name,
+        name=table.table_name,
+        key=table.key,
+        leave_out=frozenset(table.leave_out),
+        hashed=frozenset(table.hash),
+        by_xmin=table.is_queried and table.detect != "hash",
     )

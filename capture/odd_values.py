@@ -12,11 +12,11 @@ from psycopg2 import sql
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
-from capture.catalogue import Column, Database, Table, TableName
-from capture.inspection import inspect
 from contract.column_types.odd_values import OddValue, odd_values
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from db.errors import explain
+from db.source.catalogue import Column, Database, Table, TableName
+from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 SMALL_BYTES = 16 * MIB
@@ -154,7 +154,7 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sq
 
 
 def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
-    return [column for column in table.columns if column.readable and column.name not in entry.leave_out]
+    return [c for c in table.columns if c.name not in (*table.hidden, *entry.leave_out)]
 
 
 def _is_long(column: Column) -> bool:
@@ -164,7 +164,7 @@ def _is_long(column: Column) -> bool:
 def _counted(
     cursor: Cursor, table: Table, asked: Sequence[tuple[str, sql.Composable, OddValue]], key: Sequence[str]
 ) -> list[Found]:
-    readable = {column.name for column in table.columns if column.readable}
+    readable = {column.name for column in table.columns} - {*table.hidden}
     texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
     counts = []

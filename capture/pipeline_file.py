@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from capture.catalogue import Database, Table, TableName
 from capture.entry import GENERATED, Entry
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
 from capture.schemas import avro_schema
 from contract.avro_names import SOURCE_NAME
 from db.errors import LoadError
+from db.source.catalogue import Database, Table, TableName
 from settings import files
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline

@@ -7,10 +7,10 @@ import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 
-from capture.catalogue import Table
 from capture.entry import Entry
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.table_names import lake_name
+from db.source.catalogue import Table
 
 WIDTH = 120
 DEFAULT_BUCKETS = 2

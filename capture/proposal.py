@@ -1,14 +1,13 @@
 """Proposes how the chosen tables of a database are captured, by names that don't clash, and says what is refused."""
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from capture.catalogue import Database, Server, Table, TableName
 from capture.entry import Entry, propose
-from capture.query_entry import propose_query
 from capture.selection import Patterns, select
 from contract.table_names import clashes, lake_name
+from db.source.catalogue import Database, Server, Table, TableName
 
 # Glue takes 255 characters; the pipeline's name stands before (settings/pipeline_rules.py).
 _LONGEST_LAKE_TABLE = 107
@@ -38,8 +37,7 @@ def propose_all(
     for table in selection.tables:
         if table.name in known:
             continue
-        make = propose_query if topic_prefix is None else propose
-        entry = make(table, names[table.name.schema, table.name.name])
+        entry = propose(table, names[table.name.schema, table.name.name], queried=topic_prefix is None)
         if entry.obstacle:
             refused.append((table, entry.obstacle))
         else:
@@ -69,37 +67,18 @@ def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
     return names
 
 
-def query_notes(server: Server) -> list[str]:
-    """Say what of a server counts for whoever queries it."""
-    notes = []
-    if server.standby:
-        notes.append("it is a standby: fit to be queried, but not by a `column` (it doesn't see who is writing)")
-    if server.encoding != "UTF8":
-        notes.append(f"its encoding is {server.encoding}; values arrive as UTF-8")
-    return notes
-
-
-def server_notes(server: Server) -> list[str]:
-    """Say what of the server stands in the way of capturing, or will."""
-    notes = []
-    if server.standby:
-        notes.append("it is a standby: `./lake source prepare` and the connector need its primary")
-    if server.wal_level != "logical":
-        notes.append(
-            f"wal_level is {server.wal_level}, and must be logical (on Aurora and RDS: rds.logical_replication = 1),"
-            " which takes a restart"
-        )
-    if server.slots >= server.max_slots:
-        notes.append(f"all {server.max_slots} replication slots are in use: raise max_replication_slots (a restart)")
-    if server.senders >= server.max_senders:
-        notes.append(f"all {server.max_senders} WAL senders are in use: raise max_wal_senders (a restart)")
-    if server.slot_keep == "-1":
-        notes.append(
+def server_notes(server: Server, *, queried: bool) -> Iterator[str]:
+    """Say what of a server counts for whoever captures or queries it, beside what a plan says (db/source_plan.py)."""
+    if queried and server.standby:
+        yield "it is a standby: fit to be queried, but not by a `column` (it doesn't see who is writing)"
+    if not queried and server.senders >= server.max_senders:
+        yield f"all {server.max_senders} WAL senders are in use: raise max_wal_senders (a restart)"
+    if not queried and server.slot_keep == "-1":
+        yield (
             "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes are lost"
             " beyond it, and said to be"
         )
     if server.encoding != "UTF8":
-        notes.append(f"its encoding is {server.encoding}; values arrive as UTF-8")
-    if server.large_objects:
-        notes.append("it has large objects, whose content no log of changes has")
-    return notes
+        yield f"its encoding is {server.encoding}; values arrive as UTF-8"
+    if not queried and server.large_objects:
+        yield "it has large objects, whose content no log of changes has"

@@ -8,14 +8,14 @@ from typing import Any
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from capture.catalogue import Database, Table, TableName
 from capture.entry import key_of
-from capture.inspection import inspect
+from capture.objects import wanted_table
 from capture.query_tables import with_queries
-from contract.table_names import listed
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.source_objects import SYSTEM_COLUMNS
+from db.reading import hidden_rows, rights_missing, sees_all_rows
+from db.source.catalogue import HAS_ROWS, Database, Table, TableName
+from db.source.inspection import inspect
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 # What queries can't see, whatever the database is.
@@ -23,7 +23,6 @@ UNSEEN = (
     "A query sees rows as they are when it looks: of several changes between two looks the last one arrives, and a row"
     " that came and went between them never does. Deletes are keys that are gone."
 )
-_WITH_XMIN = ("table", "partitioned table")
 _BEGINS_AN_INDEX = """
 SELECT EXISTS (
     SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -31,11 +30,6 @@ SELECT EXISTS (
     WHERE n.nspname = %s AND c.relname = %s AND a.attname = %s AND x.indisvalid AND x.indpred IS NULL
 )
 """
-_SEES_TRANSACTIONS = """
-SELECT bool_and(has_column_privilege(c.oid, name, 'SELECT')) FROM pg_class c JOIN pg_namespace n ON
-    n.oid = c.relnamespace CROSS JOIN unnest(%s::text[]) AS name WHERE n.nspname = %s AND c.relname = %s
-"""
-_SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
 
 
@@ -81,26 +75,15 @@ class _Look:
     def __init__(self, connection: Connection, database: Database) -> None:
         self._connection = connection
         self._database = database
+        with connection, connection.cursor() as cursor:
+            self._sees_all = sees_all_rows(cursor)
 
     def problems(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
-        hidden = [c.name for c in table.columns if not c.readable and c.name not in settings.leave_out]
-        if hidden:
-            role = self._database.server.role
-            yield f"{role} may not read {listed(hidden, 5)}: GRANT SELECT on it, or leave it out (leave_out)"
-        elif settings.detect != "hash" and table.kind in _WITH_XMIN and not self._sees_transactions(table.name):
-            names = ", ".join(SYSTEM_COLUMNS)
-            yield (
-                f"{self._database.server.role} may not read {names}, by which changes are found: GRANT SELECT ({names})"
-                ' on it, or detect = "hash"'
-            )
+        yield from rights_missing(wanted_table(settings), table, self._database.server.role)
         if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
             yield f"it has no column {', '.join(missing)}, which is of the key"
-        if table.row_security and not table.owned and not self._ask(_SEES_ALL):
-            yield (
-                "row security is on, and rows that a policy hides would count as deleted: the job stops there;"
-                f" ALTER ROLE {self._database.server.role} BYPASSRLS, or query a view of its owner"
-            )
-        if settings.detect == "xmin" and table.kind not in _WITH_XMIN:
+        yield from hidden_rows(table, sees_all=table.owned or self._sees_all)
+        if settings.detect == "xmin" and table.kind not in HAS_ROWS:
             yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
         if settings.column is not None:
             yield from self._column(settings, table, settings.column)
@@ -131,10 +114,7 @@ class _Look:
         if not self._ask(_BEGINS_AN_INDEX, settings.schema_name, settings.table_name, name):
             yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
 
-    def _sees_transactions(self, table: TableName) -> bool:
-        return self._ask(_SEES_TRANSACTIONS, list(SYSTEM_COLUMNS), table.schema, table.name)
-
-    def _ask(self, question: str, *values: str | list[str]) -> bool:
+    def _ask(self, question: str, *values: str) -> bool:
         with self._connection, self._connection.cursor() as cursor:
             cursor.execute(question, values or None)
             (answer,) = cursor.fetchone() or (False,)

@@ -6,11 +6,11 @@ import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
-from capture.catalogue import Column, Database, Table, TableName
-from capture.inspection import type_texts, types_of
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
 from db.errors import LoadError, explain
+from db.source.catalogue import Column, Database, Table, TableName
+from db.source.inspection import type_texts, types_of
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -32,22 +32,7 @@ def query_table(connection: Connection, settings: CapturedTableSettings) -> Tabl
             columns = _columns(cursor)
     except psycopg2.Error as error:
         raise LoadError(f"{name}: {explain(error)} (a query names each table with its schema)") from error
-    return Table(
-        name=name,
-        kind="view",
-        unlogged=False,
-        identity="default",
-        row_security=False,
-        owner="",
-        owned=False,
-        readable=True,
-        rows=None,
-        parents=(),
-        has_children=False,
-        columns=columns,
-        indexes=(),
-        partitions=(),
-    )
+    return Table(name=name, kind="view", columns=columns)
 
 
 def _columns(cursor: Cursor) -> tuple[Column, ...]:
@@ -64,11 +49,6 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
             type=types[oid],
             modifier=modifier,
             type_text=texts[oid, modifier],
-            nullable=True,
-            has_default=False,
-            generated=False,
-            toastable=False,
-            readable=True,
         )
         for position, (name, oid, modifier) in enumerate(found, 1)
     )

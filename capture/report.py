@@ -3,11 +3,11 @@ only counted."""
 
 from collections.abc import Iterable, Iterator
 
-from capture.catalogue import Database, Table
 from capture.entry import Entry
 from capture.pipeline_file import Changes
-from capture.proposal import Proposal, query_notes, server_notes
+from capture.proposal import Proposal, server_notes
 from contract.table_names import listed
+from db.source.catalogue import Database, Table
 from db.source_plan import Plan
 
 # More of a kind are counted.
@@ -19,7 +19,7 @@ def database_lines(database: Database, *, queried: bool = False) -> Iterator[str
     server = database.server
     kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
     yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
-    for note in query_notes(server) if queried else server_notes(server):
+    for note in server_notes(server, queried=queried):
         yield f"  {note}"
 
 

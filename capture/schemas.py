@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from capture.catalogue import Column, Table
 from contract import events
 from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import avro_field, carried, specials_field
 from contract.table_names import lake_name
+from db.source.catalogue import Column, Table
 
 _ENUM = "io.debezium.data.Enum"
 

@@ -4,22 +4,15 @@ import fnmatch
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from capture.catalogue import Database, Table, TableName
+from capture import obstacles
 from contract.capture_objects import HEARTBEAT, SIGNAL
 from contract.errors import UserError
 from contract.source import SCHEMA
 from contract.table_names import table_topic, topic_identity
-from plugins.captured import CapturedTable
+from db.source.catalogue import Database, Table, TableName
 
 _OUTBOX = SCHEMA
 _OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
-_NOT_PUBLISHED = {
-    "view": "a view has no changes of its own: capture the tables that it reads, and make the view in the lake",
-    "materialized view": "PostgreSQL doesn't publish a materialized view: capture the tables that it reads",
-    "foreign table": "its rows are in another server: capture them there",
-}
-
-_NO_COLUMNS = "it has no columns"
 
 
 class SelectionError(UserError):
@@ -88,10 +81,9 @@ def select(
     for table in sorted(theirs, key=lambda table: table.name not in first):
         if not patterns.match(table.name):
             continue
-        if topic_prefix is None:
-            reason = None if table.columns else _NO_COLUMNS
-        else:
-            reason = _obstacle(table) or _topic_clash(table, topic_prefix, topics)
+        reason = obstacles.of_relation(table, queried=topic_prefix is None)
+        if topic_prefix is not None and not reason:
+            reason = _topic_clash(table, topic_prefix, topics)
         if reason:
             refused.append((table, reason))
         else:
@@ -104,25 +96,6 @@ def _is_ours(name: TableName) -> bool:
     if name.schema == _OUTBOX:
         return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
     return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
-
-
-def _obstacle(table: Table) -> str | None:
-    if reason := _NOT_PUBLISHED.get(table.kind):
-        return reason
-    if table.unlogged:
-        return "unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"
-    if table.has_children:
-        return (
-            "other tables inherit from it: its snapshot would have their rows, and changes come under their names;"
-            " capture them, and join them in the lake"
-        )
-    if not table.columns:
-        return _NO_COLUMNS
-    try:
-        CapturedTable(schema=table.name.schema, table=table.name.name)
-    except ValueError:
-        return "its name can't stand in Debezium's lists: rename it"
-    return None
 
 
 def _topic_clash(table: Table, prefix: str, topics: dict[str, TableName]) -> str | None:

@@ -25,10 +25,6 @@ def up(
         str | None,
         typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
     ] = None,
-    mode: Annotated[
-        Literal["transaction", "statement"] | None,
-        typer.Option(help="When the outbox is written; a later start may switch.", show_default="transaction"),
-    ] = None,
     scale: Annotated[
         int | None,
         typer.Option(min=1, help="First start: so many times the 829 generated orders.", show_default="1"),
@@ -56,7 +52,7 @@ def up(
     from local.platform.show_endpoints import endpoint_lines
     from local.platform.start_options import at_pipeline
 
-    options = PlatformOptions(mode=mode, scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
+    options = PlatformOptions(scale=scale, dump=from_, lenses=lenses, job=job, supervised=supervised)
     place = platform_folder(folder, pipeline)
     platform = Platform(place, at_pipeline(options, place, pipeline, dsn))
     with Display(console).live() as display:

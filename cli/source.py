@@ -45,7 +45,6 @@ DatabaseName = Annotated[str | None, typer.Option(help="The source database; it 
 User = Annotated[
     str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
 ]
-Mode = Literal["transaction", "statement"]
 
 
 @app.command()
@@ -115,10 +114,6 @@ def load(
         str | None,
         typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
     ] = None,
-    mode: Annotated[
-        Mode,
-        typer.Option(help="When the outbox is written: one event per order and transaction, or one per statement."),
-    ] = "transaction",
     scale: Annotated[int, typer.Option(min=1, help="So many times the 829 generated orders.")] = 1,
     from_: Annotated[
         Path | None,
@@ -153,7 +148,6 @@ def load(
                     "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
                 )
             ),
-            mode=mode,
             scale=scale,
             dump=from_,
             empty=empty,
@@ -161,7 +155,7 @@ def load(
         )
         report = _load_showing_progress(parameters, options)
     rows = sum(report.rows.values())
-    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events ({mode} mode) in {report.seconds:.1f} s")
+    typer.echo(f"loaded {rows:,} rows and {report.events:,} order events in {report.seconds:.1f} s")
 
 
 def _confirm(target: str, *, replace: bool) -> None:
@@ -216,9 +210,6 @@ def migrate(
     port: Port = None,
     dbname: DatabaseName = None,
     user: User = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="Switch to this mode; without it the outbox keeps its own.", show_default=False)
-    ] = None,
     max_wait_s: Annotated[
         float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
     ] = 60,
@@ -231,19 +222,14 @@ def migrate(
     Example: ./lake source migrate --host 127.0.0.1 --port 5432 --dbname shop
     """
     from db import command_line
-    from db.loading import transaction
-    from db.migrating import NOTHING_CHANGED
     from db.migrating import migrate as bring_up
-    from db.preparing import check_whole
 
     with one_line_errors("error", interrupted="interrupted: call it again for what is left"):
         given = {"host": host, "hostaddr": hostaddr, "port": port, "dbname": dbname, "user": user}
         parameters = command_line.connection_parameters(secret, given)
         command_line.add_password(parameters)
-        with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
-            check_whole(cursor)
-        done = bring_up(parameters, mode, max_wait_s=max_wait_s)
+        done = bring_up(parameters, max_wait_s=max_wait_s)
     what = "migrated" if done.changed else "up to date already"
     steps = f", new: {', '.join(done.steps)}" if done.steps else ""
     rows = f", {done.orders:,} orders' rows looked at" if done.orders else ""
-    typer.echo(f"{what}{steps}; mode {done.mode}{rows}")
+    typer.echo(f"{what}{steps}{rows}")

@@ -12,7 +12,6 @@ CONNECTOR_ROLE = "cdc_connector"
 HEARTBEAT = "heartbeat"
 SIGNAL = "signal"
 # Debezium reads id, type and data of the signal table by their position ("Sending signals to a Debezium connector").
-SIGNAL_COLUMNS = ("id", "type", "data")
 # The role itself may enter a row, which is how an incremental snapshot marks its windows, and take it away again.
 SIGNAL_RIGHTS = ("SELECT", "INSERT", "DELETE")
 

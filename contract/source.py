@@ -1,7 +1,7 @@
 """What the outbox's source database has for the pipeline, by name.
 
-The SQL of db/sql makes these objects (db/sql_text.py gives it the names), the source connector reads them, everything
-that looks at the source asks for them. Other pipelines' names are in their own files (pipelines/).
+The SQL of db/sql makes these objects (a test holds that it has these names), the source connector reads them, and
+everything that looks at the source asks for them. Other pipelines' names are in their own files (pipelines/).
 """
 
 DATABASE = "devdb"

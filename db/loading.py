@@ -20,7 +20,7 @@ from db import data_set, outbox, preflight, source_objects
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
-from db.outbox import Mode, run
+from db.outbox import run
 from db.sample import generate, row_counts
 from db.shared_roles import again
 from db.source_objects import SourceObjects
@@ -37,22 +37,19 @@ Progress = Callable[[str, int, int], None]
 class LoadOptions:
     """What to load and how.
 
-    `mode` decides when the outbox is written; `scale` multiplies the generated orders; `dump` is a plain-text dump to
-    load instead of generated rows; with `empty` the tables get no rows; `replace` drops what an earlier load left.
+    `scale` multiplies the generated orders; `dump` is a plain-text dump to load instead of generated rows; with `empty`
+    the tables get no rows; `replace` drops what an earlier load left.
     `connector_password` is for the role that the connector logs in with; only its SCRAM verifier is sent. Raises
     LoadError when they contradict one another.
     """
 
     connector_password: str = field(repr=False)
-    mode: Mode = "transaction"
     scale: int = 1
     dump: Path | None = None
     empty: bool = False
     replace: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in outbox.MODES:
-            raise LoadError(f"the mode {self.mode!r} isn't known: transaction or statement")
         if self.scale < 1:
             raise LoadError(f"--scale {self.scale}: must be 1 or more")
         if self.dump is not None and self.scale != 1:
@@ -162,10 +159,10 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
     steps: list[tuple[str, Callable[[], None]]] = [
         ("add keys and indexes", lambda: run(cursor, "02_keys.sql")),
         ("gather statistics", lambda: _analyze(cursor)),
-        ("create outbox", lambda: outbox.create(cursor, options.mode)),
+        ("create outbox", lambda: outbox.create(cursor)),
         ("create connector role", lambda: grant_role(cursor, options.connector_password)),
         ("fill outbox", lambda: cursor.execute(f"CALL {SCHEMA}.usp_init_order_events()")),
-        ("add triggers", lambda: outbox.add_triggers(cursor, options.mode)),
+        ("add triggers", lambda: outbox.add_triggers(cursor)),
         ("set search path", lambda: _set_search_path(cursor)),
     ]
     for name, step in steps:

@@ -15,9 +15,8 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from contract.source import SCHEMA
 from db import outbox
 from db.connecting import LOCK_TIMEOUT_S
-from db.errors import LaterError, LoadError, NewerError
+from db.errors import LaterError, NewerError
 from db.loading import transaction
-from db.outbox import Mode
 
 # Any number will do, as long as every preparation takes the same.
 ADVISORY_LOCK = 10_248
@@ -52,30 +51,27 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Migration:
-    """What a migration did: steps that were new, mode before and after, whether anything changed, orders looked at."""
+    """What a migration did: steps that were new, whether anything changed, orders looked at."""
 
     steps: tuple[str, ...]
-    mode_before: Mode | None
-    mode: Mode
     changed: bool
     orders: int
 
 
 def migrate(
     connection_parameters: Mapping[str, Any],
-    mode: Mode | None = None,
     *,
     max_wait_s: float = MAX_WAIT_S,
     refresh_s: float | None = None,
     progress: Progress = lambda _orders: None,
 ) -> Migration:
-    """Migrate the outbox, and switch it to `mode` (None: it keeps its mode); does nothing to one that is up to date.
+    """Migrate the outbox; does nothing to one that is up to date.
 
     Writers that have begun are waited for, up to `max_wait_s`. Raises NewerError when the database is ahead of this
     code; LaterError when writers keep the tables, or when there are rows left to look at after `refresh_s` seconds
     (None: all are looked at); LoadError with PostgreSQL's reason, the outbox then being as it was.
     """
-    done = _while_in_use(connection_parameters, mode, time.monotonic() + max_wait_s)
+    done = _while_in_use(connection_parameters, time.monotonic() + max_wait_s)
     orders = _refresh(connection_parameters, refresh_s, max_wait_s, progress)
     return Migration(**done, orders=orders)
 
@@ -87,11 +83,11 @@ def wait_for_others(cursor: Cursor) -> None:
     cursor.execute("SET LOCAL lock_timeout = %s", (f"{LOCK_TIMEOUT_S}s",))
 
 
-def _while_in_use(parameters: Mapping[str, Any], mode: Mode | None, deadline: float) -> dict[str, Any]:
+def _while_in_use(parameters: Mapping[str, Any], deadline: float) -> dict[str, Any]:
     while True:
         try:
             with transaction(parameters, failing=NOTHING_CHANGED) as cursor:
-                return _apply(cursor, mode, deadline)
+                return _apply(cursor, deadline)
         except _InUseError:
             if time.monotonic() > deadline:
                 raise LaterError(
@@ -100,26 +96,23 @@ def _while_in_use(parameters: Mapping[str, Any], mode: Mode | None, deadline: fl
             time.sleep(PAUSE_S)
 
 
-def _apply(cursor: Cursor, mode: Mode | None, deadline: float) -> dict[str, Any]:
+def _apply(cursor: Cursor, deadline: float) -> dict[str, Any]:
     wait_for_others(cursor)
     found = outbox.present(cursor)
     if outbox.is_newer(cursor, found):
         raise NewerError(
             f"the database's outbox is of a newer version than this code ({NOTHING_CHANGED}): update the code"
         )
-    chosen = mode or found.mode
-    if chosen is None:
-        raise LoadError(f"the outbox's mode can't be told ({NOTHING_CHANGED}): give it with --mode")
-    target = outbox.wanted(chosen)
+    target = outbox.wanted()
     if changed := found != target:
         try:
             outbox.lock(cursor, max(0.0, deadline - time.monotonic()))
             cursor.execute("SET LOCAL lock_timeout = %s", (LOCK_WAIT_MS,))
-            outbox.upgrade(cursor, found, chosen)
+            outbox.upgrade(cursor, found)
         except IN_THE_WAY as error:
             raise _InUseError from error
     steps = tuple(step for step in target.steps if step not in found.steps)
-    return {"steps": steps, "mode_before": found.mode, "mode": chosen, "changed": changed}
+    return {"steps": steps, "changed": changed}
 
 
 def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: float, progress: Progress) -> int:

@@ -7,17 +7,16 @@ they run again whenever one of them has changed.
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from pathlib import Path
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import SCHEMA
-from db import sql_text
-from db.sql_text import text_of
+from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
+from db import preflight
+from db.errors import LoadError
 
-Mode = Literal["transaction", "statement"]
-
+SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 LOCK_FILE = "03_outbox_lock.sql"
 VIEWS_FILE = "03_outbox.sql"
 FUNCTION_FILES = (
@@ -26,14 +25,12 @@ FUNCTION_FILES = (
     "04_outbox_queue.sql",
     "04_outbox_refresh.sql",
     "06_outbox_guards.sql",
-    "05_outbox_{mode}.sql",
+    "05_outbox_changed.sql",
 )
 REPLICATION_FILE = "07_replication.sql"
 TRIGGERS_FILE = "06_outbox_triggers.sql"
 RIGHTS_FILE = "08_connector_rights.sql"
-MODES: tuple[Mode, ...] = ("transaction", "statement")
-# A database from before there were versions has these steps.
-FIRST_STEPS = ("0001_outbox",)
+RELATIONS = (OUTBOX_TABLE, HEARTBEAT_TABLE, "outbox_pending", "outbox_versions")
 
 # Ours are those whose names begin with outbox_. Trigger functions are replaced, because triggers depend on them; of the
 # others a changed signature would leave the old one behind.
@@ -79,12 +76,16 @@ $$
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """What an outbox is made of: hash of all files, numbered steps, the views' text, and the mode (None: unknown)."""
+    """What an outbox is made of: hash of all files, numbered steps, and the views' text."""
 
     sql_hash: str
     steps: tuple[str, ...]
     views: str
-    mode: Mode | None
+
+
+def text_of(name: str) -> str:
+    """Return a file of the SQL folder."""
+    return (SQL_FOLDER / name).read_text(encoding="utf-8")
 
 
 def run(cursor: Cursor, name: str) -> None:
@@ -92,42 +93,57 @@ def run(cursor: Cursor, name: str) -> None:
     cursor.execute(text_of(name))
 
 
-def wanted(mode: Mode) -> Version:
+def wanted() -> Version:
     """Return the version that this code makes."""
-    return Version(sql_hash=_sql_hash(), steps=_steps(), views=text_of(VIEWS_FILE), mode=mode)
+    return Version(sql_hash=_sql_hash(), steps=_steps(), views=text_of(VIEWS_FILE))
+
+
+def check_whole(cursor: Cursor) -> None:
+    """Raise LoadError unless the schema is an outbox that some version of this code has made."""
+    missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
+    if not preflight.has_publication(cursor):
+        missing.append(f"the publication {PUBLICATION}")
+    if missing:
+        raise LoadError(
+            f"the schema {SCHEMA} is there, but not {', not '.join(missing)}: drop the schema if you don't need it,"
+            " or load it anew with `python -m db.load --replace`"
+        )
+
+
+def _has_relation(cursor: Cursor, name: str) -> bool:
+    cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.{name}",))
+    return cursor.fetchone() == (True,)
 
 
 def present(cursor: Cursor) -> Version:
-    """Return the version that the database has; one from before versions were kept has no hash and no views' text."""
-    cursor.execute(f"SELECT to_regclass('{SCHEMA}.outbox_versions') IS NOT NULL")
-    if cursor.fetchone() != (True,):
-        return Version(sql_hash="", steps=FIRST_STEPS, views="", mode=_mode_of_unversioned(cursor))
-    cursor.execute(f"SELECT sql_hash, steps, views, mode FROM {SCHEMA}.outbox_versions ORDER BY id DESC LIMIT 1")
-    sql_hash, steps, views, mode = cursor.fetchone() or ("", FIRST_STEPS, "", None)
-    return Version(sql_hash=sql_hash, steps=tuple(steps), views=views, mode=mode)
+    """Return the version that the database has. Raises LoadError for an outbox that isn't whole."""
+    check_whole(cursor)
+    cursor.execute(f"SELECT sql_hash, steps, views FROM {SCHEMA}.outbox_versions ORDER BY id DESC LIMIT 1")
+    sql_hash, steps, views = cursor.fetchone() or ("", (), "")
+    return Version(sql_hash=sql_hash, steps=tuple(steps), views=views)
 
 
 def is_newer(cursor: Cursor, found: Version) -> bool:
     """Tell whether the database has moved on from what this code makes: an unknown step, or it had our hash before."""
     if set(found.steps) - set(_steps()):
         return True
-    if not found.sql_hash or found.sql_hash == _sql_hash():
+    if found.sql_hash == _sql_hash():
         return False
     cursor.execute(f"SELECT EXISTS (SELECT FROM {SCHEMA}.outbox_versions WHERE sql_hash = %s)", (_sql_hash(),))
     return cursor.fetchone() == (True,)
 
 
-def create(cursor: Cursor, mode: Mode) -> None:
+def create(cursor: Cursor) -> None:
     """Make the outbox, empty and not yet watched by triggers, in a database that has the source's tables."""
     _run_steps(cursor, ())
     run(cursor, VIEWS_FILE)
-    _run_functions(cursor, mode)
+    _run_functions(cursor)
 
 
-def add_triggers(cursor: Cursor, mode: Mode) -> None:
+def add_triggers(cursor: Cursor) -> None:
     """Let the triggers watch, and note the version."""
     run(cursor, TRIGGERS_FILE)
-    _note(cursor, wanted(mode))
+    _note(cursor, wanted())
 
 
 def lock(cursor: Cursor, max_wait_s: float) -> None:
@@ -139,12 +155,12 @@ def lock(cursor: Cursor, max_wait_s: float) -> None:
     cursor.execute(f"SELECT {SCHEMA}.outbox_lock(make_interval(secs => %s))", (max_wait_s,))
 
 
-def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
+def upgrade(cursor: Cursor, found: Version) -> None:
     """Bring an outbox up to this code's version, under `lock`; rows, slot and publication stay.
 
     Afterwards its rows have to be looked at, which is noted: `refresh_step` does it.
     """
-    target = wanted(mode)
+    target = wanted()
     new_views = found.views != target.views or found.steps != target.steps
     if new_views:
         cursor.execute(f"SELECT {SCHEMA}.outbox_drop_views()")
@@ -152,7 +168,7 @@ def upgrade(cursor: Cursor, found: Version, mode: Mode) -> None:
     if new_views:
         run(cursor, VIEWS_FILE)
     cursor.execute(_DROP_FUNCTIONS)
-    _run_functions(cursor, mode)
+    _run_functions(cursor)
     run(cursor, TRIGGERS_FILE)
     cursor.execute(_DROP_LEFTOVERS)
     # A function that was dropped has lost its grants.
@@ -170,10 +186,9 @@ def refresh_step(cursor: Cursor, size: int) -> int:
     return int(looked_at)
 
 
-def _run_functions(cursor: Cursor, mode: Mode) -> None:
-    for name in FUNCTION_FILES:
-        run(cursor, name.format(mode=mode))
-    run(cursor, REPLICATION_FILE)
+def _run_functions(cursor: Cursor) -> None:
+    for name in (*FUNCTION_FILES, REPLICATION_FILE):
+        run(cursor, name)
 
 
 def _run_steps(cursor: Cursor, done: tuple[str, ...]) -> None:
@@ -184,32 +199,21 @@ def _run_steps(cursor: Cursor, done: tuple[str, ...]) -> None:
 
 def _note(cursor: Cursor, version: Version) -> None:
     cursor.execute(
-        f"INSERT INTO {SCHEMA}.outbox_versions (sql_hash, mode, steps, views) VALUES (%s, %s, %s, %s)",
-        (version.sql_hash, version.mode, list(version.steps), version.views),
+        f"INSERT INTO {SCHEMA}.outbox_versions (sql_hash, steps, views) VALUES (%s, %s, %s)",
+        (version.sql_hash, list(version.steps), version.views),
     )
 
 
 @cache
 def _steps() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (sql_text.SQL_FOLDER / "migrations").glob("*.sql")))
+    return tuple(sorted(path.stem for path in (SQL_FOLDER / "migrations").glob("*.sql")))
 
 
 @cache
 def _sql_hash() -> str:
-    names = [VIEWS_FILE, *FUNCTION_FILES[:-1], *(FUNCTION_FILES[-1].format(mode=mode) for mode in MODES)]
-    names += [TRIGGERS_FILE, REPLICATION_FILE, RIGHTS_FILE, *(f"migrations/{step}.sql" for step in _steps())]
+    names = [VIEWS_FILE, *FUNCTION_FILES, TRIGGERS_FILE, REPLICATION_FILE, RIGHTS_FILE]
+    names += [f"migrations/{step}.sql" for step in _steps()]
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{text_of(name)}\0".encode())
     return digest.hexdigest()
-
-
-def _mode_of_unversioned(cursor: Cursor) -> Mode | None:
-    """Tell the mode of an outbox without versions by the one function that differs."""
-    cursor.execute(
-        "SELECT prosrc FROM pg_proc WHERE proname = 'outbox_changed' AND pronamespace = %s::regnamespace", (SCHEMA,)
-    )
-    (body,) = cursor.fetchone() or ("",)
-    if "outbox_pending" not in body:
-        return None
-    return "statement" if "edits_seen" in body else "transaction"

@@ -12,15 +12,17 @@ import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
+from contract.table_names import listed
 from db import source_objects
 from db.errors import LoadError, explain
 from db.loading import transaction
 from db.shared_roles import again
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source.catalogue import HAS_ROWS, Table
+from db.source_objects import SourceObjects, SourceState, WantedTable
+from db.source_plan import columns_missing
 from db.source_preparing import TURN, UnpreparableError
 from db.source_rights import reading_steps, system_columns
 
-_ROWS = {"r", "p"}
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""
 SELECT n.nspname::text, c.relname::text, array_remove(array_agg(a.attname::text), NULL), c.relkind = ANY ('{{r,p,f}}')
@@ -32,7 +34,6 @@ LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND 
 WHERE r.ev_class = 'pg_temp.{_VIEW}'::regclass
 GROUP BY n.nspname, c.relname, c.relkind
 """  # noqa: S608 - a name of ours
-_SEES_ALL_ROWS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _COLUMNS = """
 SELECT a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON
     n.oid = c.relnamespace
@@ -74,7 +75,7 @@ def let_read(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: st
 def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
     objects = replace(_objects(wanted), tables=tuple(_with_queries(cursor, wanted)))
     state = source_objects.read(cursor, objects)
-    if lines := (*_role_problems(objects, state), *_problems(objects, state, hides=True)):
+    if lines := (*_role_problems(objects, state), *_problems(objects, state)):
         raise UnpreparableError(lines)
     verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
     verb, role = "CREATE" if state.role_logs_in is None else "ALTER", state.names[wanted.role]
@@ -92,23 +93,18 @@ def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
 
 def unreadable(cursor: Cursor, wanted: ReadObjects) -> list[str]:
     """Say, a line each, what whoever is logged in can't read of it. Changes nothing, and takes a standby."""
-    objects = _objects(wanted)
-    state = source_objects.read(cursor, objects)
-    cursor.execute(_SEES_ALL_ROWS)
-    (sees_all,) = cursor.fetchone() or (False,)
-    lines = list(_problems(objects, state, hides=not sees_all))
+    state, sees_all = source_objects.read(cursor, _objects(wanted)), sees_all_rows(cursor)
+    lines = []
     for table in wanted.tables:
-        found = state.tables.get((table.schema, table.name))
+        name, found = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
         if found is None:
+            lines.append(_no_such_table(name))
             continue
-        readable = found.quoted.keys() | set(system_columns(table, found))
-        hidden = sorted(readable - found.readable - table.leave_out)
-        if hidden or not found.schema_usable:
-            what = f" ({', '.join(hidden[:5])})" if hidden else ""
-            lines.append(
-                f"{table.schema}.{table.name}: {wanted.role} may not read it{what}: GRANT SELECT on it, or on these"
-                " columns"
-            )
+        problems = (
+            *rights_missing(table, found, wanted.role),
+            *hidden_rows(found, sees_all=sees_all or found.owned),
+        )
+        lines += [*(f"{name}: {problem}" for problem in problems), *columns_missing(table, name, found)]
     for name, query in wanted.queries.items():
         try:
             cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
@@ -130,25 +126,45 @@ def _role_problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
         yield f"the role {objects.role} is there and may more than read: name another one (role)"
 
 
-def _problems(objects: SourceObjects, state: SourceState, *, hides: bool) -> Iterator[str]:
-    """Say what is wrong with the tables; `hides`: whether row security counts for the role."""
+def _problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
     for table in objects.tables:
         name, found = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
         if found is None:
-            yield f"{name}: no such table: take it out of the pipeline, or check the database"
+            yield _no_such_table(name)
             continue
-        if hides and found.kind in _ROWS and found.row_security:
-            yield (
-                f"{name}: row security is on, and rows that a policy hides would count as deleted: query a view of its"
-                " owner in its place"
-            )
-        yield from _columns_missing(name, table, found)
+        yield from (f"{name}: {problem}" for problem in hidden_rows(found, sees_all=False))
+        yield from columns_missing(table, name, found)
 
 
-def _columns_missing(name: str, table: WantedTable, found: PresentTable) -> Iterator[str]:
-    for column in (*table.key, *sorted(table.leave_out)):
-        if column not in found.quoted:
-            yield f"{name} has no column {column}, which the pipeline names"
+def _no_such_table(name: str) -> str:
+    return f"{name}: no such table: take it out of the pipeline, or check the database"
+
+
+def rights_missing(table: WantedTable, found: Table, role: str) -> Iterator[str]:
+    """Say what of a table the role may not read."""
+    hidden = [name for name in found.hidden if name not in table.leave_out]
+    if hidden:
+        yield f"{role} may not read {listed(hidden, 5)}: GRANT SELECT on it, or leave it out (leave_out)"
+    elif missing := ", ".join(name for name in system_columns(table, found) if not found.reads_system):
+        yield (
+            f"{role} may not read {missing}, by which changes are found: GRANT SELECT ({missing}) on it, or"
+            ' detect = "hash"'
+        )
+
+
+def hidden_rows(found: Table, *, sees_all: bool) -> Iterator[str]:
+    """Say whether row security would hide rows from a role that doesn't see all."""
+    if found.row_security and found.kind in HAS_ROWS and not sees_all:
+        yield (
+            "row security is on, and rows that a policy hides would count as deleted: the job stops there; ALTER ROLE …"
+            " BYPASSRLS, or query a view of its owner"
+        )
+
+
+def sees_all_rows(cursor: Cursor) -> bool:
+    """Tell whether row security doesn't count for whoever is logged in."""
+    cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+    return cursor.fetchone() == (True,)
 
 
 def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:

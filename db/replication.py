@@ -13,7 +13,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db.errors import LoadError, explain
-from db.sql_text import text_of
+from db.outbox import text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
 # Creating a slot waits for all transactions that are open.

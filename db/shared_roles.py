@@ -52,4 +52,4 @@ def lost_race(error: psycopg2.Error) -> bool:
     if isinstance(error, errors.UniqueViolation):
         return error.diag.schema_name == "pg_catalog"
     of_role = error.cursor is not None and _OF_ROLES.match(error.cursor.query or b"") is not None
-    return of_role and isinstance(error, (errors.DuplicateObject, errors.LockNotAvailable))
+    return of_role and isinstance(error, (errors.DuplicateObject, errors.UndefinedObject, errors.LockNotAvailable))

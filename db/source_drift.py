@@ -6,8 +6,9 @@ A publication that lacks a table is db/replication.py's; what is said here no ev
 from collections.abc import Iterator
 
 from contract.table_names import table_option
+from db.source.catalogue import Table
 from db.source_identity import identity_statements
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_objects import SourceObjects, SourceState, WantedTable
 from db.source_plan import table_problems
 from db.source_publication import listed, sends
 
@@ -28,7 +29,7 @@ def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]
     return lines
 
 
-def _identity(table: WantedTable, found: PresentTable, pipeline: str) -> Iterator[str]:
+def _identity(table: WantedTable, found: Table, pipeline: str) -> Iterator[str]:
     if not identity_statements(table.key, found.leaves):
         return
     name, prepare = f"{table.schema}.{table.name}", f"run `./lake source prepare {pipeline} --dsn …`"
@@ -42,7 +43,7 @@ def _identity(table: WantedTable, found: PresentTable, pipeline: str) -> Iterato
         yield f"{name}: without a replica identity PostgreSQL refuses its updates and deletes: {prepare}"
 
 
-def _columns(table: WantedTable, found: PresentTable, state: SourceState, pipeline: str) -> Iterator[str]:
+def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str) -> Iterator[str]:
     """Compare what is published of a table; that it isn't at all is said by db/replication.py."""
     wanted = listed(table, found, state.version)
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
@@ -54,9 +55,13 @@ def _columns(table: WantedTable, found: PresentTable, state: SourceState, pipeli
     if sent is None:
         yield f"{name}: the publication filters its rows, so changes are missing: {again}"
         return
-    if any(leaf.columns is None or not sent.issuperset(leaf.columns) for leaf in found.leaves):
+    if any(not _is_sent(leaf.identity_columns, sent) for leaf in found.leaves):
         yield f"{name}: PostgreSQL refuses updates and deletes, whose identity isn't published whole: {prepare}"
     if lacking := sorted(everything - table.leave_out - sent):
         yield f"{name}: the publication lacks {', '.join(lacking)}, so changes are missing: {again}"
     if wanted is not None and (extra := sorted(table.leave_out & sent)):
         yield f"{name}: the publication has {', '.join(extra)}, though leave_out names it: {prepare}"
+
+
+def _is_sent(identity: tuple[str, ...] | None, sent: frozenset[str]) -> bool:
+    return identity is not None and sent.issuperset(identity)

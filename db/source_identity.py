@@ -7,7 +7,7 @@ the old values of other columns, the streaming job doesn't need: it keeps what a
 
 from collections.abc import Sequence
 
-from db.source_objects import Leaf
+from db.source.catalogue import Leaf
 
 
 def identity_statements(key: tuple[str, ...], leaves: Sequence[Leaf]) -> list[str]:
@@ -21,7 +21,7 @@ def identity_statements(key: tuple[str, ...], leaves: Sequence[Leaf]) -> list[st
 
 def identity_columns(key: tuple[str, ...], leaf: Leaf) -> frozenset[str] | None:
     """Return the columns of the identity once `identity_statements` have run; None for the whole row."""
-    columns = leaf.columns if _is_enough(key, leaf) else _smallest(key, leaf)[1]
+    columns = leaf.identity_columns if _is_enough(key, leaf) else _smallest(key, leaf)[1]
     return None if columns is None else frozenset(columns)
 
 
@@ -31,14 +31,15 @@ def unidentified(key: tuple[str, ...], leaves: Sequence[Leaf]) -> bool:
 
 
 def _is_enough(key: tuple[str, ...], leaf: Leaf) -> bool:
-    if leaf.identity == "n":
+    if leaf.identity == "nothing":
         return False
-    return leaf.columns is None or (bool(leaf.columns) and set(key) <= set(leaf.columns))
+    columns = leaf.identity_columns
+    return columns is None or (bool(columns) and set(key) <= set(columns))
 
 
 def _smallest(key: tuple[str, ...], leaf: Leaf) -> tuple[str, tuple[str, ...] | None]:
     """The smallest that has the key, with its columns: the primary key, a unique index, or the whole row."""
     if leaf.primary_key and set(key) <= set(leaf.primary_key):
         return "DEFAULT", leaf.primary_key
-    exact = [(name, columns) for name, columns in leaf.indexes.items() if key and set(columns) == set(key)]
-    return (f"USING INDEX {exact[0][0]}", exact[0][1]) if exact else ("FULL", None)
+    exact = [index for index in leaf.indexes if index.identity and key and set(index.columns) == set(key)]
+    return (f"USING INDEX {exact[0].sql}", exact[0].columns) if exact else ("FULL", None)

@@ -8,10 +8,9 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.capture_objects import CONNECTOR_ROLE
 from db import source_queries as queries
+from db.source.catalogue import Table
+from db.source.inspection import read_tables
 
-# By which the job finds what changed in a table that it queries: a right on the table includes them, rights on all of
-# its columns by name don't.
-SYSTEM_COLUMNS = ("xmin", "tableoid")
 OPERATIONS = ("insert", "update", "delete", "truncate")
 
 
@@ -41,52 +40,6 @@ class SourceObjects:
     tables: tuple[WantedTable, ...]
     role: str = CONNECTOR_ROLE
     operations: tuple[str, ...] = OPERATIONS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
-    """A table that holds rows: what its replica identity is (pg_class.relreplident) and could be.
-
-    `sql` is its name as SQL takes it, `columns` the identity's columns, None for all; `indexes`: the columns of those
-    that may be an identity, by their quoted name; `primary_key`: its columns.
-    """
-
-    sql: str
-    identity: str
-    columns: tuple[str, ...] | None
-    primary_key: tuple[str, ...]
-    indexes: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresentTable:
-    """A wanted table as the database has it. `kind` is pg_class.relkind; `sql` its name as SQL takes it.
-
-    `schema_sql`, `quoted` (its columns, in order): likewise. `has_children`: others inherit from it, not as partitions.
-    `generated`: columns that others make; `hashable`: those that Debezium hashes when told to; `readable`: those that
-    the role may read, SYSTEM_COLUMNS included; `whole`: it may read all, later ones included. `ours`: whoever prepares
-    is a member of the owner, who is `owner`. `leaves`: itself, or the partitions that hold its rows.
-    """
-
-    oid: int
-    sql: str
-    kind: str
-    unlogged: bool
-    has_children: bool
-    row_security: bool
-    has_policy: bool
-    owner: str
-    ours: bool
-    schema_sql: str
-    schema_usable: bool
-    schema_grantable: bool
-    schema_owner: str
-    quoted: Mapping[str, str]
-    generated: frozenset[str]
-    hashable: frozenset[str]
-    readable: frozenset[str]
-    whole: bool
-    leaves: tuple[Leaf, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +81,7 @@ class SourceState:
     publication_owner: str | None
     publication_ours: bool
     elsewhere: frozenset[int] = frozenset()
-    tables: Mapping[tuple[str, str], PresentTable] = field(default_factory=dict)
+    tables: Mapping[tuple[str, str], Table] = field(default_factory=dict)
 
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
@@ -149,7 +102,7 @@ def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
             },
             "published": None if published is None else {int(oid): name for oid, name in published.items()},
         },
-        tables=_tables(cursor, wanted),
+        tables=read_tables(cursor, [(table.schema, table.name) for table in wanted.tables], wanted.role),
     )
 
 
@@ -159,45 +112,4 @@ def _parameters(wanted: SourceObjects) -> dict[str, object]:
         "slot": wanted.slot,
         "schema": wanted.schema,
         "publication": wanted.publication,
-        "schemas": [table.schema for table in wanted.tables],
-        "tables": [table.name for table in wanted.tables],
-        "system": list(SYSTEM_COLUMNS),
     }
-
-
-def _tables(cursor: Cursor, wanted: SourceObjects) -> dict[tuple[str, str], PresentTable]:
-    cursor.execute(queries.TABLES, _parameters(wanted))
-    names = [column.name for column in cursor.description or ()]
-    found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    leaves = _leaves(cursor, [row["oid"] for row in found])
-    return {
-        (row.pop("schema"), row.pop("name")): PresentTable(
-            **{
-                **row,
-                "readable": frozenset(row["readable"]),
-                "generated": frozenset(row["generated"]),
-                "hashable": frozenset(row["hashable"]),
-            },
-            leaves=tuple(leaves.get(row["oid"], ())),
-        )
-        for row in found
-    }
-
-
-def _leaves(cursor: Cursor, tables: list[int]) -> dict[int, list[Leaf]]:
-    cursor.execute(queries.LEAVES, {"oids": tables})
-    leaves: dict[int, list[Leaf]] = {}
-    for table, sql, identity, primary_key, identity_index, indexes in cursor.fetchall():
-        columns: tuple[str, ...] | None = {"d": tuple(primary_key or ()), "f": None}.get(
-            identity, tuple(identity_index or ())
-        )
-        leaves.setdefault(table, []).append(
-            Leaf(
-                sql=sql,
-                identity=identity,
-                columns=columns,
-                primary_key=tuple(primary_key or ()),
-                indexes={name: tuple(of) for name, of in (indexes or {}).items()},
-            )
-        )
-    return leaves

@@ -9,15 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from contract.table_names import clashes
+from db.source.catalogue import Table
 from db.source_identity import identity_statements, unidentified
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_objects import SourceObjects, SourceState, WantedTable
 from db.source_publication import listed, own_schema_steps, publication_steps, sent_anyway
 from db.source_rights import owners_agree, reading_steps, role_steps, secret_columns
 from db.source_steps import Step
-
-# What may be published; pg_class.relkind.
-PUBLISHABLE = {"r", "p"}
-_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,42 +75,41 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
         yield from table_problems(table, state.tables.get((table.schema, table.name)))
 
 
-def table_problems(table: WantedTable, found: PresentTable | None) -> Iterator[str]:
+def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
     """Say why a table can't be captured as it is, or as it isn't there."""
     name = f"{table.schema}.{table.name}"
     if found is None:
         yield f"{name}: no such table: take it out of the pipeline, or check the database"
-    elif found.kind not in PUBLISHABLE:
-        yield f"{name} is {_KINDS[found.kind]}, whose changes PostgreSQL doesn't publish: take it out of the pipeline"
-    elif found.unlogged:
-        yield f"{name} is unlogged, its changes aren't in the log: ALTER TABLE {found.sql} SET LOGGED, or take it out"
-    elif found.has_children:
-        yield f"{name}: other tables inherit from it, and its snapshot would have their rows: take it out, capture them"
+    elif found.unpublished:
+        yield f"{name}: {found.unpublished}; or take it out of the pipeline"
     else:
         yield from _column_problems(table, name, found)
 
 
-def _column_problems(table: WantedTable, name: str, found: PresentTable) -> Iterator[str]:
+def _column_problems(table: WantedTable, name: str, found: Table) -> Iterator[str]:
     # Debezium 3.7 tells columns apart without their case, those too that it leaves out: its connector would end.
     for alike in clashes(found.quoted, str.lower).values():
         yield (
             f"{name}: columns differ only by case ({', '.join(alike)}), which Debezium can't take: rename one, or take"
             " the table out of the pipeline"
         )
-    for column in (*table.key, *sorted(table.leave_out)):
-        if column not in found.quoted:
-            yield f"{name} has no column {column}, which the pipeline names"
-    for column in sorted(table.hashed):
-        if column not in found.quoted:
-            yield f"{name} has no column {column}, which the pipeline names"
-        elif column not in found.hashable:
+    yield from columns_missing(table, name, found)
+    for column in sorted(table.hashed & found.quoted.keys()):
+        if not found.column(column).hashable:
             yield f"{name}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
+
+
+def columns_missing(table: WantedTable, name: str, found: Table) -> Iterator[str]:
+    """Say which columns the pipeline names and the table doesn't have."""
+    for column in dict.fromkeys((*table.key, *sorted(table.leave_out), *sorted(table.hashed))):
+        if column not in found.quoted:
+            yield f"{name} has no column {column}, which the pipeline names"
 
 
 def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     """See to it that updates and deletes say which row: without an identity PostgreSQL refuses them once published."""
     statements: list[str] = []
-    touched: list[PresentTable] = []
+    touched: list[Table] = []
     for table in wanted.tables:
         there = state.tables[table.schema, table.name]
         if changes := identity_statements(table.key, there.leaves):
@@ -133,7 +129,7 @@ def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
         name, there = f"{table.schema}.{table.name}", state.tables.get((table.schema, table.name))
         if there is None:
             continue
-        if there.kind == "p" and unidentified(table.key, there.leaves):
+        if there.kind == "partitioned table" and unidentified(table.key, there.leaves):
             yield (
                 f"{name}: a partition that is added later has no replica identity of its own, and"
                 " PostgreSQL refuses updates and deletes in it: run this again after each, or add a primary key"

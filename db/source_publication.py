@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from contract.capture_objects import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
+from db.source.catalogue import Table
 from db.source_identity import identity_columns
-from db.source_objects import PresentTable, SourceObjects, SourceState, WantedTable
+from db.source_objects import SourceObjects, SourceState, WantedTable
 from db.source_rights import owners_agree, secret_columns
 from db.source_steps import Step, lines
 
@@ -43,14 +44,14 @@ def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step
         yield Step(purpose="The connector beats, and marks its snapshots", statements=tuple(granting), missing=missing)
 
 
-def listed(table: WantedTable, there: PresentTable, version: int) -> Columns:
+def listed(table: WantedTable, there: Table, version: int) -> Columns:
     """Return the columns that are published of a table, without those left out, which then don't leave the database."""
     if not secret_columns(table, there) or sent_anyway(table, there, version):
         return None
     return _publishable(table, there)
 
 
-def sent_anyway(table: WantedTable, there: PresentTable, version: int) -> str | None:
+def sent_anyway(table: WantedTable, there: Table, version: int) -> str | None:
     """Say why PostgreSQL sends columns that are left out; None where it doesn't."""
     if not secret_columns(table, there):
         return None
@@ -69,7 +70,7 @@ def sent_anyway(table: WantedTable, there: PresentTable, version: int) -> str | 
     return None
 
 
-def _publishable(table: WantedTable, there: PresentTable) -> Mapping[str, str]:
+def _publishable(table: WantedTable, there: Table) -> Mapping[str, str]:
     """What a list may have: PostgreSQL takes no generated column."""
     return {name: sql for name, sql in there.quoted.items() if name not in table.leave_out | there.generated}
 
@@ -94,7 +95,7 @@ def publication_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Ste
 
 
 def _new_publication(
-    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[PresentTable]
+    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[Table]
 ) -> Iterator[Step]:
     name = state.names[wanted.publication]
     yield Step(
@@ -105,7 +106,7 @@ def _new_publication(
 
 
 def _changed_publication(
-    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[PresentTable]
+    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[Table]
 ) -> Iterator[Step]:
     name, published = state.names[wanted.publication], dict(state.published or {})
     right = {sql for oid, sql in published.items() if sql in tables and sends(state, oid, tables[sql])}

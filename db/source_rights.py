@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from contract.capture_objects import quoted
-from db.source_objects import SYSTEM_COLUMNS, PresentTable, SourceObjects, SourceState, WantedTable
+from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
+from db.source_objects import SourceObjects, SourceState, WantedTable
 from db.source_steps import Step, lines
 
 
@@ -83,7 +84,7 @@ def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     yield from _policies([there for _, there in found if there.row_security and not there.has_policy], wanted, state)
 
 
-def _policies(secured: list[PresentTable], wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+def _policies(secured: list[Table], wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     role, policy = state.names[wanted.role], f"{wanted.publication}_reads"
     if secured:
         yield Step(
@@ -95,36 +96,36 @@ def _policies(secured: list[PresentTable], wanted: SourceObjects, state: SourceS
         )
 
 
-def secret_columns(table: WantedTable, there: PresentTable) -> frozenset[str]:
+def secret_columns(table: WantedTable, there: Table) -> frozenset[str]:
     """The columns that mustn't be read: none where all are generated, of others that may be."""
     return table.leave_out if table.leave_out - there.generated else frozenset()
 
 
-def system_columns(table: WantedTable, there: PresentTable) -> tuple[str, ...]:
+def system_columns(table: WantedTable, there: Table) -> tuple[str, ...]:
     """The columns that PostgreSQL keeps of each row and the role reads; a view has none."""
-    return SYSTEM_COLUMNS if table.by_xmin and there.kind in ("r", "p") else ()
+    return SYSTEM_COLUMNS if table.by_xmin and there.kind in HAS_ROWS else ()
 
 
-def _grants(table: WantedTable, there: PresentTable, role: str) -> list[str]:
+def _grants(table: WantedTable, there: Table, role: str) -> list[str]:
     """What a table with columns left out takes: each other column by name, and no right on the whole."""
     secret = secret_columns(table, there)
     if not secret:
         return []
     taken = f"REVOKE SELECT ON {there.sql} FROM {role}"  # noqa: S608 - quoted by the server
-    statements = [taken] if there.readable & secret else []
+    statements = [taken] if there.granted & secret else []
     wanted = {column: sql for column, sql in there.quoted.items() if column not in secret}
     wanted |= {column: column for column in system_columns(table, there)}
-    if statements or not there.readable.issuperset(wanted):
+    if statements or not there.granted.issuperset(wanted):
         columns = ", ".join(wanted.values())
         statements.append(f"GRANT SELECT ({columns}) ON {there.sql} TO {role}")
     return statements
 
 
-def owners_agree(tables: list[PresentTable], state: SourceState, action: str) -> str | None:
+def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | None:
     """Name the owners whose member the user isn't, with as many of their tables as one line can hold."""
     foreign: dict[str, list[str]] = {}
     for table in tables:
-        if not (table.ours or state.superuser):
+        if not (table.owned or state.superuser):
             foreign.setdefault(table.owner, []).append(table.sql)
     if not foreign:
         return None

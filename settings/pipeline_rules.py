@@ -149,7 +149,7 @@ def _types(where: str, table: CapturedTableSettings, types: Mapping[str, object]
 
 
 def _is_text(avro_type: object) -> bool:
-    """Tell whether Debezium hashes a column of that type: text, and an enum's labels (db/source_queries.py)."""
+    """Tell whether Debezium hashes a column of that type: text, and an enum's labels (db/source/catalogue.py)."""
     for branch in avro_type if isinstance(avro_type, list) else [avro_type]:
         named = branch.get("connect.name") if isinstance(branch, dict) else None
         if branch not in ("null", "string") and named != "io.debezium.data.Enum":

@@ -67,7 +67,6 @@ class Database(Section):
     secret_rotation_days: Annotated[int, Field(ge=0, le=1_000)]
     sample_data: bool
     sample_scale: Annotated[int, Field(ge=1, le=1_000)] = 1
-    outbox_mode: Literal["transaction", "statement"] = "transaction"
     log_retention_days: LogRetention = 30
     restore: Restore | None = None
 

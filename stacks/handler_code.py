@@ -87,8 +87,5 @@ def _parsed(path: Path) -> ast.Module:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(
-        path
-        for path in folder.rglob("*")
-        # No handler loads sample rows.
-        if path.suffix in DATA_SUFFIXES and not {"__pycache__", "sample"} & {*path.relative_to(folder).parts}
+        path for path in folder.rglob("*") if path.suffix in DATA_SUFFIXES and "__pycache__" not in path.parts
     )

@@ -73,7 +73,6 @@ class SourcePreparation:
         return {
             "database": self._settings.name,
             "slot": pipeline.captured.source.slot,
-            "outboxMode": self._settings.outbox_mode,
             "sampleData": self._settings.sample_data,
             "sampleScale": self._settings.sample_scale,
             "setMasterPassword": self._settings.restore is not None,

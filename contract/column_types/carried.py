@@ -11,7 +11,7 @@ AvroType = str | dict[str, Any]
 
 
 class CatalogueType(Protocol):
-    """A type as the catalogue describes it: see capture.inspection.ColumnType."""
+    """A type as the catalogue describes it: see db.source.inspection.ColumnType."""
 
     @property
     def schema(self) -> str:

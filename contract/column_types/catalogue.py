@@ -40,13 +40,7 @@ SELECT
             SELECT jsonb_agg(jsonb_build_array(a.attname, a.atttypid::bigint, a.atttypmod) ORDER BY a.attnum)
             FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
         )
-    END AS parts,
-    (SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid) AS labels,
-    (
-        SELECT x.extname FROM pg_depend d JOIN pg_extension x ON x.oid = d.refobjid
-        WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass
-          AND d.deptype = 'e' LIMIT 1
-    ) AS extension
+    END AS parts
 FROM used JOIN pg_type t ON t.oid = used.oid JOIN pg_namespace n ON n.oid = t.typnamespace
 """
 
@@ -60,8 +54,7 @@ class ColumnType:
     """A type of the catalogue. `kind` is pg_type.typtype in words; `parts` what it is made of.
 
     `parts`: a domain's base, an array's elements, a range's bounds, a composite's fields: name (empty but for fields),
-    type and its modifier. `labels` are an enum's. `extension`: what it came with, None for PostgreSQL's own and the
-    user's.
+    type and its modifier.
     """
 
     oid: int
@@ -69,8 +62,6 @@ class ColumnType:
     name: str
     kind: Literal["base", "array", "composite", "domain", "enum", "range", "multirange", "pseudo"]
     parts: tuple[tuple[str, "ColumnType", int], ...] = ()
-    labels: tuple[str, ...] = ()
-    extension: str | None = None
 
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
@@ -83,7 +74,7 @@ def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
         if oid not in made:
             row = known[oid]
             parts = tuple((name, make(part), modifier) for name, part, modifier in row["parts"] or ())
-            made[oid] = ColumnType(**{**row, "labels": tuple(row["labels"] or ()), "parts": parts})
+            made[oid] = ColumnType(**{**row, "parts": parts})
         return made[oid]
 
     return {oid: make(oid) for oid in known}

@@ -1,6 +1,6 @@
 """What becomes of a column of each PostgreSQL type: in events, the Avro schema and the lake; or why nothing can.
 
-The page docs/reference/types.md is made of it. Types come as the catalogue has them (capture/catalogue.py).
+The page docs/reference/types.md is made of it. Types come as the catalogue has them (db/source/catalogue.py).
 """
 
 from dataclasses import replace

@@ -82,7 +82,6 @@ DECLARE
 BEGIN
     IF alone THEN
         PERFORM pg_advisory_xact_lock(class, object);
-        UPDATE datalake.outbox_gate SET commits = commits + 1 WHERE slot = 0;
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, object);
     END IF;
@@ -268,7 +267,7 @@ BEGIN
     END IF;
     PERFORM datalake.outbox_enter(alone => edits);
     -- Only now look for the orders: others may have come while we waited.
-    IF cardinality(changes) = 1 AND NOT edits AND changes[1].edits_seen IS NULL THEN
+    IF cardinality(changes) = 1 AND NOT edits THEN
         order_ids := changes[1].keys;
         order_parts := array_fill(all_parts, ARRAY[cardinality(order_ids)]);
     ELSE
@@ -294,9 +293,6 @@ BEGIN
                 UNION ALL
                 SELECT datalake.outbox_orders_of(c.entity, c.keys, NULL) WHERE c.entity <> 'order' AND NOT many
             ) AS embedding
-            -- Else it is written already, and nothing that it embeds has been edited since.
-            WHERE c.entity <> 'order' OR c.edits_seen IS NULL
-               OR c.edits_seen <> (SELECT g.commits FROM datalake.outbox_gate g WHERE g.slot = 0)
             GROUP BY embedding.order_id
         ) AS a;
     END IF;

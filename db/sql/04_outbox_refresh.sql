@@ -12,8 +12,8 @@ $$;
 -- Bring the next `size` orders up to date; returns how many it looked at, 0 when there is nothing left to do. Writes only
 -- rows that differ. Needs READ COMMITTED and a transaction of its own, so that nobody waits for more than one piece.
 -- A row that is there needs no gate: under its lock it is computed from what is committed, and whoever commits later writes
--- it again. In mode `statement` sales lock outbox rows in another order: the wait is shorter than deadlock_timeout, so that
--- it is this that gives way.
+-- it again. A commit that waits for this and has what this wants goes on: the wait is shorter than deadlock_timeout, so this
+-- gives way.
 CREATE OR REPLACE FUNCTION datalake.outbox_refresh_step(size INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET lock_timeout = '500ms'
 AS $$
@@ -40,7 +40,7 @@ BEGIN
     END IF;
     IF missing THEN
         PERFORM datalake.outbox_refuse_frozen();
-    PERFORM datalake.outbox_enter(alone => FALSE);
+        PERFORM datalake.outbox_enter(alone => FALSE);
     END IF;
     PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]), touch => FALSE);
     UPDATE datalake.outbox_refresh SET after_order_id = ids[cardinality(ids)];

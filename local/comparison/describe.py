@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow
 
-from capture.catalogue import Column, Database, Table
 from contract.avro_names import EXACT_NUMBER, SOURCE_NAME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
@@ -16,6 +15,7 @@ from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import lake_name
+from db.source.catalogue import Column, Database, Table
 from local.comparison.rows import ComparedColumn
 from local.comparison.table import ComparedTable, quoted
 from local.errors import PlatformError

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg2
 
-from capture.catalogue import Database
-from capture.inspection import inspect
 from capture.query_tables import query_table
 from db.connecting import connect
 from db.errors import LoadError, explain
+from db.source.catalogue import Database
+from db.source.inspection import inspect
 from local.comparison.arrivals import Arrivals
 from local.comparison.compare import (
     WAIT_BETWEEN_LOOKS_S,

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from db.outbox import Mode
 from local.errors import PlatformError
 from local.look.lake import Lake
 from local.look.topic import Topic
@@ -39,14 +38,13 @@ class PlatformOptions:
 
     `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one.
     `scale` and `dump` are the loader's and count on the first start, while there is no source database; later only what
-    was loaded then may be asked for. `mode` None is the one that the outbox has, `transaction` on the first start.
+    was loaded then may be asked for.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
     `supervised` leaves a process behind that restarts what dies.
     """
 
     pipeline: str = ORDERS
     outside: OutsideDatabase | None = None
-    mode: Mode | None = None
     scale: int | None = None
     dump: Path | None = None
     lenses: Path | None = None

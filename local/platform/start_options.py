@@ -34,8 +34,8 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
         if settings.source.example is None:
             raise PlatformError(f"pipeline {name} has no example, so it needs its database: give --dsn …")
         return options
-    if options.scale is not None or options.dump is not None or options.mode is not None:
-        raise PlatformError("--scale, --from and --mode are for the embedded database: leave them or the DSN out")
+    if options.scale is not None or options.dump is not None:
+        raise PlatformError("--scale and --from are for the embedded database: leave them or the DSN out")
     find_password(outside, settings.source.role, connector_file(folder / "secrets"))
     return replace(options, outside=outside)
 

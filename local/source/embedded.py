@@ -67,12 +67,11 @@ class EmbeddedSource:
         database, options = self._database, self._options
         if database.is_loaded():
             self._refuse_other_data(parameters)
-            done = migrate(parameters, options.mode)
-            migrated = f", outbox migrated ({done.mode})" if done.changed else ""
+            done = migrate(parameters)
+            migrated = ", outbox migrated" if done.changed else ""
             return f"{database.outbox_rows():,} orders kept{migrated}"
         wanted = LoadOptions(
             connector_password=self._connector_password,
-            mode=options.mode or "transaction",
             scale=options.scale or 1,
             dump=options.dump,
         )
@@ -81,8 +80,8 @@ class EmbeddedSource:
 
     def pagila(self, parameters: Mapping[str, Any]) -> str:
         """Load the rental shop: generated, or of a dump."""
-        if (self._options.scale, self._options.mode) != (None, None):
-            raise PlatformError("the example pagila takes no --scale or --mode: leave them out")
+        if self._options.scale is not None:
+            raise PlatformError("the example pagila takes no --scale: leave it out")
         done = pagila.load(parameters, self._options.dump)
         return f"{done.rows:,} rows {'loaded' if done.new else 'kept'}"
 

@@ -18,7 +18,6 @@ ADVICE: Mapping[str, str] = {
     "database.instances": "A removed reader holds no data of its own.",
     "database.sample_data": _DATA,
     "database.sample_scale": _DATA,
-    "database.outbox_mode": "The outbox [migrates while users write](../decisions/0013-load-and-migrate.md).",
     "database.restore": "Follow [restore](../aws/restore.md). `./lake aws deploy` refuses to remove it again.",
     "streaming.kafka_version": "MSK never downgrades; to move to KRaft, use AWS's own migration.",
     "streaming.brokers": (

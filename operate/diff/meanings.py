@@ -88,7 +88,6 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "Custom::PreparedSource": (
         ("sqlHash", "the SQL that prepares the source has changed: it runs again, and migrates the outbox in place"),
-        ("outboxMode", "the outbox is migrated while users write"),
         ("slot", "another slot: changes until it is there are missed, and ./lake resnapshot brings them"),
         ("database", "another database is prepared; the old one stays as it is"),
         ("sample*", "counts when the database is made: data that is there stays"),

@@ -2,7 +2,7 @@
 
 There are four requests, each with `database` and `sqlHash`, which only has to differ when what is run in the database
 does. Those of the environment's own cluster say `clusterIdentifier`, `masterSecret` and `connectorSecret` (ARNs):
-- the outbox's: `slot`, `outboxMode`, `sampleData`, `sampleScale` and, for a cluster that was restored and has another
+- the outbox's: `slot`, `sampleData`, `sampleScale` and, for a cluster that was restored and has another
   password, `setMasterPassword`. The sample is loaded, or what is there migrated in place; `Loaded` are the orders.
 - a pipeline's: its name `pipeline`, `schema` (ours there), `publication`, `slot`, `role`, and `tables`: objects with
   `schema`, `name`, `key`, `leaveOut`, `hash` and, like `sqlHash`, `schemaHash`. The role gets its password and its
@@ -49,7 +49,7 @@ _TABLES = {"pipeline": str, "role": str, "tables": list}
 _CAPTURED = {**_TABLES, "schema": str, "publication": str, "slot": str}
 # By a key that no other request has.
 _REQUESTS: dict[str, dict[str, type]] = {
-    "outboxMode": {**_CLUSTER, "slot": str, "outboxMode": str, "sampleData": bool, "sampleScale": int},
+    "sampleData": {**_CLUSTER, "slot": str, "sampleData": bool, "sampleScale": int},
     "readerSecretArn": {**_SERVER, **_TABLES, "readerSecretArn": str, "queries": dict, "seesWriters": bool},
     "host": {**_SERVER, **_CAPTURED, "connectorSecretArn": str, "record": str},
     "clusterIdentifier": {**_CLUSTER, **_CAPTURED},
@@ -83,7 +83,7 @@ def settle(event: Event) -> Progress:
         if _only_reads(wanted):
             _let_read(wanted)
             return Done()
-        loaded = _load(wanted) if "outboxMode" in wanted else None
+        loaded = _load(wanted) if "sampleData" in wanted else None
         if loaded is None:
             _prepare(wanted)
     except LoginError as error:
@@ -152,7 +152,6 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
         )
     options = LoadOptions(
         connector_password=str(connection_parameters(wanted["connectorSecret"])["password"]),
-        mode=wanted["outboxMode"],
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
@@ -313,7 +312,7 @@ def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
 
 
 def _where(wanted: Mapping[str, Any]) -> str:
-    if "outboxMode" in wanted:
+    if "sampleData" in wanted:
         return ""
     place = wanted["host"] if "record" in wanted else f"database {wanted['database']}"
     return f"pipeline {wanted['pipeline']}, {place}: "

@@ -65,7 +65,6 @@ def test_every_variant_runs_every_workload(prepared: Postgres, variant: str, wor
 
 @pytest.mark.integration
 def test_row_triggers_make_an_event_per_statement_with_a_stale_employee(prepared: Postgres) -> None:
-    """Four events for the walk-through, as many as ours in mode `statement`, but a stale employee."""
     execute(
         prepared, "row_triggers", "ALTER TABLE datalake.cdc_events REPLICA IDENTITY FULL"
     )  # the event reader asks for it

@@ -342,7 +342,7 @@ def test_pagila_loses_nothing(
         (("describe",), "query", "inspect"),
         (("describe", "--update"), "log", "inspect"),
         (("prepare",), "log", "_check_database"),
-        (("prepare",), "query", "inspect"),
+        (("prepare",), "query", "_check_database"),
     ],
 )
 def test_a_connection_that_breaks_is_one_line_and_nothing_is_written(

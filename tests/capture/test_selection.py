@@ -1,8 +1,8 @@
 import pytest
 
 from capture import personal
-from capture.catalogue import TableName
 from capture.selection import Patterns, SelectionError
+from db.source.catalogue import TableName
 
 TABLES = [TableName("public", "orders"), TableName("public", "order_log"), TableName("Sales Dept", "a.b")]
 

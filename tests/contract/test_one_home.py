@@ -48,10 +48,6 @@ ALLOWED = {
         "__op __lsn __source_ts_ms",
         "the names that the SQL files spell out, each with the one that takes its place",
     ),
-    "db/sql_text.py": (
-        "datalake cdc_events cdc_heartbeat outbox_beat cdc_publication cdc_connector",
-        "the names that the SQL files spell out, each with the one that takes its place",
-    ),
 }
 
 

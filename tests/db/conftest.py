@@ -11,7 +11,6 @@ import pytest
 from psycopg2.extensions import connection as Connection
 
 from db.loading import LoadOptions, load
-from db.outbox import Mode
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
@@ -34,8 +33,8 @@ WALK_THROUGH = (
 )
 
 
-# Data (`generated` or `dump`) and mode → name of a database that was loaded so.
-Template = Callable[[str, Mode], str]
+# Data (`generated` or `dump`) → name of a database that was loaded so.
+Template = Callable[[str], str]
 
 
 class Shop:
@@ -102,46 +101,32 @@ class Shop:
 
 @pytest.fixture(scope="session")
 def template(postgres: Postgres) -> Iterator[Template]:
-    """Return a loaded database's name by data (`generated` or `dump`) and mode; it is loaded when first asked for."""
+    """Return a loaded database's name by data (`generated` or `dump`); it is loaded when first asked for."""
     with contextlib.ExitStack() as databases:
-        names: dict[tuple[str, Mode], str] = {}
+        names: dict[str, str] = {}
 
-        def loaded(data: str, mode: Mode) -> str:
-            if (data, mode) not in names:
+        def loaded(data: str) -> str:
+            if data not in names:
                 parameters = databases.enter_context(fresh_database(postgres))
                 dump = NORTHWIND if data == "dump" else None
-                load(parameters, LoadOptions(connector_password=CONNECTOR_PASSWORD, mode=mode, dump=dump), _quiet)
-                names[data, mode] = parameters["dbname"]
-            return names[data, mode]
+                load(parameters, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump), _quiet)
+                names[data] = parameters["dbname"]
+            return names[data]
 
         yield loaded
 
 
 @pytest.fixture
 def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
-    """A database with generated data in mode `transaction`."""
-    with shop_copy(postgres, template("generated", "transaction")) as copy:
+    """A database with generated data."""
+    with shop_copy(postgres, template("generated")) as copy:
         yield copy
 
 
 @pytest.fixture(params=["generated", pytest.param("dump", marks=WITHOUT_DUMP)])
 def any_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
-    """A database in mode `transaction` with each of the data sets."""
-    with shop_copy(postgres, template(request.param, "transaction")) as copy:
-        yield copy
-
-
-@pytest.fixture
-def statement_shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
-    """A database with generated data in mode `statement`."""
-    with shop_copy(postgres, template("generated", "statement")) as copy:
-        yield copy
-
-
-@pytest.fixture(params=["transaction", "statement"])
-def either_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Template) -> Iterator[Shop]:
-    """A database with generated data, in each mode."""
-    with shop_copy(postgres, template("generated", request.param)) as copy:
+    """A database with each of the data sets."""
+    with shop_copy(postgres, template(request.param)) as copy:
         yield copy
 
 

@@ -13,14 +13,13 @@ import psycopg2
 import pytest
 from psycopg2.extensions import connection as Connection
 
-from db import migrating, outbox, sql_text
+from db import migrating, outbox
 from db.errors import LaterError, LoadError, NewerError
 from db.migrating import migrate
-from db.outbox import Mode
 from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import Shop, Template, shop_copy
-from tests.db.released import load_released
+from tests.db.earlier import MODES, Mode, make_earlier
 
 pytestmark = pytest.mark.integration
 
@@ -43,26 +42,26 @@ ORDER BY 1
 
 
 @pytest.fixture(scope="module")
-def releases(postgres: Postgres) -> Iterator[dict[Mode, str]]:
-    """Names of databases as the first release made them, by mode."""
+def versions(postgres: Postgres, template: Template) -> Iterator[dict[Mode, str]]:
+    """Names of databases as an earlier version left them, by mode."""
     with contextlib.ExitStack() as databases:
         names: dict[Mode, str] = {}
-        for mode in outbox.MODES:
-            parameters = databases.enter_context(fresh_database(postgres))
-            load_released(parameters, mode)
+        for mode in MODES:
+            parameters = databases.enter_context(fresh_database(postgres, template=template("generated")))
+            make_earlier(parameters, mode)
             names[mode] = parameters["dbname"]
         yield names
 
 
 @pytest.fixture
-def released(postgres: Postgres, releases: dict[Mode, str]) -> Iterator[Shop]:
-    with shop_copy(postgres, releases["transaction"]) as copy:
+def earlier(postgres: Postgres, versions: dict[Mode, str]) -> Iterator[Shop]:
+    with shop_copy(postgres, versions["transaction"]) as copy:
         yield copy
 
 
-@pytest.fixture(params=outbox.MODES)
-def either_released(request: pytest.FixtureRequest, postgres: Postgres, releases: dict[Mode, str]) -> Iterator[Shop]:
-    with shop_copy(postgres, releases[request.param]) as copy:
+@pytest.fixture(params=MODES)
+def either_earlier(request: pytest.FixtureRequest, postgres: Postgres, versions: dict[Mode, str]) -> Iterator[Shop]:
+    with shop_copy(postgres, versions[request.param]) as copy:
         yield copy
 
 
@@ -70,8 +69,8 @@ def either_released(request: pytest.FixtureRequest, postgres: Postgres, releases
 def sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the SQL folder that a test may change, as a newer release would."""
     folder = tmp_path / "sql"
-    shutil.copytree(sql_text.SQL_FOLDER, folder)
-    monkeypatch.setattr(sql_text, "SQL_FOLDER", folder)
+    shutil.copytree(outbox.SQL_FOLDER, folder)
+    monkeypatch.setattr(outbox, "SQL_FOLDER", folder)
     forget()
     yield folder
     monkeypatch.undo()
@@ -161,9 +160,9 @@ def statements(number: int, turn: int, order_id: int) -> list[str]:
     return [*stock, *sale, shipment] if number % 2 else [*sale, other, *stock]
 
 
-def test_a_released_outbox_is_migrated_while_its_users_write(either_released: Shop) -> None:
-    shop = either_released
-    # What the first release could leave stale, and what only the new version would correct.
+def test_an_earlier_outbox_is_migrated_while_its_users_write(either_earlier: Shop) -> None:
+    shop = either_earlier
+    # What an earlier version could leave stale, and what only the new version would correct.
     shop.run("SET session_replication_role = replica")
     shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
     shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
@@ -172,7 +171,7 @@ def test_a_released_outbox_is_migrated_while_its_users_write(either_released: Sh
         done = migrate(shop.parameters)
     assert writers.failures == []
     assert done.changed
-    assert done.steps[0] == "0002_versions"
+    assert done.steps == ("0004_one_mode",)
     assert done.orders >= 829
     shop.assert_consistent()
     assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
@@ -180,32 +179,41 @@ def test_a_released_outbox_is_migrated_while_its_users_write(either_released: Sh
     assert 10250 in {event.order_id for event in shop.events()}
 
 
-def test_it_ends_as_a_new_load_does(either_released: Shop, postgres: Postgres, template: Template) -> None:
-    mode = migrate(either_released.parameters).mode
-    with shop_copy(postgres, template("generated", mode)) as new:
-        assert catalogue(either_released) == catalogue(new)
+def test_it_ends_as_a_new_load_does(either_earlier: Shop, postgres: Postgres, template: Template) -> None:
+    migrate(either_earlier.parameters)
+    with shop_copy(postgres, template("generated")) as new:
+        assert catalogue(either_earlier) == catalogue(new)
 
 
-def test_the_second_time_there_is_nothing_to_do(released: Shop) -> None:
-    migrate(released.parameters)
-    with released.connect() as other, other.cursor() as cursor:
+def test_the_second_time_there_is_nothing_to_do(earlier: Shop) -> None:
+    migrate(earlier.parameters)
+    with earlier.connect() as other, other.cursor() as cursor:
         cursor.execute("UPDATE orders SET freight = 1 WHERE order_id = 10248")
         # Nor is anybody waited for.
-        done = migrate(released.parameters, max_wait_s=0)
+        done = migrate(earlier.parameters, max_wait_s=0)
     assert (done.changed, done.steps, done.orders) == (False, (), 0)
 
 
-def test_the_mode_changes_in_place_while_users_write(either_shop: Shop) -> None:
-    before = either_shop.value("SELECT mode FROM outbox_versions")
-    wanted: Mode = "statement" if before == "transaction" else "transaction"
-    with Writers(either_shop).at_work() as writers:
-        done = migrate(either_shop.parameters, wanted)
-    assert writers.failures == []
-    assert (done.mode_before, done.mode, done.changed) == (before, wanted, True)
-    either_shop.events()
-    sale = statements(0, 1, 19_999)[:2]
-    assert len(either_shop.commit(*sale)) == (2 if wanted == "statement" else 1)
-    either_shop.assert_consistent()
+def test_an_outbox_that_each_statement_wrote_is_written_by_commits_from_then_on(
+    postgres: Postgres, versions: dict[Mode, str]
+) -> None:
+    with shop_copy(postgres, versions["statement"]) as shop:
+        assert len(shop.commit(*statements(0, 1, 19_998)[:2])) == 2
+        migrate(shop.parameters)
+        shop.events()
+        assert len(shop.commit(*statements(0, 1, 19_999)[:2])) == 1
+        shop.assert_consistent()
+
+
+def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> None:
+    shop.run("DROP TABLE outbox_versions")
+    before = catalogue(shop)
+    with pytest.raises(LoadError) as caught:
+        migrate(shop.parameters)
+    said, _, advice = str(caught.value).partition(": ")
+    assert said == "the schema datalake is there, but not the table datalake.outbox_versions"
+    assert advice.endswith("or load it anew with `python -m db.load --replace`")
+    assert catalogue(shop) == before
 
 
 def test_what_events_say_changes_for_all_orders(shop: Shop, sql: Path) -> None:
@@ -259,23 +267,21 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(
-    released: Shop, sql: Path, fault: Fault
-) -> None:
-    before = catalogue(released)
+def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(earlier: Shop, sql: Path, fault: Fault) -> None:
+    before = catalogue(earlier)
     with (sql / fault.file).open("a", encoding="utf-8") as file:
         file.write(f"\n{fault.text}\n")
     forget()
-    with Writers(released).at_work() as writers, pytest.raises(LoadError) as caught:
-        migrate(released.parameters)
+    with Writers(earlier).at_work() as writers, pytest.raises(LoadError) as caught:
+        migrate(earlier.parameters)
     assert fault.says in str(caught.value)
     assert "(nothing was changed)" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert writers.failures == []
-    assert catalogue(released) == before
-    # As the first release's views say.
+    assert catalogue(earlier) == before
+    # As the earlier version's views say.
     assert (
-        released.value(
+        earlier.value(
             "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
             " WHERE to_jsonb(v) IS DISTINCT FROM to_jsonb(e) - 'updated_at'"
         )
@@ -283,10 +289,10 @@ def test_a_migration_that_fails_changes_nothing_and_says_so_in_one_line(
     )
 
 
-def test_a_view_of_somebody_elses_on_ours_is_named(released: Shop) -> None:
-    released.run("CREATE VIEW theirs AS SELECT order_id, shipment FROM current_order_events")
+def test_a_view_of_somebody_elses_on_ours_is_named(earlier: Shop) -> None:
+    earlier.run("CREATE VIEW theirs AS SELECT order_id, shipment FROM current_order_events")
     with pytest.raises(LoadError, match="theirs depends on view"):
-        migrate(released.parameters)
+        migrate(earlier.parameters)
 
 
 def test_a_database_with_an_unknown_step_is_too_new(shop: Shop) -> None:
@@ -298,43 +304,40 @@ def test_a_database_with_an_unknown_step_is_too_new(shop: Shop) -> None:
 
 
 def test_so_is_one_that_had_this_codes_version_and_has_another_now(shop: Shop) -> None:
-    shop.run(
-        "INSERT INTO outbox_versions (sql_hash, mode, steps, views)"
-        " SELECT 'later', mode, steps, '' FROM outbox_versions"
-    )
+    shop.run("INSERT INTO outbox_versions (sql_hash, steps, views) SELECT 'later', steps, '' FROM outbox_versions")
     with pytest.raises(NewerError):
         migrate(shop.parameters)
 
 
-def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fails(released: Shop) -> None:
-    before = catalogue(released)
-    idle = released.connect(application_name="till 4")
+def test_a_transaction_that_keeps_the_tables_is_named_and_nobody_elses_sale_fails(earlier: Shop) -> None:
+    before = catalogue(earlier)
+    idle = earlier.connect(application_name="till 4")
     with idle.cursor() as cursor:
         cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
-        with Writers(released).at_work() as writers, pytest.raises(LaterError) as caught:
-            migrate(released.parameters, max_wait_s=3)
+        with Writers(earlier).at_work() as writers, pytest.raises(LaterError) as caught:
+            migrate(earlier.parameters, max_wait_s=3)
     assert f"in use by pid {idle.info.backend_pid} (till 4) since" in str(caught.value)
     assert writers.failures == []
-    assert catalogue(released) == before
+    assert catalogue(earlier) == before
     idle.rollback()
-    assert migrate(released.parameters).changed
+    assert migrate(earlier.parameters).changed
 
 
-def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_way(released: Shop) -> None:
+def test_of_a_sale_and_a_migration_that_wait_for_each_other_the_migration_gives_way(earlier: Shop) -> None:
     with ThreadPoolExecutor() as threads:
-        first, sale = released.connect(), released.connect()
+        first, sale = earlier.connect(), earlier.connect()
         with first, first.cursor() as lines, sale, sale.cursor() as cursor:
             lines.execute("UPDATE order_details SET quantity = 1 WHERE order_id = 10248")
             cursor.execute("UPDATE products SET unit_price = 1 WHERE product_id = 77")
-            migration = threads.submit(migrate, released.parameters)
-            wait_for_lock(released, "order_details")
+            migration = threads.submit(migrate, earlier.parameters)
+            wait_for_lock(earlier, "order_details")
             # The migration has orders already. The sale waits for it, and only then does it come to wait for the sale.
             freight = threads.submit(cursor.execute, "UPDATE orders SET freight = 1 WHERE order_id = 10248")
-            wait_for_lock(released, "orders", unless=freight.done)
+            wait_for_lock(earlier, "orders", unless=freight.done)
             first.commit()
             freight.result(timeout=30)
         assert migration.result(timeout=60).changed
-    released.assert_consistent()
+    earlier.assert_consistent()
 
 
 def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: False) -> None:
@@ -348,13 +351,13 @@ def wait_for_lock(shop: Shop, table: str, unless: Callable[[], bool] = lambda: F
 
 
 def test_a_migration_that_was_interrupted_is_finished_by_the_next(
-    released: Shop, monkeypatch: pytest.MonkeyPatch
+    earlier: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrating, "PIECE_ORDERS", 100)
     with pytest.raises(LaterError, match="100 orders' outbox rows brought up to date so far: the rest follows"):
-        migrate(released.parameters, refresh_s=0)
+        migrate(earlier.parameters, refresh_s=0)
     # Whatever comes meanwhile is new already.
-    released.commit(*statements(0, 1, 5), "DELETE FROM order_details WHERE order_id = 11077")
-    done = migrate(released.parameters)
+    earlier.commit(*statements(0, 1, 5), "DELETE FROM order_details WHERE order_id = 11077")
+    done = migrate(earlier.parameters)
     assert (done.changed, done.orders) == (False, 729)
-    released.assert_consistent()
+    earlier.assert_consistent()

@@ -63,33 +63,33 @@ Sessions = Callable[..., Session]
 
 
 @pytest.fixture
-def sessions(either_shop: Shop) -> Iterator[Sessions]:
+def sessions(shop: Shop) -> Iterator[Sessions]:
     """Open sessions by isolation level; their transactions begin with their first statement."""
     with contextlib.ExitStack() as stack:
-        yield lambda *isolation: stack.enter_context(contextlib.closing(Session(either_shop, *isolation)))
+        yield lambda *isolation: stack.enter_context(contextlib.closing(Session(shop, *isolation)))
 
 
-def test_two_sessions_add_a_line_to_the_same_order(either_shop: Shop, sessions: Sessions) -> None:
-    either_shop.commit("DELETE FROM order_details WHERE order_id = 10248")
+def test_two_sessions_add_a_line_to_the_same_order(shop: Shop, sessions: Sessions) -> None:
+    shop.commit("DELETE FROM order_details WHERE order_id = 10248")
     one, other = sessions(), sessions()
     one.run("INSERT INTO order_details VALUES (10248, 1, 1, 1, 0)", FLUSH)
     waiting = other.start_and_block("INSERT INTO order_details VALUES (10248, 2, 1, 1, 0)", "COMMIT")
     one.run("COMMIT")
     waiting.result(timeout=20)
-    either_shop.assert_consistent()
+    shop.assert_consistent()
 
 
-def test_two_sessions_delete_different_lines_of_an_order(either_shop: Shop, sessions: Sessions) -> None:
+def test_two_sessions_delete_different_lines_of_an_order(shop: Shop, sessions: Sessions) -> None:
     one, other = sessions(), sessions()
     one.run("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 11", FLUSH)
     waiting = other.start_and_block("DELETE FROM order_details WHERE order_id = 10248 AND product_id = 42", "COMMIT")
     one.run("COMMIT")
     waiting.result(timeout=20)
-    either_shop.assert_consistent()
+    shop.assert_consistent()
 
 
 @pytest.mark.parametrize("first", ["head", "line"])
-def test_the_head_and_a_line_of_an_order_are_edited_at_once(either_shop: Shop, sessions: Sessions, first: str) -> None:
+def test_the_head_and_a_line_of_an_order_are_edited_at_once(shop: Shop, sessions: Sessions, first: str) -> None:
     head = "UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077"
     line = "UPDATE order_details SET quantity = 99 WHERE order_id = 11077"
     one, other = sessions(), sessions()
@@ -97,17 +97,17 @@ def test_the_head_and_a_line_of_an_order_are_edited_at_once(either_shop: Shop, s
     waiting = other.start_and_block(line if first == "head" else head, "COMMIT")
     one.run("COMMIT")
     waiting.result(timeout=20)
-    either_shop.assert_consistent()
+    shop.assert_consistent()
 
 
 @pytest.mark.parametrize("statement", ["UPDATE orders SET freight = 1", "UPDATE order_details SET quantity = 99"])
-def test_an_old_snapshot_doesnt_write_over_another_part(either_shop: Shop, sessions: Sessions, statement: str) -> None:
+def test_an_old_snapshot_doesnt_write_over_another_part(shop: Shop, sessions: Sessions, statement: str) -> None:
     old, new = sessions("REPEATABLE READ"), sessions()
     old.run("SELECT 1 FROM region")
     new.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'VINET'", "COMMIT")
     old.run(f"{statement} WHERE order_id = 10248", "COMMIT")
-    either_shop.drain()
-    either_shop.assert_consistent()
+    shop.drain()
+    shop.assert_consistent()
 
 
 # An edit of something that orders embed, and a transaction that makes an order embed it which didn't before.
@@ -176,13 +176,6 @@ def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
     assert_they_never_miss_each_other(shop, race, first, orders)
 
 
-@pytest.mark.parametrize("race", ["customer and new order", "product and new line"])
-@pytest.mark.parametrize("first", ["edit", "link"])
-@pytest.mark.parametrize("orders", INLINE)
-def test_nor_do_they_in_mode_statement(statement_shop: Shop, race: str, first: str, orders: str) -> None:
-    assert_they_never_miss_each_other(statement_shop, race, first, orders)
-
-
 def assert_an_old_snapshot_leaves_nothing_stale(shop: Shop, isolation: str, race: str, late: str) -> None:
     edit, link = RACES[race]
     last, between = ((edit,), link) if late == "edit" else (link, (edit,))
@@ -206,13 +199,6 @@ def test_nor_does_a_serializable_one(shop: Shop, late: str) -> None:
     assert_an_old_snapshot_leaves_nothing_stale(shop, "SERIALIZABLE", "customer and new order", late)
 
 
-@pytest.mark.parametrize("late", ["edit", "link"])
-def test_nor_does_an_old_snapshot_in_mode_statement(statement_shop: Shop, late: str) -> None:
-    assert_an_old_snapshot_leaves_nothing_stale(
-        statement_shop, "REPEATABLE READ", "supplier and product that changes supplier", late
-    )
-
-
 def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Shop) -> None:
     with contextlib.closing(Session(shop, "REPEATABLE READ")) as old, contextlib.closing(Session(shop)) as sale:
         old.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RICSU'")
@@ -229,25 +215,25 @@ def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Sho
 
 
 @pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
-def test_a_frozen_snapshot_alone_works(either_shop: Shop, sessions: Sessions, isolation: str) -> None:
+def test_a_frozen_snapshot_alone_works(shop: Shop, sessions: Sessions, isolation: str) -> None:
     session = sessions(isolation)
     session.run(*WALK_THROUGH, "UPDATE products SET unit_price = 1 WHERE product_id IN (2, 46)", "COMMIT")
     session.run(
         "DELETE FROM order_details WHERE order_id = 11075", "DELETE FROM orders WHERE order_id = 11075", "COMMIT"
     )
-    either_shop.drain()
-    either_shop.assert_consistent()
+    shop.drain()
+    shop.assert_consistent()
 
 
-def test_sessions_that_only_change_orders_dont_wait_for_one_another(either_shop: Shop, sessions: Sessions) -> None:
+def test_sessions_that_only_change_orders_dont_wait_for_one_another(shop: Shop, sessions: Sessions) -> None:
     one, other = sessions(), sessions()
     one.run(*WALK_THROUGH, "UPDATE orders SET freight = 1 WHERE order_id = 10248", FLUSH)
     other.run("UPDATE orders SET ship_via = 1 WHERE order_id = 10249", "COMMIT")
     one.run("COMMIT")
-    either_shop.assert_consistent()
+    shop.assert_consistent()
 
 
-def test_an_order_is_deleted_while_its_customer_is_renamed(either_shop: Shop, sessions: Sessions) -> None:
+def test_an_order_is_deleted_while_its_customer_is_renamed(shop: Shop, sessions: Sessions) -> None:
     one, other = sessions(), sessions()
     one.run("DELETE FROM order_details WHERE order_id = 11077", "DELETE FROM orders WHERE order_id = 11077", FLUSH)
     waiting = other.start_and_block(
@@ -255,7 +241,7 @@ def test_an_order_is_deleted_while_its_customer_is_renamed(either_shop: Shop, se
     )
     one.run("COMMIT")
     waiting.result(timeout=20)
-    either_shop.assert_consistent()
+    shop.assert_consistent()
 
 
 def test_all_that_a_commit_reads_is_locked_before(shop: Shop) -> None:
@@ -282,7 +268,7 @@ DDL = {
 
 @pytest.mark.parametrize("work", DDL)
 def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
-    either_shop: Shop, sessions: Sessions, work: str
+    shop: Shop, sessions: Sessions, work: str
 ) -> None:
     first, statements, second = DDL[work]
     ddl, application = sessions(), sessions()
@@ -293,8 +279,8 @@ def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
     altered = ddl.start(f"ALTER TABLE {second} NO FORCE ROW LEVEL SECURITY", "COMMIT")
     waiting.result(timeout=20)
     altered.result(timeout=20)
-    either_shop.drain()
-    either_shop.assert_consistent()
+    shop.drain()
+    shop.assert_consistent()
 
 
 def _sale(chance: random.Random, order_id: int) -> list[str]:

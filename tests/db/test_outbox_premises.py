@@ -52,13 +52,13 @@ def replacement(shop: Shop, table: str) -> str:
     return f"WITH gone AS ({delete}) INSERT INTO {table} SELECT {chosen} FROM gone"
 
 
-def test_a_row_replaced_in_one_statement_reaches_its_orders(either_shop: Shop) -> None:
+def test_a_row_replaced_in_one_statement_reaches_its_orders(shop: Shop) -> None:
     for table in (*EMBEDDED, *OWN):
         if table == "orders":
-            either_shop.commit("DELETE FROM order_details WHERE order_id = 10248")
-        events = either_shop.commit(replacement(either_shop, table)) + either_shop.drain()
+            shop.commit("DELETE FROM order_details WHERE order_id = 10248")
+        events = shop.commit(replacement(shop, table)) + shop.drain()
         assert events, table
-        either_shop.assert_consistent()
+        shop.assert_consistent()
 
 
 def test_a_row_replaced_by_merge_reaches_its_orders(shop: Shop) -> None:
@@ -106,13 +106,13 @@ def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
     shop.assert_consistent()
 
 
-def test_copied_rows_are_seen(either_shop: Shop) -> None:
-    connection = either_shop.connect()
+def test_copied_rows_are_seen(shop: Shop) -> None:
+    connection = shop.connect()
     with connection, connection.cursor() as cursor:
         cursor.copy_expert("COPY orders (order_id, customer_id) FROM STDIN", io.StringIO("1\tVINET\n2\t\\N\n"))
         cursor.copy_expert("COPY order_details FROM STDIN", io.StringIO("1\t11\t1\t1\t0\n"))
-    assert {event.order_id for event in either_shop.events()} == {1, 2}
-    either_shop.assert_consistent()
+    assert {event.order_id for event in shop.events()} == {1, 2}
+    shop.assert_consistent()
 
 
 def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:

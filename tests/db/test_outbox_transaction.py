@@ -1,4 +1,4 @@
-"""Mode `transaction`: every kind of change reaches the outbox, once per order and transaction."""
+"""Every kind of change reaches the outbox, once per order and transaction."""
 
 import json
 

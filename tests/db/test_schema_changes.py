@@ -95,7 +95,7 @@ def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:
     for option in ("host", "port", "dbname", "user"):
         argv[argv.index(f"--{option}") + 1] = str(given[option])
     shop.run("UPDATE outbox_versions SET sql_hash = 'earlier'")
-    for says in ("migrated; mode transaction, 829 orders' rows looked at", "up to date already; mode transaction"):
+    for says in ("migrated, 829 orders' rows looked at", "up to date already"):
         done = subprocess.run(
             [sys.executable, "-m", "cli", *argv[1:]],
             cwd=ROOT,

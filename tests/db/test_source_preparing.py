@@ -294,10 +294,10 @@ def test_on_rds_the_role_gets_rds_replication_in_place_of_the_attribute(shop: Co
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ("seen", "public.seen is a view, whose changes PostgreSQL doesn't publish: take it out of the pipeline"),
+        ("seen", "public.seen: a view has no changes of its own: capture the tables that it reads"),
         (
             "cache",
-            "public.cache is unlogged, its changes aren't in the log: ALTER TABLE public.cache SET LOGGED, or ta",
+            "public.cache: unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)",
         ),
         ("gone", "public.gone: no such table: take it out of the pipeline, or check the database"),
         ("cased", "public.cased: columns differ only by case (id, Id), which Debezium can't take: rename one, or take"),

@@ -9,10 +9,10 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 
-from capture.catalogue import Database
-from capture.inspection import inspect
 from capture.schemas import avro_schema
 from contract import events
+from db.source.catalogue import Database
+from db.source.inspection import inspect
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared, describe
 from local.look.lake import Lake as HudiRs

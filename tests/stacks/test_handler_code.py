@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,13 @@ import pytest
 from operate.diff import snapshots
 from operate.diff.normal_form import text_of
 from settings.load import load
-from stacks.handler_code import ROOT, sql_hash
+from stacks.handler_code import ROOT, sql_hash, stage
 
 MODULE = "preparation"
 # What only looks at a database changes nothing there.
 LOOKS = {"db/source_drift.py"}
-WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db").glob("source_*.py")} - LOOKS)
+_FILES = [*(ROOT / "db").glob("source_*.py"), *(ROOT / "db" / "source").glob("[!_]*.py")]
+WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in _FILES} - LOOKS)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +36,7 @@ def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/sql_text.py", "db/connecting.py"])
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/connecting.py"])
 def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     original: Path, tmp_path: Path, file: str
 ) -> None:
@@ -64,3 +67,11 @@ def test_the_snapshots_have_the_hash_of_now(environment: str) -> None:
     """Here because a change in `db` shows in no other unit test that the templates change, too."""
     text = text_of(snapshots.read(load(environment))["database"])
     assert re.findall(r'"sqlHash": "(\w+)"', text) == [sql_hash(MODULE)], "run `./lake aws synth --save`"
+
+
+def test_what_is_shipped_has_all_that_its_handlers_import_and_the_sample_rows(tmp_path: Path) -> None:
+    names = [path.stem for path in (ROOT / "stacks" / "handlers").glob("[!_]*.py")]
+    load = "import db.sample; assert len(dict(db.sample.generate())) == 14"
+    shipped = stage("db", "plugins", staging=tmp_path)
+    program = "\n".join([*(f"import stacks.handlers.{name}" for name in names), load])
+    subprocess.run([sys.executable, "-c", program], cwd=shipped, check=True, env={"AWS_DEFAULT_REGION": "eu-central-1"})

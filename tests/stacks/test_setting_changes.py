@@ -39,7 +39,9 @@ def test_the_page_says_what_the_settings_of_a_group_do() -> None:
     with process() as pool:
         rows = pool.apply(one_group, ["dev", said])
     assert len(rows) >= 5
-    assert {(row.key, row.change, row.text) for row in rows} <= shown("dev"), "run `./lake dev generate setting-changes`"
+    assert {(row.key, row.change, row.text) for row in rows} <= shown("dev"), (
+        "run `./lake dev generate setting-changes`"
+    )
 
 
 @pytest.mark.long

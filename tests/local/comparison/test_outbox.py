@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:  # noqa: F811  (the fixture)
-    with shop_copy(postgres, template("generated", "transaction")) as copy:
+    with shop_copy(postgres, template("generated")) as copy:
         yield copy
 
 

@@ -575,15 +575,6 @@ def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(plat
     Platform(platform.state_dir, PlatformOptions(job=False, scale=1)).up()
 
 
-def test_a_later_start_switches_the_outboxs_mode(platform: Platform) -> None:
-    for mode in ("statement", "transaction"):
-        Platform(platform.state_dir, PlatformOptions(job=False, mode=mode)).up()
-        with psycopg2.connect(**platform.endpoints.source) as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1")
-            assert cursor.fetchone() == (mode,)
-        connection.close()
-
-
 def test_down_and_up_goes_on_from_where_it_was_though_a_port_is_taken(platform: Platform) -> None:
     ports, before, objects = platform.services.ports, platform.topic.count(), len(landed(platform))
     platform.down()

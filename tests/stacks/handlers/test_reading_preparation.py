@@ -156,7 +156,7 @@ def test_without_an_owner_each_thing_that_cannot_be_read_is_said(
     tables = [table_request(ADDRESS) | {"name": name, "leaveOut": []} for name in ("address", "city", "nowhere")]
     reason = failing(source, request(database, server, authority, ownerSecretArn="", tables=tables))
     for line in (
-        f"public.address: {ROLE} may not read it (city_id, phone, street, tableoid, xmin): GRANT SELECT on it",
+        f"public.address: {ROLE} may not read street, phone, city_id: GRANT SELECT on it, or leave it out",
         "public.city: row security is on",
         "public.nowhere: no such table",
         "query.place: PostgreSQL refused: permission denied for",

@@ -21,7 +21,6 @@ def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
         "connectorSecret": "connector",
         "database": database["dbname"],
         "slot": SLOT,
-        "outboxMode": "transaction",
         "sampleData": True,
         "sampleScale": 1,
         **changes,

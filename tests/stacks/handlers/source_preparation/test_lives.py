@@ -27,7 +27,7 @@ def test_a_first_load_misses_nothing_and_a_second_life_may_have(
     assert again.create(request(database))["Generation"] != first
     assert cluster.tags[source_tags.RESNAPSHOT].startswith("since 20")
     cluster.untag(source_tags.RESNAPSHOT)
-    again.update(request(database, outboxMode="statement"))
+    again.update(request(database))
     assert source_tags.RESNAPSHOT not in cluster.tags
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import json
 
 import psycopg2
 import pytest
@@ -12,7 +11,7 @@ from db.loading import LoadOptions, load
 from db.migrating import migrate
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
-from tests.db.released import load_released
+from tests.db.earlier import make_earlier
 from tests.stacks.handlers.deployment import DeploymentError, Resource, failing
 from tests.stacks.handlers.source_preparation.cluster import Cluster
 from tests.stacks.handlers.source_preparation.source import ROWS, created, log_in, request
@@ -44,18 +43,13 @@ def test_a_delivery_that_comes_twice_changes_nothing(source: Resource, database:
     assert ask(database, ROWS) == 830
 
 
-def test_another_outbox_mode_is_switched_to_in_place(source: Resource, database: ConnectionParameters) -> None:
-    source.create(request(database))
-    assert source.update(request(database, outboxMode="statement"))["Loaded"] == 0
-    assert ask(database, "SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1") == "statement"
-    assert ask(database, ROWS) == 829
-
-
-def test_an_outbox_of_the_first_release_is_migrated_in_place(source: Resource, database: ConnectionParameters) -> None:
-    load_released(database, "transaction")
+def test_an_outbox_of_an_earlier_version_is_migrated_in_place(source: Resource, database: ConnectionParameters) -> None:
+    load(database, LoadOptions(connector_password="x"), lambda *_: None)
+    make_earlier(database, "statement")
     execute(database, "UPDATE datalake.orders SET freight = 4711 WHERE order_id = 10248")
     assert source.create(request(database))["Loaded"] == 0
-    assert ask(database, "SELECT count(*) FROM datalake.outbox_versions") == 1
+    assert ask(database, "SELECT array_agg(mode) FROM datalake.outbox_versions") == ["statement", "transaction"]
+    assert ask(database, ROWS) == 829
     assert ask(database, "SELECT freight FROM datalake.orders WHERE order_id = 10248") == 4711
     log_in(database, "first-Password")
 
@@ -65,20 +59,18 @@ def test_a_transaction_that_keeps_the_tables_is_waited_for(
 ) -> None:
     monkeypatch.setattr(preparing, "migrate", functools.partial(migrate, max_wait_s=0.0))
     source.create(request(database))
+    make_earlier(database)
     with contextlib.closing(psycopg2.connect(**database)) as till, till.cursor() as cursor:
         cursor.execute("UPDATE datalake.orders SET freight = 1 WHERE order_id = 10248")
-        source.properties = {"Request": json.dumps(request(database, outboxMode="statement"))}
         begun = source.begin(source.event("Update"))
         assert source.poll(begun) is None
     assert (source.poll(begun) or {})["Loaded"] == 0
 
 
-def test_a_database_that_was_loaded_anew_in_the_other_mode_is_taken_as_it_is(
-    source: Resource, database: ConnectionParameters
-) -> None:
+def test_a_database_that_was_loaded_anew_is_taken_as_it_is(source: Resource, database: ConnectionParameters) -> None:
     source.create(request(database))
-    load(database, LoadOptions(connector_password="x", mode="statement", replace=True), lambda *_: None)
-    assert source.update(request(database, outboxMode="statement"))["Loaded"] == 0
+    load(database, LoadOptions(connector_password="x", replace=True), lambda *_: None)
+    assert source.update(request(database))["Loaded"] == 0
     log_in(database, "first-Password")
 
 
@@ -116,12 +108,13 @@ def test_an_administrator_by_the_connectors_name_is_refused_and_nothing_changed(
     source: Resource, cluster: Cluster, database: ConnectionParameters, give: str, take: str
 ) -> None:
     load(database, LoadOptions(connector_password="theirs"), lambda *_: None)
+    make_earlier(database)
     execute(database, give)
     try:
-        reason = failing(source, request(database, outboxMode="statement"))
+        reason = failing(source, request(database))
         assert reason == "the role cdc_connector is there with an administrator's rights: rename or demote it first"
         log_in(database, "theirs")
-        assert ask(database, "SELECT mode FROM datalake.outbox_versions ORDER BY id DESC LIMIT 1") == "transaction"
+        assert ask(database, "SELECT array_agg(sql_hash) FROM datalake.outbox_versions") == ["earlier"]
         assert cluster.tags == {}
     finally:
         execute(database, take)

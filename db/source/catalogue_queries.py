@@ -1,4 +1,9 @@
-"""The queries that inspection asks of the catalogue. `schemas` empty means: all that are users' own."""
+"""The queries that inspection asks of the catalogue.
+
+`schemas` empty means: all that are users' own; with `names`, both say which relations. `role`: whose rights are told,
+by default those of the role that asks; one that isn't there yet may what everybody may (PUBLIC, `public` in the
+functions below).
+"""
 # ruff: noqa: S608  # put together from parts that stand here
 
 SERVER = """
@@ -15,12 +20,7 @@ SELECT
     current_setting('max_wal_senders')::int AS max_senders,
     current_setting('max_slot_wal_keep_size') AS slot_keep,
     current_user AS role,
-    r.rolsuper AS superuser,
-    r.rolreplication AS replication,
-    r.rolcreaterole AS createrole,
-    has_database_privilege(current_database(), 'CREATE') AS may_create,
     EXISTS (SELECT FROM pg_largeobject_metadata) AS large_objects
-FROM pg_roles r WHERE r.rolname = current_user
 """
 
 # What is a user's: not the catalogue's, not a session's temporary objects, and no part of an extension.
@@ -29,32 +29,61 @@ _OURS_NOT_THE_SYSTEMS = """
     AND (cardinality(%(schemas)s::text[]) = 0 OR n.nspname = ANY (%(schemas)s::text[]))
 """
 
-# Partitions come with their root (`root`); the rest of `pg_inherits` is inheritance in the old way.
+# Partitions come with their root; the rest of `pg_inherits` is inheritance in the old way.
 RELATIONS = f"""
+WITH chosen AS (
+    SELECT c.oid, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND CASE
+        WHEN %(names)s::text[] IS NOT NULL THEN (n.nspname::text, c.relname::text) IN (
+            SELECT * FROM unnest(%(schemas)s::text[], %(names)s::text[])
+        )
+        ELSE NOT c.relispartition AND {_OURS_NOT_THE_SYSTEMS} AND NOT EXISTS (
+            SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+        )
+    END
+)
 SELECT
+    w.root::bigint AS root,
     c.oid::bigint AS oid,
     n.nspname AS schema,
     c.relname AS name,
+    quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS sql,
     c.relkind AS kind,
-    c.relpersistence = 'u' AS unlogged,
+    c.relpersistence <> 'p' AS unlogged,
     c.relreplident AS identity,
     c.relrowsecurity AS row_security,
+    EXISTS (
+        SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('r', '*')
+            AND r.oid = ANY (p.polroles) AND pg_get_expr(p.polqual, p.polrelid) = 'true'
+    ) AS has_policy,
     pg_get_userbyid(c.relowner) AS owner,
     pg_has_role(c.relowner, 'USAGE') AS owned,
+    quote_ident(n.nspname) AS schema_sql,
+    pg_get_userbyid(n.nspowner) AS schema_owner,
+    coalesce(
+        has_schema_privilege(r.oid, n.oid, 'USAGE'), has_schema_privilege('public', n.oid, 'USAGE')
+    ) AS schema_usable,
+    has_schema_privilege(n.oid, 'USAGE WITH GRANT OPTION') AS schema_grantable,
+    coalesce(has_table_privilege(r.oid, c.oid, 'SELECT'), FALSE) AS whole,
+    coalesce((
+        SELECT bool_and(has_column_privilege(r.oid, c.oid, a.attnum, 'SELECT')) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attname = ANY (%(system)s)
+    ), FALSE) AS reads_system,
     CASE WHEN c.reltuples >= 0 THEN c.reltuples::bigint END AS rows,
-    CASE WHEN c.relispartition THEN pg_partition_root(c.oid)::oid::bigint END AS root,
     CASE WHEN NOT c.relispartition AND c.relkind = 'r' THEN ARRAY(
         SELECT ARRAY[pn.nspname::text, p.relname::text]
         FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
         WHERE i.inhrelid = c.oid ORDER BY i.inhseqno
     ) END AS parents,
-    c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid) AS has_children,
-    EXISTS (SELECT FROM pg_index x WHERE x.indrelid = c.oid AND x.indisprimary AND x.indisvalid) AS has_primary_key
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {_OURS_NOT_THE_SYSTEMS}
-    AND NOT EXISTS (
-        SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
-    )
+    c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid) AS has_children
+FROM (
+    SELECT oid AS root, oid FROM chosen
+    UNION SELECT chosen.oid, t.relid::oid FROM chosen, pg_partition_tree(chosen.oid) AS t
+        WHERE chosen.relkind = 'p' AND t.isleaf
+) AS w
+JOIN pg_class c ON c.oid = w.oid AND (w.oid = w.root OR c.relkind = 'r')
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_roles r ON r.rolname = coalesce(%(role)s, current_user)
 ORDER BY n.nspname, c.relname
 """
 
@@ -66,12 +95,13 @@ WHERE c.relkind = 'S' AND {_OURS_NOT_THE_SYSTEMS}
 # The columns' own rights are only asked for where the table's don't say it all.
 COLUMNS = """
 SELECT
-    a.attrelid::bigint, a.attname::text, a.attnum::int, a.atttypid::bigint, a.atttypmod,
-    NOT a.attnotnull, a.atthasdef, a.attgenerated <> '', a.attstorage <> 'p',
-    CASE WHEN t.readable THEN TRUE ELSE t.usable AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') END
+    a.attrelid::bigint AS relation, a.attname AS name, quote_ident(a.attname) AS sql, a.attnum::int AS position,
+    a.atttypid::bigint AS type, a.atttypmod AS modifier, NOT a.attnotnull AS nullable,
+    a.attgenerated <> '' AS generated, a.attstorage <> 'p' AS toastable,
+    t.whole OR coalesce(has_column_privilege(t.role, a.attrelid, a.attnum, 'SELECT'), FALSE) AS readable
 FROM (
-    SELECT c.oid, u.usable, u.usable AND has_table_privilege(c.oid, 'SELECT') AS readable
-    FROM pg_class c, LATERAL (SELECT has_schema_privilege(c.relnamespace, 'USAGE') AS usable) AS u
+    SELECT c.oid, r.oid AS role, coalesce(has_table_privilege(r.oid, c.oid, 'SELECT'), FALSE) AS whole
+    FROM pg_class c LEFT JOIN pg_roles r ON r.rolname = coalesce(%(role)s, current_user)
     WHERE c.oid = ANY (%(relations)s::oid[])
 ) AS t
 JOIN pg_attribute a ON a.attrelid = t.oid
@@ -88,7 +118,7 @@ FROM unnest(%(types)s::oid[], %(modifiers)s::int[]) AS t (oid, modifier)
 UNIQUE_INDEXES = """
 SELECT
     x.indrelid::bigint AS relation,
-    c.relname AS name,
+    quote_ident(c.relname) AS sql,
     k.columns,
     x.indisprimary AS primary,
     NOT k.nullable AS identity,
@@ -102,21 +132,4 @@ FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid, LATERAL (
 WHERE x.indrelid = ANY (%(relations)s::oid[])
     AND x.indisunique AND x.indimmediate AND x.indisvalid AND x.indpred IS NULL AND x.indexprs IS NULL
 ORDER BY x.indrelid, NOT x.indisprimary, NOT x.indisreplident, x.indnkeyatts, c.relname
-"""
-
-# Of a publication for all tables, or for schemas, these are the tables that it has now.
-PUBLICATIONS = """
-SELECT
-    p.pubname AS name,
-    p.puballtables AS all_tables,
-    p.pubviaroot AS via_root,
-    ARRAY(
-        SELECT o.name FROM (VALUES
-            ('insert', p.pubinsert), ('update', p.pubupdate), ('delete', p.pubdelete), ('truncate', p.pubtruncate)
-        ) AS o (name, is_published) WHERE o.is_published
-    ) AS operations,
-    ARRAY(
-        SELECT ARRAY[t.schemaname::text, t.tablename::text] FROM pg_publication_tables t WHERE t.pubname = p.pubname
-    ) AS tables
-FROM pg_publication p ORDER BY p.pubname
 """

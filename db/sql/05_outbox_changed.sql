@@ -1,4 +1,4 @@
--- Mode `transaction`: a change is noted, and written at commit: one event per order and transaction, never half an order.
+-- A change is noted, and written at commit: one event per order and transaction, never half an order.
 -- The same note twice in a transaction would be work for nothing.
 CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
 LANGUAGE plpgsql

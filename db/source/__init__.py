@@ -1,0 +1,1 @@
+"""A source database as its catalogue describes it."""

@@ -1,0 +1,229 @@
+"""What a database's catalogue says: its server, and its tables with their columns, types, keys and identities."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from contract.column_types.catalogue import ColumnType
+
+# pg_class.relkind, as far as it may hold what users call a table.
+Kind = Literal["table", "partitioned table", "view", "materialized view", "foreign table"]
+KINDS: Mapping[str, Kind] = {
+    "r": "table",
+    "p": "partitioned table",
+    "v": "view",
+    "m": "materialized view",
+    "f": "foreign table",
+}
+HAS_ROWS = ("table", "partitioned table")
+Identity = Literal["default", "nothing", "full", "index"]
+IDENTITIES: Mapping[str, Identity] = {"d": "default", "n": "nothing", "f": "full", "i": "index"}
+# By which the job finds what changed in a table that it queries: a right on the table includes them, rights on all of
+# its columns by name don't.
+SYSTEM_COLUMNS = ("xmin", "tableoid")
+_TEXT_TYPES = ("text", "varchar", "bpchar")
+_NOT_PUBLISHED = {
+    "view": "a view has no changes of its own: capture the tables that it reads, and make the view in the lake",
+    "materialized view": "PostgreSQL doesn't publish a materialized view: capture the tables that it reads",
+    "foreign table": "its rows are in another server: capture them there",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """A relation's schema and name, as the catalogue has them: no quotes, any sign."""
+
+    schema: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """The server, and the role that looks at it.
+
+    `version` is PostgreSQL's number (160014). Slots and senders: how many there may be and are. `hosted` is True on RDS
+    and Aurora.
+    """
+
+    database: str
+    version: int
+    encoding: str
+    wal_level: str
+    standby: bool
+    hosted: bool
+    slots: int
+    max_slots: int
+    senders: int
+    max_senders: int
+    slot_keep: str
+    role: str
+    large_objects: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column. `type_text` as `format_type` writes it, such as `numeric(10,2)[]`; `modifier` is atttypmod, -1: none.
+
+    `sql`: its name as SQL takes it. `generated`: computed from others (stored or virtual). `toastable`: a value may be
+    stored out of line. `readable`: the role has the right to read it.
+    """
+
+    name: str
+    sql: str = ""
+    position: int
+    type: ColumnType
+    modifier: int
+    type_text: str
+    nullable: bool = True
+    generated: bool = False
+    toastable: bool = False
+    readable: bool = True
+
+    @property
+    def base_type(self) -> tuple[ColumnType, int]:
+        """Its type and modifier, of a domain what that is made of."""
+        kind, modifier = self.type, self.modifier
+        while kind.kind == "domain":
+            [(_, kind, modifier)] = kind.parts
+        return kind, modifier
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are text."""
+        kind, _ = self.base_type
+        return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
+
+    @property
+    def hashable(self) -> bool:
+        """Whether Debezium 3.7 hashes it: columns of all other types it leaves in clear."""
+        return self.is_text or self.base_type[0].kind == "enum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniqueIndex:
+    """A unique index over whole columns of all rows; `sql` is its name as SQL takes it.
+
+    `identity`: it may be a REPLICA IDENTITY, having no nullable column; `is_identity`: it is.
+    """
+
+    sql: str
+    columns: tuple[str, ...]
+    primary: bool
+    identity: bool
+    is_identity: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A relation that holds rows: a table, or a partition. Its own replica identity counts, not the root's.
+
+    `sql` is its name as SQL takes it.
+    """
+
+    name: TableName
+    sql: str = ""
+    identity: Identity = "default"
+    indexes: tuple[UniqueIndex, ...] = ()
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The primary key's columns in its order; empty without one."""
+        return next((index.columns for index in self.indexes if index.primary), ())
+
+    @property
+    def identity_columns(self) -> tuple[str, ...] | None:
+        """The columns by which an update or a delete says its row; None for all."""
+        if self.identity == "full":
+            return None
+        if self.identity == "default":
+            return self.primary_key
+        return next((index.columns for index in self.indexes if index.is_identity), ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Leaf):
+    """A relation that users take for a table, and what a role may do with it.
+
+    `rows` is the planner's estimate (None: never analysed). `parents`: what it inherits from (not as a partition);
+    `has_children`: others inherit from it so. `owned`: whoever looks is a member of the owner; `has_policy`: row
+    security lets the role see all rows. `schema_usable`: the role may look into the schema; `schema_grantable`: whoever
+    looks may let it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
+    """
+
+    oid: int = 0
+    kind: Kind
+    unlogged: bool = False
+    row_security: bool = False
+    has_policy: bool = False
+    owner: str = ""
+    owned: bool = False
+    schema_sql: str = ""
+    schema_owner: str = ""
+    schema_usable: bool = True
+    schema_grantable: bool = False
+    whole: bool = True
+    reads_system: bool = False
+    rows: int | None = None
+    parents: tuple[TableName, ...] = ()
+    has_children: bool = False
+    columns: tuple[Column, ...]
+    partitions: tuple[Leaf, ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """What holds its rows: itself, or its partitions."""
+        return (self,) if self.kind == "table" else self.partitions
+
+    @property
+    def quoted(self) -> dict[str, str]:
+        """The columns, in order, by their names as SQL takes them."""
+        return {column.name: column.sql for column in self.columns}
+
+    @property
+    def generated(self) -> frozenset[str]:
+        """The columns that others make."""
+        return frozenset(column.name for column in self.columns if column.generated)
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """The columns that the role has the right to read, SYSTEM_COLUMNS included."""
+        system = SYSTEM_COLUMNS if self.reads_system else ()
+        return frozenset({*system, *(column.name for column in self.columns if column.readable)})
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that the role can't read, in order."""
+        return tuple(column.name for column in self.columns if not (self.schema_usable and column.readable))
+
+    @property
+    def unpublished(self) -> str | None:
+        """Why its changes can't be had from the log, whoever asks; None where they can."""
+        if reason := _NOT_PUBLISHED.get(self.kind):
+            return reason
+        if self.unlogged:
+            return "unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"
+        if self.has_children:
+            return (
+                "other tables inherit from it: its snapshot would have their rows, and changes come under their names;"
+                " capture them, and join them in the lake"
+            )
+        return None
+
+    def column(self, name: str) -> Column:
+        """Return a column. Raises KeyError."""
+        try:
+            return next(column for column in self.columns if column.name == name)
+        except StopIteration:
+            raise KeyError(name) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Database:
+    """What the catalogue says. `tables` by name, without partitions, which are in their root."""
+
+    server: Server
+    tables: tuple[Table, ...]
+    sequences: int
