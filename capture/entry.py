@@ -127,7 +127,7 @@ def _notes(table: Table, key: tuple[str, ...], kept: list[Column], *, queried: b
     yield from _notes_of_queries(table) if queried else _notes_of_log(table)
     if table.hidden:
         what = "it" if len(table.hidden) == len(table.columns) else f"its columns {listed(table.hidden, 5)}"
-        prepare = f"`make prepare` lets the connector's role, if its owner ({table.owner}) runs it"
+        prepare = f"`./lake source prepare` lets the connector's role, if its owner ({table.owner}) runs it"
         way_out = "the job's role must" if queried else prepare
         yield f"you may not read {what}; {way_out}"
     large = [column.name for column in table.columns if column.type.name in ("oid", "lo")]
