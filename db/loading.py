@@ -120,7 +120,7 @@ def fill(
 
 
 def _create_tables(cursor: Cursor) -> None:
-    """Make room, then create the tables. The publication is never away: a slot that outlives us decodes this, too."""
+    """Replace the schema. The publication stays: a slot that is there already needs it to decode this."""
     if preflight.has_schema(cursor):
         if preflight.has_slot(cursor) and _has_outbox(cursor):
             # So that the lake hears that these orders are gone.

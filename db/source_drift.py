@@ -1,4 +1,4 @@
-"""What was changed at the source since it was prepared, by which the lake would go wrong without a word.
+"""Changes of a prepared source that would silently corrupt the lake.
 
 A publication that lacks a table is db/replication.py's; what is said here no event tells.
 """

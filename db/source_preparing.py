@@ -17,7 +17,7 @@ from db.source_plan import Plan
 
 # Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same database waits (db/shared_roles.py: of the same server). The number says nothing.
+# Another preparation of the same database waits (db/shared_roles.py: of the same server). An arbitrary key.
 TURN = 7_315_402
 
 
