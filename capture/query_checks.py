@@ -13,9 +13,9 @@ from capture.objects import wanted_table
 from capture.query_tables import with_queries
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.reading import hidden_rows, rights_missing, sees_all_rows
 from db.source.catalogue import HAS_ROWS, Database, Table, TableName
 from db.source.inspection import inspect
+from db.source.reading import hidden_rows, rights_missing, sees_all_rows
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 # What queries can't see, whatever the database is.
