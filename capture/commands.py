@@ -17,13 +17,13 @@ from capture.proposal import propose_all
 from capture.query_checks import UNSEEN, Checked, check
 from capture.query_tables import with_queries
 from capture.selection import Patterns
-from db import source_preparing
 from db.command_line import ask_password
 from db.errors import LoadError, explain
+from db.source import preparing as source_preparing
 from db.source.catalogue import Database
 from db.source.inspection import inspect
-from db.source_objects import SourceObjects
-from db.source_plan import Plan
+from db.source.objects import SourceObjects
+from db.source.plan import Plan
 from settings.load_pipeline import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
 

@@ -11,8 +11,8 @@ from contract.column_types.carried import Carried, LeftOut
 from contract.column_types.types import carried
 from contract.special_values import SPECIALS_COLUMN
 from contract.table_names import is_lake_name, lake_name, listed
-from db.signals import can_name
 from db.source.catalogue import Column, Table
+from db.source.signals import can_name
 
 # What the unwrap transformation and the job add to a row: a column of that name would be written over.
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})

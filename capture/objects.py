@@ -1,8 +1,8 @@
-"""What a pipeline's file asks of its database, in the words of those who prepare it (db/source_objects.py)."""
+"""What a pipeline's file asks of its database, in the words of those who prepare it (db/source/objects.py)."""
 
 from contract.capture_objects import own_schema
 from db.errors import LoadError
-from db.source_objects import SourceObjects, WantedTable
+from db.source.objects import SourceObjects, WantedTable
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 

@@ -124,7 +124,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
 
 
 def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
-    """Name columns whose values aren't sent, and by which Debezium can't read the table again (db/signals.py)."""
+    """Name columns that aren't sent, and by which Debezium can't read the table again (db/source/signals.py)."""
     if settings.how != "log" or database.server.version >= _PUBLISHES_GENERATED:
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}

@@ -13,9 +13,9 @@ from capture.objects import wanted_table
 from capture.query_tables import with_queries
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.reading import hidden_rows, rights_missing, sees_all_rows
 from db.source.catalogue import HAS_ROWS, Database, Table, TableName
 from db.source.inspection import inspect
+from db.source.reading import hidden_rows, rights_missing, sees_all_rows
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 # What queries can't see, whatever the database is.
@@ -92,7 +92,7 @@ class _Look:
         unique = {index.columns for index in table.indexes if index.identity}
         if settings.query is None and not any(set(columns) <= set(settings.key) for columns in unique):
             key = ", ".join(settings.key)
-            yield f"nothing keeps two rows from having one {key}: two that do would stop the job"
+            yield f"{key} isn't unique by an index: two rows with the same one would stop the job"
         better = key_of(table)
         if better and set(better) != set(settings.key):
             yield f"the database knows its rows by {', '.join(better)}"

@@ -8,7 +8,7 @@ from capture.pipeline_file import Changes
 from capture.proposal import Proposal, server_notes
 from contract.table_names import listed
 from db.source.catalogue import Database, Table
-from db.source_plan import Plan
+from db.source.plan import Plan
 
 # More of a kind are counted.
 SHOWN = 40

@@ -86,7 +86,7 @@ def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
 @contextlib.contextmanager
 def _each_line() -> Iterator[None]:
     """Show a line for each problem."""
-    from db.source_preparing import UnpreparableError
+    from db.source.preparing import UnpreparableError
     from settings.files import SettingsFileError
 
     def each(*problems: str) -> UserError:

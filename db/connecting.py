@@ -55,7 +55,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
             raise LoginError(text) from error
         if NO_PASSWORD in str(error):
             raise NoPasswordError(text) from error
-        # A server that answers has refused us, or isn't the one that we want; it would be so again.
+        # It refused us, or it is the wrong server: to try again wouldn't help.
         refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
         refused = refused or any(symptom in text for symptom in _WRONG_SERVER)
         raise (LoadError if refused else UnreachableError)(text) from error

@@ -14,7 +14,7 @@ DIGITS = 16
 
 
 def describe(*, scale: int = 1, dump: Path | None = None, empty: bool = False) -> str:
-    """Say in a few words what is loaded; the same words mean the same rows. Raises LoadError for an unreadable dump."""
+    """Identify the rows that are loaded, in a few words. Raises LoadError for an unreadable dump."""
     if empty:
         return "no rows"
     if dump is None:

@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is read of a dump of `whose` data: columns by table. Of `others` the rows are skipped, else they fail."""
+    """What is read of a dump of `whose` data: columns by table. `others`: skip unknown tables, in place of failing."""
 
     whose: str
     tables: Mapping[str, tuple[str, ...]]

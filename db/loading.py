@@ -16,15 +16,16 @@ from psycopg2.extensions import encrypt_password
 
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.source import OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db import data_set, outbox, preflight, source_objects
+from db import data_set, outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump
 from db.errors import LoadError, explain
 from db.outbox import run
 from db.sample import generate, row_counts
-from db.shared_roles import again
-from db.source_objects import SourceObjects
-from db.source_rights import role_steps
+from db.source import objects as source_objects
+from db.source.objects import SourceObjects
+from db.source.rights import role_steps
+from db.source.shared_roles import again
 from db.tables import TABLES, Chunk, copy_lines
 
 COPY_ROWS = 20_000
@@ -120,7 +121,7 @@ def fill(
 
 
 def _create_tables(cursor: Cursor) -> None:
-    """Make room, then create the tables. The publication is never away: a slot that outlives us decodes this, too."""
+    """Replace the schema. The publication stays: a slot that is there already needs it to decode this."""
     if preflight.has_schema(cursor):
         if preflight.has_slot(cursor) and _has_outbox(cursor):
             # So that the lake hears that these orders are gone.

@@ -18,10 +18,10 @@ from db.connecting import LOCK_TIMEOUT_S
 from db.errors import LaterError, NewerError
 from db.loading import transaction
 
-# Any number will do, as long as every preparation takes the same.
+# An arbitrary key; every preparation takes this one.
 ADVISORY_LOCK = 10_248
 MAX_WAIT_S = 60.0
-# For what only readers of the views may have, such as a dump; writers wait behind us meanwhile.
+# Timeout for replacing views: a dump may hold them while writers queue behind us.
 LOCK_WAIT_MS = 500
 PAUSE_S = 1.0
 # At most: about 0.1 s of work, for which other writers of the outbox wait. One that takes longer is made smaller.

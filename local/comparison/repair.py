@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from db.connecting import connect
-from db.signals import can_name
+from db.source.signals import can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.lake import LakeLook

@@ -15,7 +15,7 @@ from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own
 from contract.lake import LANDING_PREFIX
 from db.connecting import connect
 from db.errors import LoadError
-from db.replication import OUTBOX, Published
+from db.source.replication import OUTBOX, Published
 from local.errors import PlatformError
 from local.platform.services import Services
 from local.platform.set_aside import SetAside

@@ -8,7 +8,7 @@ import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
-from db.replication import COMMAND
+from db.source.replication import COMMAND
 from local.errors import LostChangesError, PlatformError
 from local.services.connect_api import ConnectApi, RequestError
 from local.services.processes import Processes

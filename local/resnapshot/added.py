@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.signals import Reading, check_readable
+from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Reader, Say, Signals, read_again
 from plugins.captured import INCLUDED_TABLES, CapturedTable, shown

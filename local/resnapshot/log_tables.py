@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db import settled, signals
 from db.rewriting import wal_position
-from db.signals import Name, Reading
+from db.source import settled, signals
+from db.source.signals import Name, Reading
 from local.errors import PlatformError
 from local.resnapshot.deletes import as_event, delete_event
 

@@ -11,11 +11,11 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from contract.avro_names import SOURCE_NAME
 from contract.capture_objects import SIGNAL, own_schema
-from db import settled
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.replication import Published
-from db.signals import ODD_NAME, Reading, can_name
+from db.source import settled
+from db.source.replication import Published
+from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
 from local.comparison.describe import Compared
 from local.comparison.repair import LogRepair, repair_of

@@ -21,11 +21,12 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db import replication, rewriting
+from db import rewriting
 from db.connecting import connect
 from db.errors import LoadError, explain
-from db.replication import OUTBOX, Published, Replication
 from db.rewriting import KEY
+from db.source import replication
+from db.source.replication import OUTBOX, Published, Replication
 from local.comparison.arrivals import Arrivals
 from local.comparison.compare import Limits, TableComparison, compare_table
 from local.comparison.describe import Compared, describe

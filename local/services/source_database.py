@@ -10,10 +10,10 @@ from psycopg2 import sql
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db import source_objects
-from db.replication import Published, Replication, look, table_at
-from db.source_drift import drift
-from db.source_objects import SourceObjects
+from db.source import objects as source_objects
+from db.source.drift import drift
+from db.source.objects import SourceObjects
+from db.source.replication import Published, Replication, look, table_at
 from settings.pipeline import CapturedTableSettings
 
 CONNECT_TIMEOUT_S = 5
@@ -92,7 +92,7 @@ class SourceDatabase:
             return table_at(cursor, slot, publication, position)
 
     def drift(self, wanted: SourceObjects, pipeline: str) -> list[str]:
-        """Say what was changed since a pipeline's database was prepared; a line each (db/source_drift.py)."""
+        """Say what was changed since a pipeline's database was prepared; a line each (db/source/drift.py)."""
         with _cursor(self._parameters) as cursor:
             return drift(wanted, source_objects.read(cursor, wanted), pipeline)
 

@@ -12,7 +12,7 @@ from db.connecting import connect
 from db.errors import LoadError
 from db.loading import LoadOptions, load, transaction
 from db.migrating import migrate
-from db.source_preparing import UnpreparableError, plan, prepare
+from db.source.preparing import UnpreparableError, plan, prepare
 from local.errors import PlatformError
 from local.platform.services import PlatformOptions
 from local.services.source_database import SourceDatabase

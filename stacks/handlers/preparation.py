@@ -31,14 +31,15 @@ from typing import Any
 
 import psycopg2
 
-from db import preparing, source_preparing
+from db import preparing
 from db.connecting import connect
 from db.errors import LaterError, LoadError, LoginError, NewerError, UnreachableError, explain
 from db.loading import LoadOptions
-from db.reading import ReadObjects, let_read, unreadable
 from db.secret import connection_parameters
-from db.slots import drop_slot
-from db.source_objects import SourceObjects, WantedTable
+from db.source import preparing as source_preparing
+from db.source.objects import SourceObjects, WantedTable
+from db.source.reading import ReadObjects, let_read, unreadable
+from db.source.slots import drop_slot
 from stacks.handlers import framework, preparation_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 from stacks.handlers.preparation_record import Record, Tags

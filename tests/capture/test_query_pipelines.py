@@ -130,7 +130,7 @@ def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) ->
     assert prices["twice"]["type"][1]["connect.name"].endswith("VariableScaleDecimal")
     again = mine.run("describe", tables="city")
     assert "as the database has it" in again.output
-    assert "public.wide: nothing keeps two rows from having one id" in again.output
+    assert "public.wide: id isn't unique by an index" in again.output
 
 
 def test_prepare_changes_nothing_and_looks(mine: Folder) -> None:

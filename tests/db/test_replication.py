@@ -9,7 +9,7 @@ import pytest
 from psycopg2.extensions import cursor as Cursor
 from psycopg2.extras import LogicalReplicationConnection
 
-from db import replication
+from db.source import replication
 from tests.db.conftest import Shop
 
 pytestmark = pytest.mark.integration

@@ -96,7 +96,7 @@ def test_a_wrong_condition_is_one_line_and_changes_nothing(shop: Shop, cursor: C
     with pytest.raises(LoadError) as refused:
         rewriting.select_keys(cursor, where)
     assert "\n" not in str(refused.value)
-    assert str(refused.value).startswith("WHERE ")
+    assert str(refused.value).startswith("--where ")
     assert shop.value("SELECT count(*) FROM cdc_events") == rows
 
 

@@ -7,7 +7,7 @@ from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
 from db.errors import LoadError
-from db.settled import absent, settled_position
+from db.source.settled import absent, settled_position
 from local.services.postgres import ConnectionParameters
 
 pytestmark = pytest.mark.integration

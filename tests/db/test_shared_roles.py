@@ -9,11 +9,12 @@ from typing import Any
 import psycopg2
 import pytest
 
-from db import shared_roles, source_preparing
 from db.errors import LaterError
-from db.reading import ReadObjects, let_read
-from db.source_objects import SourceObjects
-from db.source_preparing import prepare
+from db.source import preparing as source_preparing
+from db.source import shared_roles
+from db.source.objects import SourceObjects
+from db.source.preparing import prepare
+from db.source.reading import ReadObjects, let_read
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
 from tests.db.test_source_preparing import PASSWORD, ROLE, connector, forget

@@ -5,10 +5,10 @@ import contextlib
 import psycopg2
 import pytest
 
-from db import source_objects
-from db.source_drift import drift
-from db.source_objects import SourceObjects, WantedTable
-from db.source_preparing import prepare
+from db.source import objects as source_objects
+from db.source.drift import drift
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import execute

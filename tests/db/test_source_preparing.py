@@ -11,11 +11,11 @@ from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import cursor as Cursor
 
 from contract.capture_objects import heartbeat_statement
-from db import source_preparing
 from db.errors import LaterError, LoadError
-from db.signals import check_readable
-from db.source_objects import SourceObjects, WantedTable
-from db.source_preparing import UnpreparableError, prepare
+from db.source import preparing as source_preparing
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import UnpreparableError, prepare
+from db.source.signals import check_readable
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 

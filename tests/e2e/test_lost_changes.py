@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions
 from db.preparing import prepare
-from db.slots import drop_slot as drop_slot_of
+from db.source.slots import drop_slot as drop_slot_of
 from local.comparison.platform_tables import compare_platform
 from local.errors import LostChangesError, PlatformError
 from local.look.status import read_status

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
-from db import settled
+from db.source import settled
 from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.services import PORTS, PlatformOptions

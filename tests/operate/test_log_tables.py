@@ -14,8 +14,8 @@ from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
 from db.errors import LoadError
-from db.source_objects import SourceObjects, WantedTable
-from db.source_preparing import prepare
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import prepare
 from local.errors import PlatformError
 from local.resnapshot import run
 from local.resnapshot.run import Wanted

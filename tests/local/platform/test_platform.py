@@ -27,7 +27,7 @@ from contract.errors import CANNOT
 from contract.events import ADDED_TYPES, DELETED, LSN, OPERATION, TABLE, TRUNCATE
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.errors import LoadError
-from db.signals import Reading, ask_for_snapshot
+from db.source.signals import Reading, ask_for_snapshot
 from local.errors import PlatformError
 from local.look.status import read_status
 from local.look.topic import Topic

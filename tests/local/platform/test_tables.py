@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from db.replication import OUTBOX
+from db.source.replication import OUTBOX
 from local.errors import PlatformError
 from local.platform import job
 from local.platform.connectors import Connectors, published

@@ -12,8 +12,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from db.source_objects import SourceObjects, WantedTable
-from db.source_preparing import prepare
+from db.source.objects import SourceObjects, WantedTable
+from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
 from stacks.handlers import preparation, preparation_record
 from tests.conftest import ask, execute

@@ -10,7 +10,7 @@ import psycopg2
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from db import replication
+from db.source import replication
 from local.services.kafka.roles import role_acls
 from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters

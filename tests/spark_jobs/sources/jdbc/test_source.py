@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.events import QUERIED_TYPES
-from db.reading import ReadObjects, let_read
+from db.source.reading import ReadObjects, let_read
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
 from spark_jobs.report import CommitReport

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from contract.capture_objects import quoted
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
-from db.source_objects import SourceObjects, SourceState, WantedTable
-from db.source_steps import Step, lines
+from db.source.objects import SourceObjects, SourceState, WantedTable
+from db.source.steps import Step, lines
 
 
 def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""Finds what the source is sure not to have: keys whose rows are gone, as of a position in the log.
+"""Finds keys that no longer exist at the source, as of a position in the log.
 
 A row that only the lake has is deleted there by an event of our own. Its position must be newer than all that the lake
 was sent of the row, and older than what somebody who inserts the key at this moment writes. So the position is taken

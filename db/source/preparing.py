@@ -8,16 +8,17 @@ from psycopg2 import errors
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from db import source_objects, source_plan
 from db.errors import LaterError, LoadError, explain
 from db.loading import transaction
-from db.shared_roles import again, lost_race
-from db.source_objects import SourceObjects
-from db.source_plan import Plan
+from db.source import objects as source_objects
+from db.source import plan as source_plan
+from db.source.objects import SourceObjects
+from db.source.plan import Plan
+from db.source.shared_roles import again, lost_race
 
 # Changing a table's identity waits for whoever uses the table, and everybody else waits behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same database waits (db/shared_roles.py: of the same server). The number says nothing.
+# Another preparation of the same database waits (db/source/shared_roles.py: of the same server). An arbitrary key.
 TURN = 7_315_402
 
 

@@ -13,15 +13,15 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db import source_objects
 from db.errors import LoadError, explain
 from db.loading import transaction
-from db.shared_roles import again
+from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
-from db.source_objects import SourceObjects, SourceState, WantedTable
-from db.source_plan import columns_missing
-from db.source_preparing import TURN, UnpreparableError
-from db.source_rights import reading_steps, system_columns
+from db.source.objects import SourceObjects, SourceState, WantedTable
+from db.source.plan import columns_missing
+from db.source.preparing import TURN, UnpreparableError
+from db.source.rights import reading_steps, system_columns
+from db.source.shared_roles import again
 
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""

@@ -1,16 +1,16 @@
-"""What was changed at the source since it was prepared, by which the lake would go wrong without a word.
+"""Changes of a prepared source that would silently corrupt the lake.
 
-A publication that lacks a table is db/replication.py's; what is said here no event tells.
+A publication that lacks a table is db/source/replication.py's; what is said here no event tells.
 """
 
 from collections.abc import Iterator
 
 from contract.table_names import table_option
 from db.source.catalogue import Table
-from db.source_identity import identity_statements
-from db.source_objects import SourceObjects, SourceState, WantedTable
-from db.source_plan import table_problems
-from db.source_publication import listed, sends
+from db.source.identity import identity_statements
+from db.source.objects import SourceObjects, SourceState, WantedTable
+from db.source.plan import table_problems
+from db.source.publication import listed, sends
 
 
 def drift(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
@@ -44,7 +44,7 @@ def _identity(table: WantedTable, found: Table, pipeline: str) -> Iterator[str]:
 
 
 def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str) -> Iterator[str]:
-    """Compare what is published of a table; that it isn't at all is said by db/replication.py."""
+    """Compare what is published of a table; that it isn't at all is said by db/source/replication.py."""
     wanted = listed(table, found, state.version)
     if found.oid not in (state.published or {}) or sends(state, found.oid, wanted):
         return

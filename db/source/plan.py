@@ -1,7 +1,7 @@
 """What has to be done so that a database has what a pipeline needs, as SQL, and which rights that takes.
 
 The one place that writes these statements: `./lake source describe` and `./lake source prepare` show and run them for
-a user's database, a deployment does for AWS. A plan is made from the state (db/source_objects.py), so that nothing is
+a user's database, a deployment does for AWS. A plan is made from the state (db/source/objects.py), so that nothing is
 in it that is there already; running it twice does nothing the second time.
 """
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from contract.table_names import clashes
 from db.source.catalogue import Table
-from db.source_identity import identity_statements, unidentified
-from db.source_objects import SourceObjects, SourceState, WantedTable
-from db.source_publication import listed, own_schema_steps, publication_steps, sent_anyway
-from db.source_rights import owners_agree, reading_steps, role_steps, secret_columns
-from db.source_steps import Step
+from db.source.identity import identity_statements, unidentified
+from db.source.objects import SourceObjects, SourceState, WantedTable
+from db.source.publication import listed, own_schema_steps, publication_steps, sent_anyway
+from db.source.rights import owners_agree, reading_steps, role_steps, secret_columns
+from db.source.steps import Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

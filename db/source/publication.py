@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from contract.capture_objects import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
 from db.source.catalogue import Table
-from db.source_identity import identity_columns
-from db.source_objects import SourceObjects, SourceState, WantedTable
-from db.source_rights import owners_agree, secret_columns
-from db.source_steps import Step, lines
+from db.source.identity import identity_columns
+from db.source.objects import SourceObjects, SourceState, WantedTable
+from db.source.rights import owners_agree, secret_columns
+from db.source.steps import Step, lines
 
 # The first version with lists of columns.
 COLUMN_LISTS = 150000
