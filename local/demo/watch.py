@@ -76,8 +76,10 @@ class Watch:
         return Seen(reached=reached, keys=keys, source=source, lake=lake, events=events)
 
     def _table(self, reached: Reached) -> LocalTable:
-        tables = self._platform.services.tables
-        return tables[0] if len(tables) == 1 else next(one for one in tables if one.lake_name == reached.what)
+        services = self._platform.services
+        # The orders' pipeline has one table, whose rows its demo calls orders.
+        [table] = services.tables if len(services.tables) == 1 else services.chosen([reached.what])
+        return table
 
     def _count(self, table: LocalTable) -> int:
         with self._cursor() as cursor:
