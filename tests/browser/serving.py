@@ -49,7 +49,7 @@ class Still(Served):
 def serving_platform(state_dir: Path) -> Iterator[Served]:
     """Serve the page of the platform in a folder, by the command."""
     port = free_port()
-    with _running("local", "dashboard", "--folder", str(state_dir), "--port", str(port)) as process:
+    with _running("cli", "dashboard", "--folder", str(state_dir), "--port", str(port)) as process:
         _wait_until_taken(port, process)
         yield Served(port=port)
 

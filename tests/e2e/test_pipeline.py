@@ -33,7 +33,9 @@ def test_kills_in_mid_stream_leave_lake_and_source_equal(
     platform: Platform, transactions: int, kills: Sequence[int]
 ) -> None:
     source = platform.endpoints.source
-    with Writer(source, transactions=transactions, rate=12, first_order=900_000 + 100 * transactions) as writer:
+    with Writer(
+        source, transactions=transactions, rate=transactions / 60, first_order=900_000 + 100 * transactions
+    ) as writer:
         for made, victim in zip(kills, ("connect", "sink", "job"), strict=True):
             writer.wait_for(made)
             kill(platform, victim)

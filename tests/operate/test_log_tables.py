@@ -16,6 +16,7 @@ from rich.console import Console
 from db.errors import LoadError
 from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
+from db.source.slots import drop_slot
 from local.errors import PlatformError
 from local.resnapshot import run
 from local.resnapshot.run import Wanted
@@ -27,6 +28,7 @@ from operate.source_login import login
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
+from tests.local.platform.shop import eventually
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
 from tests.operate.test_stored_offsets import SHOP, Log
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
@@ -116,7 +118,8 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
         pipelines = (environment.pipelines[0], pipeline.model_copy(update={"database": found}))
         with reading(database, "cdc_crm"):
             yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
-    ask(database, "SELECT pg_drop_replication_slot('cdc_crm')")
+    # The session that read it may need a moment to let go.
+    eventually(lambda: drop_slot(database, "cdc_crm"))
     # Not the role: other databases of the server have it, too.
     execute(database, f"DROP OWNED BY {ROLE}")
 

@@ -357,7 +357,7 @@ class TestOrdinaryTables:
         captured = shop_of_platform
         refused = {
             "the source has no table shop.gone": Reading(table=("shop", "gone")),
-            'WHERE isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
+            '--where isn\'t a condition on shop.OrderItems: .*column "nothing" does not exist': Reading(
                 table=(ITEMS.schema, ITEMS.table), where="nothing = 1"
             ),
             "the publication cdc_shop lacks shop.places": Reading(table=(PLACES.schema, PLACES.table)),
@@ -536,7 +536,7 @@ def test_a_missing_right_is_named_with_its_role_and_the_next_up_gives_it_back(
     assert len(lacking) < len(rights)
     monkeypatch.setattr(Connectors, "rights", lacking)
     topic, said = platform.topic.name, "plugins/kafka_access.py says what each role may do"
-    denied = f"Kafka denies {SINK} READ on topic {topic} (Fetch): {said}"
+    denied = f"Kafka denies {SINK} READ on topic {topic} (OffsetCommit): {said}"
     with pytest.raises(PlatformError, match=f"^{re.escape(denied)}; "):
         platform.up()
     assert line_about(platform, denied)
