@@ -100,7 +100,7 @@ def diff(
 
 @app.command()
 def bootstrap(*, env: Environment = "dev") -> None:
-    """Make CDK's bucket and roles in the environment's account, once.
+    """Create CDK's bucket and roles in the environment's account, once.
 
     Example: ./lake aws bootstrap -e dev
     """
@@ -127,7 +127,7 @@ def deploy(*, env: Environment = "dev") -> None:
 
 @app.command()
 def adopt(*, env: Environment = "dev") -> None:
-    """Take over what deleted stacks of the environment have left, before it is deployed again.
+    """Import what deleted stacks left behind, before the next deployment.
 
     Example: ./lake aws adopt -e prod
     """
@@ -140,7 +140,7 @@ def adopt(*, env: Environment = "dev") -> None:
 
 @app.command()
 def destroy(*, env: Environment = "dev") -> None:
-    """Delete the environment's stacks; what is kept by its removal policy stays.
+    """Delete the environment's stacks; resources with a retain policy stay.
 
     Example: ./lake aws destroy -e dev
     """
@@ -156,10 +156,10 @@ def pause(
     *,
     env: Environment = "dev",
     confirm: Annotated[str | None, typer.Option(metavar="NAME", help="The environment again, for production.")] = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Although something speaks against it.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Pause even if there are objections.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Stop what costs by the hour (EMR, MSK Connect, Aurora) and lose nothing; what was broken off goes on.
+    """Stop what costs by the hour (EMR, MSK Connect, Aurora) without losing changes; run it again to resume.
 
     Examples: ./lake aws pause -e dev; ./lake aws pause -e prod --confirm prod
     """
@@ -172,7 +172,7 @@ def pause(
 
 @app.command()
 def resume(*, env: Environment = "dev") -> None:
-    """Start what a pause has stopped, each part where it was.
+    """Start what a pause stopped; each part resumes.
 
     Example: ./lake aws resume -e dev
     """
@@ -186,7 +186,7 @@ def resume(*, env: Environment = "dev") -> None:
 
 @app.command()
 def manifests(*, env: Environment = "dev") -> None:
-    """Print what the environment puts on its Kubernetes cluster, for `kubectl diff -f -` and for who reviews it.
+    """Print the environment's Kubernetes objects, for review and `kubectl diff -f -`.
 
     Example: ./lake aws manifests -e dev | kubectl diff -f -
     """
@@ -206,11 +206,11 @@ def costs(
         str, typer.Option("--env", "-e", metavar="NAME", help="The environment, or `all` to compare them.")
     ] = "dev",
     hours: Annotated[
-        float | None, typer.Option(min=0, max=7 * 24, help="Hours a week that it is on, and paused for the rest.")
+        float | None, typer.Option(min=0, max=7 * 24, help="Hours a week that it runs; it is paused otherwise.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print what the environment costs a month, always on or by hours a week, and what a pause switches off.
+    """Print the monthly costs, always on or by weekly hours, and what a pause switches off.
 
     Examples: ./lake aws costs -e dev --hours 40; ./lake aws costs -e all
     """
@@ -230,7 +230,7 @@ def costs(
 
 @app.command()
 def vpn(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: Environment = "dev") -> None:
-    """Print what a VPN client asks this person for; your own AWS credentials must allow to read it.
+    """Print the login of this VPN user; your AWS credentials must be allowed to read it.
 
     Example: ./lake aws vpn alice -e dev
     """

@@ -15,7 +15,9 @@ def topics(
     env: Anywhere = None,
     pipeline: Pipeline = None,
     table: Tables = None,
-    all_: Annotated[bool, typer.Option("--all", help="With the bookkeeping of Kafka, MSK and the connectors.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Include the internal topics of Kafka, MSK and the connectors.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """List the topics: partitions, messages, lowest and highest offset.
@@ -40,7 +42,7 @@ def topics(
 
 @app.command()
 def tail(
-    topic: Annotated[str | None, typer.Argument(help="The topic; without it that of the change events.")] = None,
+    topic: Annotated[str | None, typer.Argument(help="The topic; default: the change events' topic.")] = None,
     *,
     env: Anywhere = None,
     pipeline: Pipeline = None,
@@ -48,7 +50,7 @@ def tail(
     from_: Annotated[Literal["beginning", "end"], typer.Option("--from", help="Which message to start with.")] = "end",
     count: Annotated[int | None, typer.Option(min=1, help="Stop after this many messages.")] = None,
 ) -> None:
-    """Print a topic's messages as they come: partition/offset, time, key, value; Ctrl-C ends it.
+    """Print a topic's messages as they arrive: partition/offset, time, key, value; Ctrl-C ends it.
 
     Examples: ./lake kafka tail --from beginning --count 10; ./lake kafka tail -p mine -t public.orders
     """
@@ -83,7 +85,7 @@ def ui(*, env: Environment = "dev") -> None:
 
 @app.command()
 def image() -> None:
-    """Put together what the image of the connectors' workers on EKS is built from, and print the lines that build it.
+    """Collect the files for the EKS workers' image, and print the commands that build it.
 
     Example: ./lake kafka image
     """

@@ -1,4 +1,4 @@
-"""What commands need and nobody has brought yet: jars, wheels, npm's packages, a browser. `make setup` calls it."""
+"""Fetches what commands need: jars, wheels, npm packages, a browser. `make setup` calls it."""
 
 import subprocess
 import sys

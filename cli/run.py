@@ -1,4 +1,4 @@
-"""The platform on one machine: start it, look at it, prove it, mend it, ask the lake, stop it."""
+"""The platform on one machine: start, inspect, prove, repair, query and stop it."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ def up(
     ] = None,
     scale: Annotated[
         int | None,
-        typer.Option(min=1, help="First start: so many times the 829 generated orders.", show_default="1"),
+        typer.Option(min=1, help="First start: multiplier for the 829 sample orders.", show_default="1"),
     ] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
     lenses: Annotated[
@@ -39,7 +39,7 @@ def up(
         bool, typer.Option("--supervise/--no-supervise", help="Restart what dies, until `down`.")
     ] = True,
 ) -> None:
-    """Start the platform and leave it running; it goes on from where it was.
+    """Start the platform and leave it running; it resumes where it stopped.
 
     Examples: ./lake up; ./lake up -p mine --dsn postgresql://cdc@db.example:5432/shop
     """
@@ -63,7 +63,7 @@ def up(
 
 @app.command()
 def down(*, folder: Folder = None, pipeline: Pipeline = None) -> None:
-    """Stop the platform in order; `up` goes on from where it was.
+    """Stop the platform in order; `up` resumes.
 
     Example: ./lake down -p mine
     """
@@ -85,7 +85,7 @@ def down(*, folder: Folder = None, pipeline: Pipeline = None) -> None:
 
 @app.command()
 def status(*, folder: Folder = None, pipeline: Pipeline = None, table: Tables = None, json: Json = False) -> None:
-    """Show services, ports, memory and how far the data has come; exit 1 when something is dead.
+    """Show services, ports, memory and progress; exit 1 when something is wrong.
 
     Examples: ./lake status; ./lake status -p mine -t public.orders --json
     """
@@ -109,7 +109,7 @@ def dashboard(
     pipeline: Pipeline = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Where the page is served, on loopback.")] = 8765,
 ) -> None:
-    """Serve the live page of a running platform until Ctrl-C; it shows everything and changes nothing.
+    """Serve the live page of a running platform until Ctrl-C; the page changes nothing.
 
     Example: ./lake dashboard --port 8766
     """
@@ -140,7 +140,7 @@ def reconcile(
     repair: Annotated[bool, typer.Option("--repair", help="Repair the rows that differ, and compare again.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Compare the source's tables with the outbox first.")] = False,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", min=0, help="Seconds until what still differs is reported.")
+        float, typer.Option("--timeout", min=0, help="Seconds to wait before reporting differences.")
     ] = 60,
     json: Json = False,
 ) -> None:
@@ -170,19 +170,19 @@ def resnapshot(
     env: Anywhere = None,
     pipeline: Pipeline = None,
     table: Tables = None,
-    where: Annotated[str | None, typer.Option(help="Only the rows that this SQL condition names.")] = None,
-    skip: Annotated[bool, typer.Option("--skip", help="Pass over what the connector has not read, and can't.")] = False,
+    where: Annotated[str | None, typer.Option(help="Only rows that match this SQL condition.")] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip changes that the connector can't read.")] = False,
     timeout_s: Annotated[
         float | None,
         typer.Option(
             "--timeout",
             min=1,
-            help="Seconds without any progress until it is given up.",
+            help="Give up after this many seconds without progress.",
             show_default="600; 1800 with --env",
         ),
     ] = None,
 ) -> None:
-    """Bring the lake back to what the source says, and delete what only the lake has; exit 1 when they still differ.
+    """Make the lake equal to the source again: read rows, delete extra ones; exit 1 if they still differ.
 
     Examples: ./lake resnapshot --where "order_id = 10248"; ./lake resnapshot -e dev -p crm -t public.people
     """
@@ -238,13 +238,13 @@ def query(
     ] = "table",
     json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
     as_of: Annotated[str | None, typer.Option(help="The lake as it was at this instant.")] = None,
-    since: Annotated[str | None, typer.Option(help="What has changed since this instant, with _change.")] = None,
+    since: Annotated[str | None, typer.Option(help="Rows changed since this instant, with the column _change.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The file to write; of CREATE TABLE AS the folder.", show_default="standard output"),
+        typer.Option(help="The file to write; for CREATE TABLE AS, the folder.", show_default="standard output"),
     ] = None,
 ) -> None:
-    """Ask the lake in Athena's SQL, or keep a table of it.
+    """Query the lake in Athena's SQL, or create a table from it.
 
     Examples: ./lake query; ./lake query "SELECT count(*) FROM cdc_events" --json
     """
@@ -268,7 +268,7 @@ def query(
 def demo(
     what: Annotated[
         Literal["orders", "places"],
-        typer.Argument(help="orders by an outbox and Debezium; places by queries alone, without a slot."),
+        typer.Argument(help="orders: outbox and Debezium; places: queries only, without a slot."),
     ] = "orders",
     *,
     folder: Annotated[

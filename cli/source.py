@@ -1,4 +1,4 @@
-"""`./lake source`: a database of your own, or the outbox's. What is captured of it, and what that takes there."""
+"""`./lake source`: describe and prepare your database; load and migrate the outbox's."""
 
 import contextlib
 from collections.abc import Iterator
@@ -55,12 +55,12 @@ def describe(
     tables: Annotated[str, typer.Option(help="Patterns: 'orders,sales.*,!*_log'. All without.")] = "",
     schema: Annotated[str, typer.Option(help="The schemas, separated by commas. All without.")] = "",
     how: Annotated[
-        Literal["log", "query"] | None, typer.Option(help="By the log, or by SELECT alone, without a slot.")
+        Literal["log", "query"] | None, typer.Option(help="From the log, or with SELECT alone, without a slot.")
     ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Add what a file that is there lacks.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Add what the existing file lacks.")] = False,
     look: Annotated[bool, typer.Option("--look", help="Look for odd values in large tables, too.")] = False,
 ) -> None:
-    """Write pipelines/NAME.toml and its Avro schemas; say what would be lost, and what the database needs.
+    """Write pipelines/NAME.toml and its Avro schemas; report losses and what the database needs.
 
     Example: ./lake source describe mine --dsn postgresql://me@db.example:5432/shop --tables 'sales.*,!*_log'
     """
@@ -73,7 +73,7 @@ def describe(
 
 @app.command()
 def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False) -> None:
-    """Give a pipeline's database its publication, role, rights, replica identities and the two tables of ours.
+    """Create the pipeline's publication, role, rights, replica identities and our two tables.
 
     Example: ./lake source prepare mine --dsn postgresql://dba@db.example:5432/shop --dry-run
     """
@@ -114,10 +114,10 @@ def load(
         str | None,
         typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
     ] = None,
-    scale: Annotated[int, typer.Option(min=1, help="So many times the 829 generated orders.")] = 1,
+    scale: Annotated[int, typer.Option(min=1, help="Multiplier for the 829 sample orders.")] = 1,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Plain-text Northwind dump, in place of generated rows."),
+        typer.Option("--from", metavar="FILE", help="Plain-text Northwind dump, instead of the sample rows."),
     ] = None,
     empty: Annotated[bool, typer.Option("--empty", help="Tables without rows.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
@@ -216,7 +216,7 @@ def migrate(
 ) -> None:
     """Bring the outbox up to this checkout's version, in place: tables, rows, slot and publication stay.
 
-    Writers go on; they wait for moments. Interrupted, it goes on where it was when it is called again. The password
+    Writers wait only for moments. After an interruption, run it again to resume. The password
     comes from PGPASSWORD, from AWS Secrets Manager, or is asked for.
 
     Example: ./lake source migrate --host 127.0.0.1 --port 5432 --dbname shop
