@@ -44,7 +44,7 @@ def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
 
 
 def is_equal(places: Platform, **asked: Any) -> bool:
-    given = {"table": None, "repair": False, "timeout_s": PATIENT_S} | asked
+    given = {"tables": (), "repair": False, "timeout_s": PATIENT_S} | asked
     return reconcile_platform(Console(quiet=True), places, **given)
 
 
