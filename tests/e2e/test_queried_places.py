@@ -43,9 +43,8 @@ def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
     return {row[key]: row for row in found.lake.rows().to_pylist()}
 
 
-def is_equal(places: Platform, **asked: Any) -> bool:
-    given = {"tables": (), "repair": False, "timeout_s": PATIENT_S} | asked
-    return reconcile_platform(Console(quiet=True), places, **given)
+def is_equal(places: Platform) -> bool:
+    return reconcile_platform(Console(quiet=True), places, repair=False, timeout_s=PATIENT_S)
 
 
 def test_no_connector_runs_and_all_tables_are_in_the_lake(places: Platform) -> None:
