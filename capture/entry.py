@@ -111,7 +111,7 @@ def left_out_of(table: Table, key: tuple[str, ...], *, generated: bool = False) 
 
 
 def _notes(table: Table, key: tuple[str, ...], kept: list[Column], *, queried: bool) -> Iterator[str]:
-    """Say what would be lost, and what whoever writes there, reads the lake or runs the job has to know."""
+    """Yield losses, and notes for those who write the table, read the lake or run the job."""
     if not key:
         yield (
             "no primary key and no unique index without NULLs: append-only, so each update and delete is a row of its"

@@ -22,7 +22,7 @@ def of_relation(table: Table, *, queried: bool) -> str | None:
     try:
         CapturedTable(schema=table.name.schema, table=table.name.name)
     except ValueError:
-        # That of a queried table is said with its columns' names.
+        # A queried table's clash is reported with its columns' names.
         return None if queried else "its name can't stand in Debezium's lists: rename it"
     return None
 

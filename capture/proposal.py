@@ -68,7 +68,7 @@ def _lake_tables(tables: Collection[Table]) -> dict[tuple[str, str], str]:
 
 
 def server_notes(server: Server, *, queried: bool) -> Iterator[str]:
-    """Say what of a server counts for whoever captures or queries it, beside what a plan says (db/source/plan.py)."""
+    """Yield notes on a server, in addition to the plan's problems (db/source/plan.py)."""
     if queried and server.standby:
         yield "it is a standby: fit to be queried, but not by a `column` (it doesn't see who is writing)"
     if not queried and server.senders >= server.max_senders:

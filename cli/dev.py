@@ -124,7 +124,7 @@ def _add(group: Commands, program: Program) -> None:
     @group.command(name, help=summary, context_settings={"ignore_unknown_options": True, "help_option_names": []})
     def run(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
         module, _, function = place.partition(":")
-        # Its own options stand beside it: it is imported when it runs.
+        # The module declares its own options, so import it only when it runs.
         it = Commands(summary, add_completion=False)
         it.command(name, help=summary)(getattr(import_module(module), function or "main"))
         if "--help" not in (arguments or ()):

@@ -219,7 +219,7 @@ def _resnapshot_on_aws(
     if pipeline.captured.outbox is None:
         return log_tables.resnapshot_tables(environment, pipeline, tables, wanted, console, say)
     if tables:
-        raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and written anew")
+        raise OperateError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
     comparison = resnapshot_environment(environment, wanted, say)
     print_comparison(console, comparison)
     return comparison.equal

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from contract import errors
 
-# Of libraries; each says in its first line what is wrong. One that isn't loaded hasn't failed.
+# Libraries' errors, whose first line says what is wrong. A library that isn't loaded can't have raised one.
 LIBRARY_ERRORS = (
     ("psycopg2", "Error"),
     ("confluent_kafka", "KafkaException"),

@@ -163,7 +163,7 @@ def _confirm(target: str, *, replace: bool) -> None:
     from db.command_line import need_terminal
 
     need_terminal("confirm with --yes")
-    action = f"Drop the schema {SCHEMA} and load it anew" if replace else f"Create the schema {SCHEMA}"
+    action = f"Drop the schema {SCHEMA} and load it again" if replace else f"Create the schema {SCHEMA}"
     if not typer.confirm(f"{action} in {target}?"):
         raise UserError("not confirmed, nothing was loaded")
 

@@ -23,7 +23,7 @@ _NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def table_option(name: str) -> str:
-    """Return how a command is told of a table, quoted for the shell where that takes it apart."""
+    """Return the option that names a table, quoted for the shell where needed."""
     return f"-t {shlex.quote(name)}"
 
 

@@ -106,7 +106,7 @@ def check_whole(cursor: Cursor) -> None:
     if missing:
         raise LoadError(
             f"the schema {SCHEMA} is there, but not {', not '.join(missing)}: drop the schema if you don't need it,"
-            " or load it anew with `python -m db.load --replace`"
+            " or load it again with `./lake source load --replace`"
         )
 
 

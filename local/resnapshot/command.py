@@ -36,7 +36,7 @@ def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wante
     if platform.services.pipeline.outbox is None:
         return resnapshot_tables(platform, tables, wanted)
     if tables:
-        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and written anew")
+        raise PlatformError("--table is for pipelines of ordinary tables: the outbox is one table, and rewritten whole")
     comparison = resnapshot_platform(platform, wanted, say)
     print_comparison(console, comparison)
     return comparison.equal

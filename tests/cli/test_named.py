@@ -21,6 +21,7 @@ TARGETS = {"help", "setup", "demo", "demo-query", "test", "check", "format", "lo
 _WRAPPED = re.compile(r'"?[ \t]*\n[ \t]*(?:#|--|f?"|>)?[ \t]*')
 _LAKE = re.compile(r"(?P<quoted>`)?\./lake(?P<words>(?(quoted)[^`]{0,300}|[^`\"'\n;|)]*))")
 ROOT_COMMAND: Any = get_command(app)
+_PROGRAM = re.compile(r"`(?:\.venv/bin/)?python -m ([a-z_.]+[a-z_])")
 _MAKE = re.compile(r"(?:`|\$ )make\s+([a-z][a-z-]*)")
 
 
@@ -52,7 +53,12 @@ def wrong(text: str) -> list[str]:
             given = re.findall(r"(?<!\S)--?[a-z][a-z-]*", re.split(r" [#|] ", " ".join(rest))[0])
             found += [f"./lake {said}: no option {one}" for one in given if one not in options_of(words or "-", node)]
     found += [f"make {target}" for target in _MAKE.findall(text) if target not in TARGETS]
-    return found
+    return found + [f"python -m {name}" for name in _PROGRAM.findall(text) if not _runs(name)]
+
+
+def _runs(module: str) -> bool:
+    path = ROOT.joinpath(*module.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
 
 
 def test_every_command_that_is_named_is_there() -> None:
@@ -77,6 +83,7 @@ _HERE = str(Path(__file__).relative_to(ROOT))
         ("`./lake status --deep`", ["./lake status --deep: no option --deep"]),
         ("`./lake dev bench query --much`", ["./lake dev bench query --much: no option --much"]),
         ("`make up`", ["make up"]),
+        ("`python -m tests unit`, `python -m db.load --replace`", ["python -m db.load"]),
     ],
 )
 def test_one_that_isnt_there_is_found(text: str, problems: list[str]) -> None:

@@ -212,7 +212,7 @@ def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> Non
         migrate(shop.parameters)
     said, _, advice = str(caught.value).partition(": ")
     assert said == "the schema datalake is there, but not the table datalake.outbox_versions"
-    assert advice.endswith("or load it anew with `python -m db.load --replace`")
+    assert advice.endswith("or load it again with `./lake source load --replace`")
     assert catalogue(shop) == before
 
 
