@@ -1,9 +1,9 @@
 """Who has prepared a database, each with the generation of its slot and offsets, written down outside of it.
 
 It can be read when the database can't: a creation that never got in has left no entry, so its deletion has nothing to
-do. It also outlives the schema, which `./lake source load --replace` creates again. Our own cluster has it in its tags, at most one
-for each custom resource (RDS takes 50 per cluster); a database that the stacks didn't make, in parameters of Systems
-Manager below a path.
+do. It also outlives the schema, which `./lake source load --replace` creates again. Our own cluster has it in its tags,
+at most one for each custom resource (RDS takes 50 per cluster); a database that the stacks didn't make, in parameters
+of Systems Manager below a path.
 """
 
 import functools
