@@ -13,11 +13,11 @@ from typing import Any
 
 from local.setup.jars import jar_folder
 from operate.errors import OperateError
-from plugins import every_value, is_truncate, salted_connector, without_defaults, worker_health
-from plugins.archive import repack, write_resources
-from plugins.download import fetch
-from plugins.versions import MavenRelease, Release, load_versions
-from plugins.worker_classes import together
+from plugins.releases.archive import repack, write_resources
+from plugins.releases.download import fetch
+from plugins.releases.versions import MavenRelease, Release, load_versions
+from plugins.workers import every_value, is_truncate, salted_connector, without_defaults, worker_health
+from plugins.workers.worker_classes import together
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
@@ -65,9 +65,8 @@ def _check_base(dockerfile: Path) -> None:
 def _check_pinned(releases: Sequence[Release]) -> None:
     if unpinned := [release.file for release in releases if not release.pinned]:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
-            " what it "
-            "has written and commit it"
+            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
+            "look at what it has written and commit it"
         )
 
 

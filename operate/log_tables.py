@@ -25,9 +25,9 @@ from operate.resnapshot import newest_position
 from operate.source_connectors import source_of
 from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
-from plugins import msk_login
 from plugins.connector_names import offset_topic
-from plugins.salted_connector import SALT_KEY
+from plugins.kafka import msk_login
+from plugins.workers.salted_connector import SALT_KEY
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

@@ -7,11 +7,8 @@ from contract import source
 from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES, SizeLimits
-from plugins import captured
-from plugins.captured import CapturedTable
 from plugins.connector_names import OUTBOX
 from plugins.connector_properties import SHORTEST_SESSION_MS
-from plugins.kcql import Kcql, build_all
 from plugins.setting_checks import (
     HOST,
     IDENTIFIER,
@@ -26,6 +23,9 @@ from plugins.setting_checks import (
     check_password,
     check_within,
 )
+from plugins.sink.kcql import Kcql, build_all
+from plugins.source import captured
+from plugins.source.captured import CapturedTable
 
 HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
 SNAPSHOT_MODES = ("initial", "initial_only", "no_data", "when_needed", "always")
@@ -48,8 +48,8 @@ class SourceSettings:
     `database_password` is a reference that a config provider of the worker resolves, such as
     `${file:/run/secrets/connect.properties:password}` or `${secretManager:orders:password}`; the worker stores
     configurations in a topic, so a password itself is refused. `database_root_certificate` names a resource on the
-    plugin's class path (plugins/archive.py), or by its whole path a file of the worker's: verify-ca and verify-full
-    check the server's certificate by the one in it, or by those in such a file.
+    plugin's class path (plugins/releases/archive.py), or by its whole path a file of the worker's: verify-ca and
+    verify-full check the server's certificate by the one in it, or by those in such a file.
     Intervals are in milliseconds. `largest_event_bytes` is the size of an event's JSON that must get through
     (contract/sizes.py).
 

@@ -119,8 +119,8 @@ def test_what_starts_the_job_needs_no_spark() -> None:
 
 
 def test_what_runs_in_lambda_needs_no_command_line() -> None:
-    assert imports_of(ROOT / "plugins" / "download.py") <= {"contract", *sys.stdlib_module_names}
-    assert imports_of(ROOT / "plugins" / "archive.py") <= {"plugins.download", "plugins", *sys.stdlib_module_names}
+    assert imports_of(ROOT / "plugins" / "releases" / "download.py") <= {"contract", *sys.stdlib_module_names}
+    assert imports_of(ROOT / "plugins" / "releases" / "archive.py") <= {"plugins", *sys.stdlib_module_names}
 
 
 def test_few_modules_of_the_plugins_talk_to_kafka() -> None:

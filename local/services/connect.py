@@ -16,11 +16,11 @@ from local.services.s3 import ENVIRONMENT
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
-from plugins import every_value, is_truncate, without_defaults
-from plugins.archive import RESOURCES_JAR, write_resources
 from plugins.connector_properties import SHORTEST_SESSION_MS, session
-from plugins.sink_properties import JSON_CONVERTER
-from plugins.worker_classes import together
+from plugins.releases.archive import RESOURCES_JAR, write_resources
+from plugins.sink.sink_properties import JSON_CONVERTER
+from plugins.workers import every_value, is_truncate, without_defaults
+from plugins.workers.worker_classes import together
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics, of which it makes but the first and the last, and group.

@@ -16,8 +16,8 @@ from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.spark_home import spark_home
-from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults, worker_health
-from plugins.worker_classes import PACKAGE, compiled
+from plugins.workers import every_value, is_truncate, salted_connector, utf8_only, without_defaults, worker_health
+from plugins.workers.worker_classes import PACKAGE, compiled
 
 SOURCES = (
     *(every_value.SOURCE, is_truncate.SOURCE, *salted_connector.SOURCES, utf8_only.SOURCE, without_defaults.SOURCE),

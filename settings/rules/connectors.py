@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from plugins import kcql, sink_properties, source_properties
 from plugins.allowed_properties import AllowedProperties
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
+from plugins.sink import kcql, sink_properties
+from plugins.sink.sink_connector import sink_connector
+from plugins.source import source_properties
+from plugins.source.source_connector import source_connector
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline

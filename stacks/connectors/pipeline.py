@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_ssm as ssm
 
-from plugins import every_value, is_truncate, salted_connector, utf8_only, without_defaults
 from plugins.connector_names import GENERATION, offset_topic
-from plugins.kafka_access import Grant, own_worker_access, sink_access, source_access
-from plugins.own_workers import SECRETS_PROVIDER
-from plugins.salted_connector import SALT_KEY, salted
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
-from plugins.versions import load_versions
-from plugins.worker_classes import together
+from plugins.kafka.access import Grant, own_worker_access, sink_access, source_access
+from plugins.releases.versions import load_versions
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector
+from plugins.workers import every_value, is_truncate, salted_connector, utf8_only, without_defaults
+from plugins.workers.own_workers import SECRETS_PROVIDER
+from plugins.workers.salted_connector import SALT_KEY, salted
+from plugins.workers.worker_classes import together
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

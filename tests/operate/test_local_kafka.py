@@ -29,8 +29,8 @@ from operate.reader import connect
 from operate.stored_offsets import StoredOffsets
 from operate.tail import follow
 from operate.topics import list_topics
-from plugins.kafka_access import READER_GROUP, reader_access
-from plugins.topics import PlannedTopic
+from plugins.kafka.access import READER_GROUP, reader_access
+from plugins.kafka.topics import PlannedTopic
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 

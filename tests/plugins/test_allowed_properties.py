@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from local.tools.worker_classes import jvm
-from plugins import sink_properties, source_properties
 from plugins.allowed_properties import UNKNOWN, AllowedProperties
-from plugins.captured import CapturedTable
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import following_slot, source_connector
+from plugins.sink import sink_properties
+from plugins.source import source_properties
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import following_slot, source_connector
 
 SOURCE = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
 OF_TABLES = SourceSettings(

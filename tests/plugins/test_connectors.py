@@ -4,9 +4,9 @@ import pytest
 
 from contract.sizes import MIB, SizeLimits
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kcql import parse, parse_all
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector
+from plugins.sink.kcql import parse, parse_all
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector
 
 SOURCE = SourceSettings(
     database_hostname="127.0.0.1",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contract import rds_ca
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector
 from settings import aws_offers
 from settings.connectors import ROOT_CERTIFICATE, root_certificate, source_settings
 from settings.environment import Environment

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from plugins import every_value, salted_connector
 from plugins.connector_settings import SALT
+from plugins.workers import every_value, salted_connector
 from stacks.gate import plain_text, request_of
 from tests.stacks.conftest import Synthesized
 from tests.stacks.test_pipelines import requests

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins import is_truncate
-from plugins.kafka_access import sink_access, source_access
+from plugins.kafka.access import sink_access, source_access
+from plugins.workers import is_truncate
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import plain_text, request_of

@@ -6,8 +6,8 @@ import pytest
 from local.errors import PlatformError
 from local.services.connect import Connect
 from local.services.given_plugins import JDBC, LENSES, GivenPlugin
-from plugins import every_value, is_truncate
-from plugins.archive import RESOURCES_JAR
+from plugins.releases.archive import RESOURCES_JAR
+from plugins.workers import every_value, is_truncate
 
 
 def connect(folder: Path, lenses: Path | None = None) -> Connect:

@@ -19,11 +19,11 @@ from local.setup.jars import jar_folder
 from local.setup.java import java_binary
 from local.setup.ports import choose
 from local.tools.worker_classes import compile_classes
-from plugins import utf8_only
-from plugins.archive import write_resources
 from plugins.connector_settings import SinkSettings
-from plugins.sink_connector import sink_connector
-from plugins.topics import PlannedTopic
+from plugins.kafka.topics import PlannedTopic
+from plugins.releases.archive import write_resources
+from plugins.sink.sink_connector import sink_connector
+from plugins.workers import utf8_only
 from tests.broker import RunningBroker
 from tests.local.sink.harness import wait_until
 

@@ -12,8 +12,8 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins import utf8_only
 from plugins.connector_names import GENERATION
+from plugins.workers import utf8_only
 from settings.load import load
 from stacks.connectors.worker_file import properties_file
 from stacks.gate import plain_text, request_of

@@ -10,10 +10,10 @@ from operate.review import facts
 from operate.review.findings import find
 from operate.review.page import page
 from operate.review.render import render
-from plugins import utf8_only
 from plugins.connector_names import offset_topic
-from plugins.kafka_access import own_worker_access, sink_access, source_access, statements
-from plugins.source_connector import source_connector
+from plugins.kafka.access import own_worker_access, sink_access, source_access, statements
+from plugins.source.source_connector import source_connector
+from plugins.workers import utf8_only
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.gate import request_of, review

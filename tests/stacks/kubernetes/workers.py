@@ -18,10 +18,10 @@ from local.services.connect import Connect
 from local.services.jvm import java_command, log4j_options
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST
-from plugins import worker_health
-from plugins.archive import write_resources
-from plugins.kubernetes_api import KubernetesError, UnreachableError
-from plugins.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
+from plugins.releases.archive import write_resources
+from plugins.workers import worker_health
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.own_workers import ADDRESS, BROKERS, OFFSETS, worker_properties
 from stacks.connectors.worker_file import properties_file
 from tests.stacks.handlers.kubernetes_cluster import FakeKubernetes
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from plugins.connector_settings import SourceSettings
-from plugins.source_connector import source_connector
+from plugins.source.source_connector import source_connector
 from settings.connectors import captured_tables, source_settings
 from settings.environment import Environment
 from settings.load import load

@@ -1,0 +1,196 @@
+"""What a JDBC source is told: a database that is polled by timestamps, with its tables or a query, checked.
+
+For workers that have such a connector: Aiven's, or Confluent's, which has the same properties. What no poll sees
+is in docs/your-database/kafka-connect.md; the job's own JdbcSource loses none of it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote, urlencode
+
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from contract.table_names import table_topic
+from plugins.polling import joined_query
+from plugins.record_steps import Step
+from plugins.setting_checks import (
+    HOST,
+    NAME,
+    SSL_MODES,
+    TOPIC_PREFIX,
+    check_certificate,
+    check_match,
+    check_one_of,
+    check_password,
+    check_within,
+)
+from plugins.source.captured import CapturedTable
+
+AIVEN = "io.aiven.connect.jdbc.JdbcSourceConnector"
+CONFLUENT = "io.confluent.connect.jdbc.JdbcSourceConnector"
+CONNECTOR_CLASSES = (AIVEN, CONFLUENT)
+NUMERIC_MAPPINGS = ("none", "precision_only", "best_fit")
+DAY_MS = 86_400_000
+MOST_REPLICAS = 10
+MOST_TASKS = 1_000
+# Connect splits lists at commas and trims their entries.
+_LIST_SIGNS = ","
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolledDatabase:
+    """A PostgreSQL that is asked. Raises ValueError naming the field that is wrong.
+
+    `password` and `root_certificate` are as in `connector_settings.SourceSettings`. `time_zone` is the one that stamps
+    without a time zone are written in: in another one, rows look hours older or younger than they are.
+    """
+
+    hostname: str
+    port: int = 5432
+    name: str
+    user: str
+    password: str
+    sslmode: str = "verify-full"
+    root_certificate: str | None = None
+    time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        check_match(HOST, "database_hostname", self.hostname)
+        check_within("database_port", self.port, 1, 65_535)
+        check_password(self.password)
+        check_one_of("database_sslmode", self.sslmode, SSL_MODES)
+        check_certificate(self.root_certificate, self.sslmode)
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.hostname}]" if ":" in self.hostname else self.hostname
+        options = {"sslmode": self.sslmode, "tcpKeepAlive": "true", "ApplicationName": "kafka-connect"}
+        if self.root_certificate is not None:
+            options["sslfactory"] = "org.postgresql.ssl.SingleCertValidatingFactory"
+            options["sslfactoryarg"] = f"classpath:{self.root_certificate}"
+        return f"jdbc:postgresql://{host}:{self.port}/{quote(self.name, safe='')}?{urlencode(options, safe=':')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Polled:
+    """By what changes of rows are found: `stamp`, the time of a row's last change, and among rows of one stamp `key`.
+
+    The key has to be one column of whole numbers: by it a task that stopped goes on among rows that share a stamp.
+    """
+
+    key: str
+    stamp: str
+
+    def __post_init__(self) -> None:
+        for name in (self.key, self.stamp):
+            if not name or _LIST_SIGNS in name or name != name.strip():
+                raise ValueError(f"{name!r} can't be polled by: it is no name, or no entry of a list")
+        if self.key == self.stamp:
+            raise ValueError(f"{self.key!r} can't be the key and the stamp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolledTable(Polled):
+    """A table, by the names of the catalogue. Raises ValueError for one that a list of tables can't name."""
+
+    schema: str
+    table: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if _LIST_SIGNS in self.table or self.table != self.table.strip() or "." in self.table:
+            raise ValueError(f"{self.schema}.{self.table}: a list of tables can't name it: poll a query in its place")
+
+    @classmethod
+    def of(cls, table: CapturedTable, stamp: str) -> "PolledTable":
+        """Take a table as a pipeline captures it. Raises ValueError for what polling a whole table can't keep to."""
+        if len(table.key) != 1:
+            raise ValueError(
+                f"{table.name}: rows of one stamp are told apart by one column of whole numbers, and its key has"
+                f" {len(table.key)}: poll a query that has such a column"
+            )
+        if withheld := (*table.leave_out, *table.hashed):
+            raise ValueError(
+                f"{table.name}: {withheld[0]} would leave the database, all columns are read: poll a query without it"
+            )
+        return cls(schema=table.schema, table=table.table, key=table.key[0], stamp=stamp)
+
+    @property
+    def name(self) -> str:
+        return f"{self.schema}.{self.table}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolledQuery(Polled):
+    """Rows of a query; a join's `stamp` is the newest of its tables'. Raises ValueError with what it would miss."""
+
+    name: str
+    query: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for problem in joined_query.problems(self.query, self.stamp):
+            raise ValueError(f"query {self.name}: {problem}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JdbcSourceSettings:
+    """One JDBC source. Raises ValueError naming what is wrong.
+
+    `polled` are tables of one schema with one key's and stamp's name, since a connector has one property for each, or
+    a query. A table's topic is `<topic_prefix>.<schema>.<table>`, a query's `<topic_prefix>.<its name>`.
+    A poll comes every `poll_interval_ms`, and takes rows whose stamp is `delay_ms` old: what transactions that are
+    open longer have stamped is missed. `with_schemas`: values tell their types, as Parquet needs it.
+    `retention_hours`: how long the topics keep records, None for ever.
+    """
+
+    name: str
+    database: PolledDatabase
+    topic_prefix: str
+    polled: tuple[PolledTable, ...] | PolledQuery
+    poll_interval_ms: int = 5_000
+    delay_ms: int = 5_000
+    tasks_max: int = 1
+    replicas: int = 3
+    retention_hours: int | None = 168
+    numeric_mapping: str = "best_fit"
+    steps: tuple[Step, ...] = ()
+    with_schemas: bool = False
+    connector_class: str = AIVEN
+    largest_event_bytes: int = field(default=LARGEST_EVENT_BYTES)
+
+    def __post_init__(self) -> None:
+        check_match(NAME, "name", self.name)
+        check_match(TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
+        check_within("poll_interval_ms", self.poll_interval_ms, 100, DAY_MS)
+        check_within("delay_ms", self.delay_ms, 0, DAY_MS)
+        check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
+        check_within("replicas", self.replicas, 1, MOST_REPLICAS)
+        check_one_of("numeric_mapping", self.numeric_mapping, NUMERIC_MAPPINGS)
+        check_one_of("connector_class", self.connector_class, CONNECTOR_CLASSES)
+        SizeLimits(self.largest_event_bytes)
+        for problem in self._problems():
+            raise ValueError(f"{self.name}: {problem}")
+
+    @property
+    def tables(self) -> tuple[PolledTable, ...]:
+        return () if isinstance(self.polled, PolledQuery) else self.polled
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        if isinstance(self.polled, PolledQuery):
+            return (f"{self.topic_prefix}.{self.polled.name}",)
+        return tuple(f"{self.topic_prefix}.{table.name}" for table in self.polled)
+
+    def _problems(self) -> Iterator[str]:
+        tables = self.tables
+        if len({(table.schema, table.key, table.stamp) for table in tables}) > 1:
+            yield "tables of other schemas, keys or stamps need a connector of their own: it has one property for each"
+        if isinstance(self.polled, tuple) and not tables:
+            yield "no table is named, and then all would be polled"
+        if len(set(tables)) < len(tables):
+            yield "a table is named twice"
+        for table in tables:
+            if table_topic(self.topic_prefix, table.schema, table.table) != f"{self.topic_prefix}.{table.name}":
+                yield f"{table.name}: the connector would name a topic so, which Kafka refuses: poll a query"
+        for topic in self.topics:
+            check_match(TOPIC_PREFIX, "topic", topic)
