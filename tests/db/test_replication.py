@@ -10,7 +10,9 @@ from psycopg2.extensions import cursor as Cursor
 from psycopg2.extras import LogicalReplicationConnection
 
 from db.source import replication
+from db.source.slots import drop_slot
 from tests.db.conftest import Shop
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -27,9 +29,7 @@ def cursor(shop: Shop) -> Iterator[Cursor]:
     try:
         yield cursor
     finally:
-        cursor.execute(
-            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [SLOT]
-        )
+        wait_until(lambda: drop_slot(shop.parameters, SLOT))
         cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
         cursor.execute("SELECT pg_reload_conf()")
         cursor.execute("ALTER ROLE cdc_connector LOGIN")

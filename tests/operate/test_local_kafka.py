@@ -31,6 +31,7 @@ from operate.tail import follow
 from operate.topics import list_topics
 from plugins.kafka.access import READER_GROUP, reader_access
 from plugins.kafka.topics import PlannedTopic
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -194,7 +195,7 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
             assert following == seen + 1
             seen = following
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stderr.read() == ""
     assert broker.kafka.committed_offset(READER_GROUP, EVENTS) is None
 
@@ -221,7 +222,7 @@ def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
         process.stdout.readline()
         process.stdout.close()
         broker.send(EVENTS, ({"order_id": 1}, {"order_id": 1}))
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert process.stderr.read() == ""
 
 
@@ -231,7 +232,7 @@ def test_tail_ends_with_one_line_when_the_broker_goes_away(broker: Broker) -> No
         assert process.stderr
         process.stdout.readline()
         broker.processes.stop("kafka", grace_s=STOP_S)
-        assert process.wait(30) == CANNOT
+        assert process.wait(PATIENCE_S) == CANNOT
         [line] = process.stderr.read().splitlines()
         assert line.startswith("tail: local's Kafka ")
         assert line.endswith("run `./lake up` and try again")

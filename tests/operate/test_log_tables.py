@@ -28,13 +28,13 @@ from operate.source_login import login
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
-from tests.local.platform.shop import eventually
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
 from tests.operate.test_stored_offsets import SHOP, Log
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.settings import copied
 from tests.tls import Authority, encrypted
+from tests.waiting import wait_until
 
 REGION, BEYOND = "ap-southeast-2", 2**62
 ROLE, PASSWORD = "cdc_connector", "a-Password1"
@@ -119,7 +119,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
         with reading(database, "cdc_crm"):
             yield Server(environment.model_copy(update={"pipelines": pipelines}), database)
     # The session that read it may need a moment to let go.
-    eventually(lambda: drop_slot(database, "cdc_crm"))
+    wait_until(lambda: drop_slot(database, "cdc_crm"))
     # Not the role: other databases of the server have it, too.
     execute(database, f"DROP OWNED BY {ROLE}")
 

@@ -25,14 +25,14 @@ from plugins.releases.archive import write_resources
 from plugins.sink.sink_connector import sink_connector
 from plugins.workers import utf8_only
 from tests.broker import RunningBroker
-from tests.local.sink.harness import wait_until
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
 TEXT = "ä€😀"
 MIB = 1024 * 1024
 SOURCES = [Path(__file__).with_name(f"{name}.java") for name in ("PlainTask", "PlainSink")]
-START_S, LANDING_S = 300, 120
+START_S = 300
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def landed(worker: Connect, broker: RunningBroker, topic: str, values: list[byte
     worker.api.put_connector(topic, utf8_only.checked({**shared, **own, **worker.acting_as(ADMIN, worker.login)}))
     try:
         size = sum(len(value) + 1 for value in values)
-        wait_until(lambda: file.exists() and file.stat().st_size >= size, "all is landed", seconds=LANDING_S)
+        wait_until(lambda: file.exists() and file.stat().st_size >= size, "all is landed")
     finally:
         with contextlib.suppress(Exception):
             worker.api.delete_connector(topic)

@@ -34,8 +34,8 @@ from plugins.workers.worker_classes import together
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database
-from tests.local.sink.harness import wait_until
 from tests.tls import Authority, encrypted
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
