@@ -27,7 +27,7 @@ from operate.source_login import login
 from operate.stored_offsets import StoredOffsets
 from plugins.connector_names import offset_topic
 from plugins.kafka import msk_login
-from plugins.workers.salted_connector import SALT_KEY
+from plugins.source.source_connector import SALT_KEY
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

@@ -14,9 +14,14 @@ from plugins.connector_settings import SALT, SourceSettings
 from plugins.source import captured
 from plugins.source.captured import INCLUDED_TABLES
 from plugins.source.transformations import transformations
-from plugins.workers import every_value
+from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR
 
 OFFSET_MISMATCH = "offset.mismatch.strategy"
+_CONVERTER = "every"
+# As SaltedTask.java has it; Debezium masks in its log what ends so.
+SALT_PROPERTY = "hash.salt.secret"
+# Of the secret that holds the salt, as JSON.
+SALT_KEY = "salt"
 # How many of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
 
@@ -58,7 +63,9 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
     }
     return {
         INCLUDED_TABLES: ",".join(table.pattern for table in settings.tables),
-        **every_value.converted(),
+        "converters": _CONVERTER,
+        f"{_CONVERTER}.type": EVERY_VALUE.name,
+        f"{_CONVERTER}.placeholder": events.PLACEHOLDER,
         **{name: value for name, value in optional.items() if value},
     }
 
@@ -66,6 +73,11 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
 def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
     """Return a source connector's configuration with the salt in its place."""
     return {name.replace(SALT, salt): value for name, value in configuration.items()}
+
+
+def salted(configuration: Mapping[str, str], reference: str) -> dict[str, str]:
+    """Return the configuration by which the task takes the salt from a config provider's reference, shown nowhere."""
+    return {**configuration, "connector.class": SALTED_CONNECTOR.name, SALT_PROPERTY: reference}
 
 
 def _signals(settings: SourceSettings) -> dict[str, str]:

@@ -12,8 +12,7 @@ from contract.table_names import table_topic
 from plugins.connector_names import OUTBOX
 from plugins.record_steps import STANDARD, Step, properties
 from plugins.source.captured import CapturedTable
-from plugins.workers import without_defaults
-from plugins.workers.is_truncate import PREDICATE
+from plugins.workers.worker_classes import IS_TRUNCATE, WITHOUT_DEFAULTS
 
 _UNWRAP, _SIGNALS, _TRUNCATES = "unwrap", "signals", "truncates"
 # Fields of Debezium's envelope.
@@ -35,9 +34,9 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
-        predicates[_TRUNCATES] = {"type": PREDICATE, **({"stops": _pattern(topics)} if topics else {})}
+        predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **({"stops": _pattern(topics)} if topics else {})}
     # The outbox has no column with a DEFAULT.
-    nulls = [] if tuple(tables) == (OUTBOX,) else [without_defaults.STEP]
+    nulls = [] if tuple(tables) == (OUTBOX,) else [Step("nulls", {"type": WITHOUT_DEFAULTS.name})]
     unwrap = Step(_UNWRAP, _unwrap(), _TRUNCATES if looked_for else None, negate=looked_for)
     return {
         **properties([*before, *nulls, unwrap, *behind]),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from plugins.connector_names import workers_group, workers_topics
 from plugins.sink.sink_properties import JSON_CONVERTER
-from plugins.workers import worker_health
+from plugins.workers.worker_classes import WORKER_HEALTH
 
 REST_PORT = 8083
 # Variables of a worker's environment, and what the file has in their places.
@@ -52,7 +52,7 @@ def worker_properties(
         "listeners": f"http://:{REST_PORT}",
         "rest.advertised.host.name": _variable(ADDRESS),
         "rest.advertised.port": str(REST_PORT),
-        "rest.extension.classes": worker_health.EXTENSION,
+        "rest.extension.classes": WORKER_HEALTH.name,
         "plugin.path": plugin_path,
         # Debezium and ours bring the manifests that a quick start needs, of Lenses's we can't be sure.
         "plugin.discovery": "hybrid_warn",

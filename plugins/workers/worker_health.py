@@ -1,12 +1,6 @@
 """What a worker of ours says of its tasks to probes and alarms: Connect's REST extension (docs/decisions/0095)."""
 
-from plugins.workers.worker_classes import PACKAGE, resource, source
-
-EXTENSION = f"{PACKAGE}.WorkerHealth"
-SOURCE = source("WorkerHealth")
 PATH = "/cdc-lake/tasks"
-# By which a worker finds the extension without looking into every class (KIP-898).
-_SERVICE = "META-INF/services/org.apache.kafka.connect.rest.ConnectRestExtension"
 # What is published of a connector, under the dimension and names that MSK Connect has for it (MSK developer guide,
 # "Monitoring MSK Connect"), so that alarms differ by their namespace alone.
 DIMENSION = "ConnectorName"
@@ -19,10 +13,6 @@ RESTARTS = "Restarts"
 # Ours: of a source that a re-snapshot has follow its slot (plugins/source/source_connector.py), and of no other. While
 # it is published, nothing else may change that connector.
 FOLLOWS_SLOT = "FollowsSlot"
-
-
-def resources() -> dict[str, str]:
-    return {**resource(SOURCE), _SERVICE: f"{EXTENSION}\n"}
 
 
 def namespace(environment_prefix: str) -> str:

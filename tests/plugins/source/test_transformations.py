@@ -4,7 +4,7 @@ from contract import events
 from plugins.connector_names import OUTBOX
 from plugins.source.captured import CapturedTable
 from plugins.source.transformations import transformations
-from plugins.workers import is_truncate
+from plugins.workers.worker_classes import IS_TRUNCATE
 
 ITEMS = CapturedTable(schema="public", table="items", stops_at_truncate=True)
 STAGED = CapturedTable(schema="public", table="staged", tells_of_truncate=True)
@@ -42,7 +42,7 @@ def test_a_truncate_that_is_told_of_passes_the_unwrapping_and_has_every_events_f
     first, second, unwrap, *told = steps(config)
     assert (first, second, unwrap) == ("signals", "nulls", "unwrap")
     assert config["predicates"].split(",") == ["signals", "truncates"]
-    assert config["predicates.truncates.type"] == is_truncate.PREDICATE
+    assert config["predicates.truncates.type"] == IS_TRUNCATE.name
     assert (config["transforms.unwrap.predicate"], config["transforms.unwrap.negate"]) == ("truncates", "true")
     assert {config[f"transforms.{name}.predicate"] for name in told} == {"truncates"}
     names = dict(pair.split(":") for pair in config[f"transforms.{told[-1]}.renames"].split(","))

@@ -28,9 +28,8 @@ from plugins.connector_settings import SourceSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import repack
 from plugins.source.captured import CapturedTable
-from plugins.source.source_connector import source_connector
-from plugins.workers import every_value, salted_connector, without_defaults
-from plugins.workers.worker_classes import together
+from plugins.source.source_connector import salted, source_connector
+from plugins.workers.worker_classes import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database
@@ -93,7 +92,7 @@ def _install(root: str, target: Path) -> None:
     """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     target.mkdir(parents=True)
-    ours = together(*(part.resources() for part in (every_value, salted_connector, without_defaults)))
+    ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR, WITHOUT_DEFAULTS)
     repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **ours})
     with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
         packed.extractall(target)
@@ -185,7 +184,7 @@ def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
     of_people = {"tables": (people,), "publication_name": "people", "slot_name": "people", "heartbeat_query": None}
     with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
         wanted = configuration(worker, database, database_port=port, topic_prefix="salted", **of_people)
-        worker.api.put_connector("people", salted_connector.salted(wanted, f"${{file:{secret}:salt}}"))
+        worker.api.put_connector("people", salted(wanted, f"${{file:{secret}:salt}}"))
         try:
             topic = Topic(connection=kafka.client(), name="salted.public.people")
             wait_until(lambda: topic.bounds()[1] > 0 or worker.api.failure("people") is not None, "the row arrives")

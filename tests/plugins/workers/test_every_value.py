@@ -14,7 +14,7 @@ from local.services.processes import Processes
 from local.setup.ports import choose
 from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import source_connector
-from plugins.workers.every_value import CONVERTER
+from plugins.workers.worker_classes import EVERY_VALUE
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
 from tests.events.record_types import TABLES, TARGET, record
@@ -28,7 +28,7 @@ OUTBOX = SourceSettings(database_hostname="db", database_password="${file:/a:b}"
 
 def test_the_converter_has_debeziums_placeholder_and_the_outbox_needs_none() -> None:
     found = source_connector(replace(OUTBOX, tables=TABLES))
-    assert found[f"{found['converters']}.type"] == CONVERTER
+    assert found[f"{found['converters']}.type"] == EVERY_VALUE.name
     assert found[f"{found['converters']}.placeholder"] == found["unavailable.value.placeholder"]
     assert "converters" not in source_connector(OUTBOX)
 

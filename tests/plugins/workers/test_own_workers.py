@@ -4,7 +4,6 @@ from plugins.connector_names import offset_topic, workers_group, workers_topics
 from plugins.connector_settings import SinkSettings
 from plugins.kafka.access import own_worker_access, sink_access, worker_access
 from plugins.workers.own_workers import ADDRESS, BROKERS, IAM_LOGIN, OFFSETS, SECRETS_PROVIDER, worker_properties
-from plugins.workers.worker_health import EXTENSION, resources
 
 NAME = "dev-cdc-lake-orders-sink"
 
@@ -46,9 +45,3 @@ def test_secrets_are_read_where_a_connector_names_any() -> None:
     assert with_secrets["config.providers.secretsmanager.class"] == SECRETS_PROVIDER
     without = worker_properties(NAME, plugin_path="/p", login={})
     assert not [key for key in without if "secretsmanager" in key]
-
-
-def test_the_extension_is_found_by_its_manifest() -> None:
-    files = resources()
-    assert files["META-INF/services/org.apache.kafka.connect.rest.ConnectRestExtension"] == f"{EXTENSION}\n"
-    assert f"{EXTENSION.replace('.', '/')}.class" in files
