@@ -1,36 +1,26 @@
 """What a JDBC source's query must be like, so that polls by a timestamp see the changes of all tables that it joins.
 
 The connector appends its own WHERE and ORDER BY to the query and binds parameters in it, so it stands as a table of a
-query around it. By which of its columns changes are found is up to whoever writes it: of a join only the newest of all
-tables' stamps will do. This looks at the text: no more than a person who reads it would see.
+query around it. Its writer chooses the column by which changes are found: of a join only the newest of all tables'
+stamps will do. This looks at the query alone, and knows no more than a person who reads it.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+_DIALECT = "postgres"
 # What would be taken for something else: by the driver, a parameter; by the worker, a secret; by PostgreSQL, an end.
 _TAKEN = {"?": "a parameter of JDBC", "${": "a config provider's reference", ";": "the statement's end"}
-_JOIN = re.compile(r"\bjoin\b", re.IGNORECASE)
-# `a IS DISTINCT FROM b` names no table.
-_FROM = re.compile(r"(?<!\bdistinct)\s+from\b", re.IGNORECASE)
-_BEHIND = re.compile(r"\b(?:where|group|having|window|order|limit|offset|fetch|except|intersect)\b", re.IGNORECASE)
-_NEXT = re.compile(r",|\bjoin\b", re.IGNORECASE)
-_BRACKETS = re.compile(r"\(([^()]*)\)")
-_COUNTED = re.compile(r"\0(\d+)\0")
-# A table, and no function: their brackets follow at once.
-_TABLE = re.compile(r"\s*(?:(?:lateral|only) )?([\w.]+)(?![\w.]|\s*\0)", re.IGNORECASE)
-# A table in brackets of its own, and what WITH gives a name.
-_ALONE = re.compile(r"(\bfrom|\bjoin|,) ?\( ?([\w.]+) ?\)", re.IGNORECASE)
-_WITH = re.compile(
-    r"(?:\bwith (?:recursive )?|, ?)(\w+) ?(?:\([^()]*\) ?)?as ?(?:not )?(?:materialized ?)?\(", re.IGNORECASE
-)
-# Texts and comments: nothing in them is SQL.
-_QUIET = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_TEXTS = {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING}
+_DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 
 
 def polled(query: str) -> str:
     """Return the query in a form that a WHERE can be appended to, whatever it ends with."""
-    return f"SELECT * FROM (\n{query.strip().rstrip(';').rstrip()}\n) AS polled"  # noqa: S608 the user's own query
+    return f"SELECT * FROM (\n{_whole(query)}\n) AS polled"  # noqa: S608 the user's own query
 
 
 def stamped(query: str, stamps: Sequence[str], column: str) -> str:
@@ -38,81 +28,72 @@ def stamped(query: str, stamps: Sequence[str], column: str) -> str:
 
     Raises ValueError for a query whose list of columns isn't told by looking at it.
     """
-    text = _QUIET.sub(lambda found: " " * len(found[0]), query)
-    ends = [found.start() for found in _FROM.finditer(text) if not _depth(text, found.start())]
-    if len(ends) != 1:
+    columns_end, depth, before = [], 0, None
+    for token in _tokens(query):
+        depth += _DEPTH.get(token.token_type, 0)
+        # `a IS DISTINCT FROM b` names no table.
+        if token.token_type == TokenType.FROM and not depth and before and before.token_type != TokenType.DISTINCT:
+            columns_end.append(before.end + 1)
+        before = token
+    if len(columns_end) != 1:
         raise ValueError("the query has no FROM of its own, or several: write greatest(…) into its columns yourself")
-    head, tail = query[: ends[0]].rstrip(), query[ends[0] :].lstrip()
+    head, tail = query[: columns_end[0]], query[columns_end[0] :].lstrip()
     return f"{head},\n  greatest({', '.join(stamps)}) AS {column}\n{tail}"
-
-
-def _depth(text: str, end: int) -> int:
-    return text.count("(", 0, end) - text.count(")", 0, end)
 
 
 def problems(query: str, stamp: str) -> Iterator[str]:
     """Yield why polls of the query by its column `stamp` would fail, or miss what changes."""
-    text = _QUIET.sub(" ", query.strip().rstrip(";"))
-    for sign, meaning in _TAKEN.items():
-        if sign in text:
-            yield f"{sign!r} is {meaning} there: write the query without it"
-    stamps, rest = _newest(text, stamp)
-    tables = _tables(rest)
-    if tables <= 1:
+    query = _whole(query)
+    try:
+        sql = "".join(query[each.start : each.end + 1] for each in _tokens(query) if each.token_type not in _TEXTS)
+        if taken := [sign for sign in _TAKEN if sign in sql]:
+            yield from (f"{sign!r} is {_TAKEN[sign]} there: write the query without it" for sign in taken)
+            return
+        parsed = sqlglot.parse_one(query, read=_DIALECT)
+    except (ValueError, SqlglotError) as error:
+        yield f"it can't be read, so nobody can tell which tables it joins: {str(error).splitlines()[0]}"
         return
-    if stamps == 0:
+    stamps = _newest(parsed, stamp)
+    tables = _tables(parsed, {cte.alias.lower() for cte in parsed.find_all(exp.CTE)})
+    if tables > 1 and not stamps:
         yield (
             f"it joins {tables} tables, and {stamp} is one table's stamp: a change of another one would never arrive;"
             f" let it be the newest of all, greatest(…) AS {stamp}"
         )
-    elif stamps < tables:
+    elif tables > max(1, stamps):
         yield f"it joins {tables} tables, and {stamp} is the newest of {stamps} stamps: name one of each table"
 
 
-def _tables(text: str) -> int:
-    """Return how many tables' stamps a query's rows depend on: of those that it joins and of its subqueries'.
+def _whole(query: str) -> str:
+    return query.strip().rstrip(";").rstrip()
 
-    From the inside out, what is in brackets becomes the number of tables in it.
+
+def _tokens(query: str) -> list[Token]:
+    """Raises ValueError for a text or comment that has no end."""
+    try:
+        return sqlglot.tokenize(query, read=_DIALECT)
+    except SqlglotError as error:
+        raise ValueError(str(error)) from None
+
+
+def _newest(query: exp.Expr, stamp: str) -> int:
+    """Take the column greatest(…) AS `stamp` out of the query; return of how many values, 0 without such a column."""
+    for column in query.find_all(exp.Alias):
+        if isinstance(column.this, exp.Greatest) and column.alias.lower() == stamp.lower():
+            column.replace(exp.null())
+            return 1 + len(column.this.expressions)
+    return 0
+
+
+def _tables(node: exp.Expr, named: Collection[str]) -> int:
+    """Return how many tables' stamps the rows depend on: of those that it joins and of its subqueries'.
+
+    Of a UNION's parts each has a stamp of its own. What WITH has `named` counts where it is made.
     """
-    text = re.sub(r'"((?:[^"]|"")*)"', lambda found: re.sub(r"\W", "_", f"{found[1]}_"), text)
-    text = re.sub(r"\bdistinct from\b", "=", " ".join(text.split()), flags=re.IGNORECASE)
-    named = {name.lower() for name in _WITH.findall(text)}
-    text = _ALONE.sub(r"\1 \2 ", text)
-    while (found := _BRACKETS.search(text)) is not None:
-        text = f"{text[: found.start()]}\0{_unnested(found[1], named)}\0 {text[found.end() :]}"
-    return _unnested(text, named)
-
-
-def _unnested(text: str, named: Collection[str]) -> int:
-    """Count the tables of a query without brackets; of a UNION's parts each has a stamp of its own."""
-    if not re.search(r"\b(?:select|join)\b", text, re.IGNORECASE):
-        return sum(map(int, _COUNTED.findall(text)))
-    return max(_of_part(part, named) for part in re.split(r"\bunion\b", text, flags=re.IGNORECASE))
-
-
-def _of_part(text: str, named: Collection[str]) -> int:
-    listed = re.split(r"\bfrom\b", text, flags=re.IGNORECASE)
-    # A join in brackets has no FROM.
-    listed = listed[1:] if re.search(r"\bselect\b", text, re.IGNORECASE) else listed
-    items = [item for tables in listed for item in _NEXT.split(_BEHIND.split(tables)[0])]
-    tables = [found[1].lower() for item in items if (found := _TABLE.match(item))]
-    return sum(table not in named for table in tables) + sum(map(int, _COUNTED.findall(text)))
-
-
-def _newest(text: str, stamp: str) -> tuple[int, str]:
-    """Return of how many values the column is the greatest, and the query without that; 0 for another column.
-
-    It is to be written as greatest(…) AS column.
-    """
-    for found in re.finditer(r"\bgreatest\s*\(", text, re.IGNORECASE):
-        depth, values = 1, 1
-        for position in range(found.end(), len(text)):
-            sign = text[position]
-            depth += (sign == "(") - (sign == ")")
-            values += sign == "," and depth == 1
-            if depth == 0:
-                rest = text[position + 1 :]
-                if re.match(rf"\s+as\s+(\"{re.escape(stamp)}\"|{re.escape(stamp)}\b)", rest, re.IGNORECASE):
-                    return values, f"{text[: found.start()]} {rest}"
-                break
-    return 0, text
+    if isinstance(node, exp.Union):
+        parts = (node.this, node.expression)
+        others = (each for each in node.iter_expressions() if each not in parts)
+        return max(_tables(each, named) for each in parts) + sum(_tables(each, named) for each in others)
+    own = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+    made = isinstance(node, exp.Table) and not node.db and node.name.lower() in named
+    return int(own and not made) + sum(_tables(each, named) for each in node.iter_expressions())

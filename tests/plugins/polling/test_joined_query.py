@@ -96,6 +96,13 @@ def test_other_commas_part_no_tables(query: str) -> None:
     assert not list(problems(query, "ts"))
 
 
+def test_what_cannot_be_read_is_refused_in_one_line() -> None:
+    for query in ("SELECT id, ts FROM", "SELECT id, 'ts FROM t", "it joins a, b"):
+        [reason] = problems(query, "ts")
+        assert reason.startswith("it can't be read")
+        assert "\n" not in reason
+
+
 def test_one_table_has_its_own_stamp() -> None:
     assert not list(problems("SELECT address_id, last_update FROM public.address WHERE city_id > 1", "last_update"))
 
