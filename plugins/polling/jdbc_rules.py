@@ -11,8 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from plugins import record_steps
 from plugins.polling import joined_query
-from plugins.polling.jdbc_settings import CONNECTOR_CLASSES
-from plugins.setting_checks import is_reference
+from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, is_reference
 
 Problem = tuple[str, str]
 PROPERTIES = frozenset(

@@ -4,6 +4,7 @@ For workers that have such a connector: Aiven's, or Confluent's, which has the s
 is in docs/your-database/kafka-connect.md; the job's own JdbcSource loses none of it.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
@@ -12,17 +13,6 @@ from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from contract.table_names import table_topic
 from plugins.polling import joined_query
 from plugins.record_steps import Step
-from plugins.setting_checks import (
-    HOST,
-    NAME,
-    SSL_MODES,
-    TOPIC_PREFIX,
-    check_certificate,
-    check_match,
-    check_one_of,
-    check_password,
-    check_within,
-)
 from plugins.source.captured import CapturedTable
 
 AIVEN = "io.aiven.connect.jdbc.JdbcSourceConnector"
@@ -34,6 +24,16 @@ MOST_REPLICAS = 10
 MOST_TASKS = 1_000
 # Connect splits lists at commas and trims their entries.
 _LIST_SIGNS = ","
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z|[0-9A-Fa-f:]+\Z")
+_TOPIC_PREFIX = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z")
+_REFERENCE = re.compile(r"\$\{[A-Za-z][A-Za-z0-9_-]*:[^${}]+\}\Z")
+
+
+def is_reference(value: str) -> bool:
+    """Tell whether a worker's config provider puts something else in the value's place."""
+    return _REFERENCE.match(value) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +54,16 @@ class PolledDatabase:
     time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
-        check_match(HOST, "database_hostname", self.hostname)
-        check_within("database_port", self.port, 1, 65_535)
-        check_password(self.password)
-        check_one_of("database_sslmode", self.sslmode, SSL_MODES)
-        check_certificate(self.root_certificate, self.sslmode)
+        _check_match(_HOST, "database_hostname", self.hostname)
+        _check_within("database_port", self.port, 1, 65_535)
+        if not is_reference(self.password):
+            # The worker keeps configurations in a topic. The value isn't repeated: it may be a password.
+            raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
+        _check_one_of("database_sslmode", self.sslmode, _SSL_MODES)
+        if self.root_certificate is not None and not self.sslmode.startswith("verify-"):
+            raise ValueError(
+                "database_sslmode must be verify-full with a root certificate, which nothing else looks at"
+            )
 
     @property
     def url(self) -> str:
@@ -159,14 +164,14 @@ class JdbcSourceSettings:
     largest_event_bytes: int = field(default=LARGEST_EVENT_BYTES)
 
     def __post_init__(self) -> None:
-        check_match(NAME, "name", self.name)
-        check_match(TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
-        check_within("poll_interval_ms", self.poll_interval_ms, 100, DAY_MS)
-        check_within("delay_ms", self.delay_ms, 0, DAY_MS)
-        check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
-        check_within("replicas", self.replicas, 1, MOST_REPLICAS)
-        check_one_of("numeric_mapping", self.numeric_mapping, NUMERIC_MAPPINGS)
-        check_one_of("connector_class", self.connector_class, CONNECTOR_CLASSES)
+        _check_match(_NAME, "name", self.name)
+        _check_match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
+        _check_within("poll_interval_ms", self.poll_interval_ms, 100, DAY_MS)
+        _check_within("delay_ms", self.delay_ms, 0, DAY_MS)
+        _check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
+        _check_within("replicas", self.replicas, 1, MOST_REPLICAS)
+        _check_one_of("numeric_mapping", self.numeric_mapping, NUMERIC_MAPPINGS)
+        _check_one_of("connector_class", self.connector_class, CONNECTOR_CLASSES)
         SizeLimits(self.largest_event_bytes)
         for problem in self._problems():
             raise ValueError(f"{self.name}: {problem}")
@@ -193,4 +198,19 @@ class JdbcSourceSettings:
             if table_topic(self.topic_prefix, table.schema, table.table) != f"{self.topic_prefix}.{table.name}":
                 yield f"{table.name}: the connector would name a topic so, which Kafka refuses: poll a query"
         for topic in self.topics:
-            check_match(TOPIC_PREFIX, "topic", topic)
+            _check_match(_TOPIC_PREFIX, "topic", topic)
+
+
+def _check_match(pattern: re.Pattern[str], name: str, value: str) -> None:
+    if not pattern.match(value):
+        raise ValueError(f"{name} isn't valid: {value!r}")
+
+
+def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _check_within(name: str, value: int, low: int, high: int) -> None:
+    if isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")

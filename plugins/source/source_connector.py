@@ -58,7 +58,7 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
         return {INCLUDED_TABLES: EVENTS_TABLE}
     optional = {
         "column.exclude.list": captured.columns(settings.tables, "leave_out"),
-        f"column.mask.hash.v2.SHA-256.with.salt.{settings.hash_salt}": captured.columns(settings.tables, "hashed"),
+        f"column.mask.hash.v2.SHA-256.with.salt.{SALT}": captured.columns(settings.tables, "hashed"),
         "message.key.columns": captured.keys(settings.tables),
     }
     return {

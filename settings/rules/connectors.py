@@ -64,19 +64,10 @@ def _landed(
         yield f"{where}.kcql", f"reads {sink.topic}, but the source connector writes {source.topic}"
     if sink.bucket != environment.bucket_name("landing"):
         yield f"{where}.kcql", f"writes to {sink.bucket}: write {{landing}} for the stack's bucket"
+    try:
+        topics(environment, pipeline)
+    except ValueError as error:
+        yield f"{where}.dead_letter_topic", f"{error}: choose another name"
 
 
-def dead_letters(environment: Environment) -> Iterator[Problem]:
-    """The dead letters' topic is one of its own."""
-    for number, pipeline in streamed(environment):
-        if pipeline.sink.dead_letter_topic is None:
-            continue
-        try:
-            topics(environment, pipeline)
-        except ValueError as error:
-            # What the sink alone is wrong with, its own rule says.
-            if "two topics" in str(error):
-                yield f"pipelines[{number}].sink.dead_letter_topic", f"{error}: choose another name"
-
-
-RULES: tuple[Rule, ...] = (connectors, dead_letters)
+RULES: tuple[Rule, ...] = (connectors,)

@@ -21,7 +21,7 @@ def test_a_pipeline_that_hashes_has_a_generated_salt_and_no_other_has(many: Synt
     assert name.startswith("ErpHashSalt")
     generated = salt["Properties"]["GenerateSecretString"]
     assert generated["GenerateStringKey"] == SALT_KEY
-    # What SourceSettings and SaltedTask.java take: 16 to 128 letters and digits.
+    # What SaltedTask.java takes: 16 to 128 letters and digits.
     assert 16 <= generated["PasswordLength"] <= 128
     assert generated["ExcludePunctuation"] is True
     assert "SecretString" not in salt["Properties"]
