@@ -63,7 +63,9 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
 def run_tests(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="Parts of the suite; also fuzz, faults, trino, yarn and kubernetes, which it leaves out."),
+        typer.Argument(
+            help="Parts of the suite; also long, fuzz, faults, trino, yarn and kubernetes, which it leaves out."
+        ),
     ] = None,
     *,
     minutes: Annotated[

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import boto3
 
+from contract.errors import CANNOT, NO
 from operate import source_cluster, stack_states
 from operate.adopt import write_mappings
 from operate.errors import OperateError
@@ -19,13 +20,11 @@ from stacks.node import NODE
 from stacks.retention import keeps
 
 ROOT = Path(__file__).resolve().parents[1]
-# Apart from CDK's own, so that a pipeline sees the difference.
-MISSED = 3
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
 
 def bootstrap(environment: Environment) -> int:
-    """Make CDK's own bucket and roles in the environment's account and region. Returns CDK's exit status."""
+    """Make CDK's own bucket and roles in the environment's account and region. Returns an exit status."""
     check_account(environment)
     return cdk("bootstrap", f"aws://{environment.account}/{environment.region}")
 
@@ -34,7 +33,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """Review the environment and deploy what was reviewed; CDK asks before it widens rights.
 
     `resumes`: whether it is to end a pause, in which it is refused otherwise.
-    Returns its status, or MISSED when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
+    Returns an exit status: NO when all is deployed and the lake misses changes, until `./lake resnapshot` has run.
     """
     if unpinned := load_versions().unpinned:
         raise OperateError(
@@ -75,11 +74,11 @@ def _missed(environment: Environment, session: boto3.Session) -> int:
         f" run `./lake resnapshot -e {environment.name}`",
         flush=True,
     )
-    return MISSED
+    return NO
 
 
 def destroy(environment: Environment) -> int:
-    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns its exit status.
+    """Delete the environment's stacks, the last one first; CDK asks before it begins. Returns an exit status.
 
     The network stays where the database and the brokers do, which lie in it.
     """
@@ -96,7 +95,7 @@ def destroy(environment: Environment) -> int:
 
 
 def adopt(environment: Environment) -> int:
-    """Import what deleted stacks have left into new ones of their names, one by one; returns CDK's exit status."""
+    """Import what deleted stacks have left into new ones of their names, one by one; returns an exit status."""
     session = check_account(environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     with one_line(environment):
@@ -113,10 +112,11 @@ def adopt(environment: Environment) -> int:
 
 
 def cdk(command: str, *arguments: str) -> int:
-    """Run CDK's command line; returns its exit status. Raises OperateError where it isn't installed."""
+    """Run CDK's command line; returns 0, or CANNOT when it fails. Raises OperateError where it isn't installed."""
     if not CDK.is_file():
         raise OperateError("CDK's command line isn't installed: `./lake aws deploy` and its like install it")
     # CDK starts helpers of its own by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]
-    return subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path}).returncode
+    done = subprocess.run(argv, cwd=ROOT, check=False, env=os.environ | {"PATH": path})
+    return CANNOT if done.returncode else 0

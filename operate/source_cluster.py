@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
 from contract.source_tags import RESNAPSHOT
 from operate.errors import OperateError
+from operate.stack_states import find_stack
 from settings.environment import Environment
 
 if TYPE_CHECKING:
@@ -69,12 +68,9 @@ def _arn(rds: "RDSClient", environment: Environment) -> str | None:
 
 
 def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
-    try:
-        body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return None
-        raise
+    if find_stack(client, stack) is None:
+        return None
+    body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
     # botocore reads what is JSON by itself, whatever its types say.
     return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
 

@@ -8,7 +8,7 @@ import psycopg2
 from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
-from operate.source_login import login
+from operate.resnapshot.login import login
 from plugins.source.source_connector import not_following_slot
 from settings.connectors import source_settings
 from settings.environment import Environment

@@ -200,11 +200,9 @@ class _Pause:
             return
         name, folder = self._environment.name, self._synthesis(paused).folder
         full_name = f"{self._environment.prefix}-{stack}"
-        if status := deploy.cdk(
-            "deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"
-        ):
+        if deploy.cdk("deploy", full_name, "--exclusively", "--app", str(folder), "--require-approval", "broadening"):
             raise OperateError(
-                f"the deployment of {full_name} ended with status {status}, for the reason above: `./lake aws pause "
+                f"the deployment of {full_name} failed, for the reason above: `./lake aws pause "
                 f"-e {name}` goes on from here, `./lake aws resume -e {name}` goes back"
             )
 

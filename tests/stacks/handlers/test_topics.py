@@ -1,7 +1,7 @@
 """The topics' custom resource on a real broker: first deployment, update, rollback, retry, deletion.
 
 It runs as a user that may do what its role may on AWS, by the very statements. The login itself is IAM's there;
-tests/operate/test_reader.py has it signed.
+tests/operate/kafka/test_reader.py has it signed.
 """
 
 import contextlib

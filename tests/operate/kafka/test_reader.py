@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
-from operate import reader
 from operate.errors import OperateError
-from operate.kafka import Cluster, check_reachable
-from operate.reader import Problems, Reader, configuration, connect
+from operate.kafka import reader
+from operate.kafka.cluster import Cluster, check_reachable
+from operate.kafka.reader import Problems, Reader, configuration, connect
 from plugins.kafka.access import READER_GROUP
 from plugins.kafka.msk_login import Login
 from tests.conftest import free_port
@@ -113,8 +113,8 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_in_less_than_ten_seconds(
         now[0] += timeout
         raise TimeoutError("timed out")
 
-    monkeypatch.setattr("operate.kafka.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("operate.kafka.socket.create_connection", wait)
+    monkeypatch.setattr("operate.kafka.cluster.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("operate.kafka.cluster.socket.create_connection", wait)
     with pytest.raises(OperateError, match=r"b-1.example: timed out\): connect the VPN"):
         check_reachable(MSK)
     assert 5 < now[0] < 10

@@ -1,8 +1,8 @@
 """An environment's budget against what it costs: a budget below that would raise an alarm every month."""
 
-from operate.costs import items, total
+from operate.costs.bill import items, total
+from operate.costs.prices import Prices
 from operate.errors import OperateError
-from operate.prices import Prices
 from settings.environment import Environment
 
 KEY = "budget.monthly_usd"

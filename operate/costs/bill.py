@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from operate.costs.prices import HOUR, Price, Prices
 from operate.errors import OperateError
 from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, Stopping
-from operate.prices import HOUR, Price, Prices
 from settings.environment import Environment
 
 EC2 = "ec2"
@@ -49,7 +49,7 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
     """Return the bill's lines in the order of the stacks. Raises OperateError for a region without prices."""
     if environment.region != prices.region:
         raise OperateError(
-            f"operate/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
+            f"operate/costs/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
             f"{environment.name} is"
         )
     bill = _Bill(prices)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from operate.budgets import budget_problem
-from operate.cost_hours import HOURS_A_WEEK, at_hours, hints
-from operate.costs import Item, confirmed, items, requests_of_rounds, total, unknown
-from operate.prices import HOUR, Prices
+from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.budgets import budget_problem
+from operate.costs.hours import HOURS_A_WEEK, at_hours, hints
+from operate.costs.prices import HOUR, Prices
 from operate.text import columns
 from settings.environment import Environment
 
@@ -100,7 +100,7 @@ def _total(environment: Environment, lines: list[Item], prices: Prices) -> Itera
     yield problem or f"Its budget is {environment.budget.monthly_usd:,} USD a month (budget.monthly_usd)"
     if missing := unknown(lines):
         what = "; ".join(line.what for line in missing)
-        yield f"incomplete: operate/prices.toml has no price for {what}"
+        yield f"incomplete: operate/costs/prices.toml has no price for {what}"
     least, most = environment.processing.core_instances, environment.processing.maximum_core_instances
     if most > least:
         yield f"with {least} core instances; managed scaling goes up to {most}"
@@ -146,6 +146,6 @@ def _notes(prices: Prices) -> Iterator[str]:
     read = max(row.read for row in (*prices.prices, *prices.families))
     yield (
         f"Prices of {prices.region}, on demand, {prices.hours_per_month} hours a month, as of {read}. ~ marks an "
-        "estimate, of the price or of the amount: operate/prices.toml says where each is from."
+        "estimate, of the price or of the amount: operate/costs/prices.toml says where each is from."
     )
     yield NOT_IN_IT

@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from contract.sizes import SizeLimits
 from operate.errors import OperateError
-from operate.kafka import Cluster, check_reachable
+from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
 from plugins.kafka import msk_login
 from plugins.kafka.access import READER_GROUP

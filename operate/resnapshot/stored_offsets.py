@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from local.resnapshot.run import Connector
-from operate.reader import REQUEST_TIMEOUT_S, Reader
+from operate.kafka.reader import REQUEST_TIMEOUT_S, Reader
 
 
 class StoredOffsets:

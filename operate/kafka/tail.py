@@ -9,8 +9,8 @@ from typing import Literal
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 
 from contract.events import DELETED, IS_DELETED
-from operate.reader import Reader
-from operate.topics import find_partitions
+from operate.kafka.reader import Reader
+from operate.kafka.topics import find_partitions
 from plugins.kafka.msk_login import MS_PER_S
 
 Start = Literal["beginning", "end"]

@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 
 from local.resnapshot.run import Wanted
-from operate import kafka
-from operate.costs import items
+from operate.costs.bill import items
+from operate.costs.prices import load_prices
 from operate.errors import OperateError
-from operate.log_tables import resnapshot_tables
+from operate.kafka.cluster import find_pipeline, of_environment
 from operate.pausing import objections
 from operate.pausing.arrival import Arrival
-from operate.prices import load_prices
+from operate.resnapshot.tables import resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
 from tests.stacks.queried import mixed, only_queried
@@ -36,12 +36,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def test_topics_are_those_of_the_pipelines_that_have_some(both: Environment, alone: Environment) -> None:
     backwards = both.model_copy(update={"pipelines": both.pipelines[::-1]})
-    assert kafka.find_pipeline(both, None).name == kafka.find_pipeline(backwards, None).name == "orders"
-    assert kafka.find_pipeline(both, "replica").name == "replica"
+    assert find_pipeline(both, None).name == find_pipeline(backwards, None).name == "orders"
+    assert find_pipeline(both, "replica").name == "replica"
     # Nobody is logged in here: it is said before anything is asked for.
     for environment, name in ((both, "replica"), (alone, None)):
         with pytest.raises(OperateError, match="is queried: nothing of it is in Kafka, and no connector reads it"):
-            kafka.of_environment(environment, name)
+            of_environment(environment, name)
 
 
 def test_there_is_no_snapshot_to_repeat(both: Environment) -> None:

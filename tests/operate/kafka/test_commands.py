@@ -23,19 +23,19 @@ from local.services.kafka.users import KafkaUsers
 from local.services.processes import Processes
 from local.setup.ports import choose
 from operate.errors import OperateError
-from operate.kafka import Cluster, of_platform
-from operate.msk_connector import MskConnector
-from operate.reader import connect
-from operate.stored_offsets import StoredOffsets
-from operate.tail import follow
-from operate.topics import list_topics
+from operate.kafka.cluster import Cluster, of_platform
+from operate.kafka.reader import connect
+from operate.kafka.tail import follow
+from operate.kafka.topics import list_topics
+from operate.resnapshot.msk_connector import MskConnector
+from operate.resnapshot.stored_offsets import StoredOffsets
 from plugins.kafka.access import READER_GROUP, reader_access
 from plugins.kafka.topics import PlannedTopic
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EVENTS = "demo.datalake.cdc_events"
 WIDE = "wide"
 START_S = 180
@@ -45,13 +45,13 @@ MESSAGES = 40
 TAIL = """
 import os
 from cli.__main__ import app
-from operate import kafka
-from operate.kafka import Cluster
+from operate.kafka import cluster
+from operate.kafka.cluster import Cluster
 login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.username": "reader"}
 login["sasl.password"] = os.environ["READER_PASSWORD"]
 servers, topic = os.environ["SERVERS"], "demo.datalake.cdc_events"
 found = Cluster(environment="local", bootstrap_servers=servers, topics={topic: topic}, login=login)
-kafka.find_cluster = lambda *asked: found
+cluster.find_cluster = lambda *asked: found
 app(prog_name="lake")
 """
 

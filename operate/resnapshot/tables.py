@@ -18,13 +18,15 @@ from local.folders import BUILD
 from local.resnapshot.deletes import EventWriter
 from local.resnapshot.pipelines import flowing, read_tables_again, repairs, settlement
 from local.resnapshot.run import Wanted, check_whole
-from operate import kafka, outputs, reader
+from operate import outputs
 from operate.errors import OperateError
-from operate.lake import lake_table
-from operate.resnapshot import newest_position
-from operate.source_connectors import source_of
-from operate.source_login import login
-from operate.stored_offsets import StoredOffsets
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from operate.resnapshot.connectors import source_of
+from operate.resnapshot.lake import lake_table
+from operate.resnapshot.login import login
+from operate.resnapshot.outbox import newest_position
+from operate.resnapshot.stored_offsets import StoredOffsets
 from plugins.connector_names import offset_topic
 from plugins.kafka import msk_login
 from plugins.source.source_connector import SALT_KEY
@@ -60,7 +62,7 @@ def resnapshot_tables(
     entries = chosen(pipeline, names)
     session = outputs.check_account(environment)
     with outputs.one_line(environment):
-        cluster, captured = kafka.of_environment(environment, pipeline.name), pipeline.as_deployed
+        cluster, captured = of_environment(environment, pipeline.name), pipeline.as_deployed
         with login(environment, session, pipeline) as source, reader.connect(cluster) as messages:
             settings = source_settings(environment, pipeline)
             newest = max(newest_position(messages, topic) for topic in settings.topics)

@@ -4,10 +4,10 @@ import boto3
 
 from local.resnapshot.run import Connector
 from operate import outputs
-from operate.eks_connector import EksConnector
 from operate.kubernetes import cluster_api
-from operate.msk_connector import MskConnector
 from operate.pausing import deployed
+from operate.resnapshot.eks_connector import EksConnector
+from operate.resnapshot.msk_connector import MskConnector
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

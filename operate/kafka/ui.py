@@ -9,9 +9,9 @@ from typing import NoReturn
 import typer
 
 from operate.errors import OperateError
-from operate.kafka import Cluster
+from operate.kafka.cluster import Cluster
 
-COMPOSE_FILE = Path(__file__).resolve().parents[1] / "kafka-ui" / "compose.yaml"
+COMPOSE_FILE = Path(__file__).resolve().parents[2] / "kafka-ui" / "compose.yaml"
 URL = "http://127.0.0.1:8080"
 WITHOUT_DOCKER = "`./lake kafka topics` and `./lake kafka tail` show the same without Docker"
 CHECK_TIMEOUT_S = 20

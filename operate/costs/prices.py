@@ -1,4 +1,4 @@
-"""The price table: operate/prices.toml, where each price has its date and its source."""
+"""The price table: operate/costs/prices.toml, where each price has its date and its source."""
 
 import datetime
 import tomllib

@@ -9,12 +9,14 @@ from contract.events import LSN
 from local.comparison.compare import TableComparison
 from local.comparison.describe import Compared
 from local.resnapshot.run import Wanted, resnapshot
-from operate import kafka, outputs, reader, source_cluster
+from operate import outputs, source_cluster
 from operate.errors import OperateError
-from operate.lake import lake_table
-from operate.reader import Reader
-from operate.source_connectors import source_of
-from operate.source_login import login
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from operate.kafka.reader import Reader
+from operate.resnapshot.connectors import source_of
+from operate.resnapshot.lake import lake_table
+from operate.resnapshot.login import login
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -32,7 +34,7 @@ def resnapshot_environment(environment: Environment, wanted: Wanted, say: Callab
     session = outputs.check_account(environment)
     with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
         topic = source_settings(environment, pipeline).topic
-        with reader.connect(kafka.of_environment(environment, pipeline.name)) as messages:
+        with reader.connect(of_environment(environment, pipeline.name)) as messages:
             newest = newest_position(messages, topic)
         connector = source_of(environment, pipeline, session, newest=newest)
         lake = lake_table(environment, session, pipeline, outbox)

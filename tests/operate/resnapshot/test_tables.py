@@ -21,15 +21,17 @@ from local.errors import PlatformError
 from local.resnapshot import run
 from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
-from operate import kafka, log_tables, reader
 from operate.errors import OperateError
-from operate.log_tables import chosen, resnapshot_tables
-from operate.source_login import login
+from operate.kafka import reader
+from operate.kafka.cluster import of_environment
+from operate.resnapshot import tables as log_tables
+from operate.resnapshot.login import login
+from operate.resnapshot.tables import chosen, resnapshot_tables
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
+from tests.operate.resnapshot.test_stored_offsets import SHOP, Log
 from tests.operate.test_outputs import MOTOS_ACCOUNT, deploy, without_credentials
-from tests.operate.test_stored_offsets import SHOP, Log
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.settings import copied
@@ -264,6 +266,6 @@ def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server
 def test_a_pipelines_cluster_has_its_tables_topics(aws: boto3.Session, tmp_path: Path) -> None:
     environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
-    cluster = kafka.of_environment(environment, "crm", ["crm_notes"])
+    cluster = of_environment(environment, "crm", ["crm_notes"])
     assert aws.region_name == cluster.region
     assert cluster.topics == {"public.notes": "crm.public.notes"}

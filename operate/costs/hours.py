@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from operate.costs import Item, total
+from operate.costs.bill import Item, total
 from operate.pausing.what_stops import AURORA, CONNECTORS, EMR, NODES, WHAT_STOPS, Stopping
 
 HOURS_A_WEEK = 7 * 24

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from operate.errors import OperateError
-from operate.reader import Reader
+from operate.kafka.reader import Reader
 
 # Kafka's own, MSK's and the connectors' bookkeeping.
 INTERNAL = "__"
