@@ -16,9 +16,8 @@ from local.services.s3 import ENVIRONMENT
 from local.setup.archives import unpack
 from local.setup.jars import jar_folder
 from local.setup.ports import HOST
-from plugins.connector_properties import SHORTEST_SESSION_MS, session
+from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
 from plugins.releases.archive import RESOURCES_JAR, write_resources
-from plugins.sink.sink_properties import JSON_CONVERTER
 from plugins.workers.worker_classes import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB

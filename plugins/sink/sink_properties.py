@@ -6,11 +6,11 @@ dead-letter topic. Here each is refused by name; docs/decisions/0040 has what th
 
 from collections.abc import Iterator, Mapping
 
-from plugins.allowed_properties import AllowedProperties
+from plugins.allowed_properties import OF_SINKS, AllowedProperties
+from plugins.connector_properties import JSON_CONVERTER
 from plugins.sink.kcql import parse_all
 
 CONNECTOR_CLASS = "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"
-JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 KCQL = "connect.s3.kcql"
 ASSIGNMENT = "consumer.override.partition.assignment.strategy"
 ROUND_ROBIN = "org.apache.kafka.clients.consumer.RoundRobinAssignor"
@@ -68,48 +68,15 @@ _OURS = AllowedProperties(
         "errors.tolerance": ("none", "all"),
         "producer.override.compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
     },
-    refused=dict.fromkeys(FIXED, "the job reads what is landed so"),
-)
-ALLOWED = AllowedProperties(
-    numbers={
-        "connect.s3.http.connection.timeout": (1_000, 600_000),
-        "connect.s3.http.max.retries": (0, 1_000),
-        "connect.s3.http.retry.interval": (1, 600_000),
-        "connect.s3.http.socket.timeout": (1_000, 600_000),
-        "connect.s3.max.retries": (1, 100_000),
-        "connect.s3.pool.max.connections": (1, 10_000),
-        "connect.s3.retry.interval": (1, 600_000),
-        # The consumer's heartbeat is ours, three in the shortest session.
-        "consumer.override.max.poll.interval.ms": (300_000, 3_600_000),
-        "consumer.override.session.timeout.ms": (6_000, 300_000),
-        "errors.deadletterqueue.topic.replication.factor": (1, 10),
-    },
-    words={
-        "connect.s3.error.policy": ("RETRY", "THROW"),
-        "errors.deadletterqueue.context.headers.enable": _SWITCH,
-        "errors.log.enable": _SWITCH,
-    },
-    refused={
-        "connect.s3.error.policy": "NOOP loses what can't be written",
-        "connect.s3.": "what is landed, where and with whose rights is said by the sink's own settings: take it out",
-        "consumer.override.": "another way to read could leave events out: take it out",
-        "errors.": "follows from dead_letter_topic: set that instead",
-        **dict.fromkeys(
-            ("header.converter", "key.converter", "predicates", "transforms", "value.converter"),
-            "the job reads events as the source writes them: take it out",
-        ),
-        **dict.fromkeys(
-            ("config.", "connector.", "name", "producer.override.", "tasks.", "topics"),
-            "follows from the deployment's settings: take it out",
-        ),
-    },
+    why=dict.fromkeys(FIXED, "the job reads what is landed so"),
+    refused={},
 )
 
 
 def problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield `(property, reason)` for what a whole configuration must not say, in one line each."""
     for name, value in config.items():
-        known = ALLOWED if name in ALLOWED.names or name not in _OURS.names else _OURS
+        known = OF_SINKS if name in OF_SINKS.names or name not in _OURS.names else _OURS
         if name not in _TEXTS and (reason := known.problem(name, value)):
             yield name, reason
     for name in REQUIRED:

@@ -7,7 +7,7 @@ connector's workers: the address by which the others reach it, the brokers, and 
 from collections.abc import Mapping
 
 from plugins.connector_names import workers_group, workers_topics
-from plugins.sink.sink_properties import JSON_CONVERTER
+from plugins.connector_properties import JSON_CONVERTER
 from plugins.workers.worker_classes import WORKER_HEALTH
 
 REST_PORT = 8083

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from plugins.allowed_properties import AllowedProperties
+from plugins.allowed_properties import OF_SINKS, OF_SOURCES, AllowedProperties
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.releases.versions import load_versions
-from plugins.sink import kcql, sink_properties
+from plugins.sink import kcql
 from plugins.sink.sink_connector import sink_connector
-from plugins.source import source_properties
 from plugins.source.source_connector import source_connector
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
@@ -27,7 +26,7 @@ def _connectors(environment: Environment, pipeline: EnvironmentPipeline, where: 
     except ValueError as error:
         yield where, str(error)
         return
-    yield from _added(f"{where}.source", source_properties.ALLOWED, pipeline.source, source_connector(source))
+    yield from _added(f"{where}.source", OF_SOURCES, pipeline.source, source_connector(source))
     try:
         sink = sink_settings(environment, pipeline)
     except ValueError as error:
@@ -39,7 +38,7 @@ def _connectors(environment: Environment, pipeline: EnvironmentPipeline, where: 
             else (f"{where}.sink", str(error))
         )
         return
-    yield from _added(f"{where}.sink", sink_properties.ALLOWED, pipeline.sink, sink_connector(sink))
+    yield from _added(f"{where}.sink", OF_SINKS, pipeline.sink, sink_connector(sink))
     yield from _landed(environment, pipeline, source, sink, f"{where}.sink")
 
 
