@@ -10,7 +10,6 @@ from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES
 from plugins.connector_names import OUTBOX
-from plugins.connector_properties import SHORTEST_SESSION_MS
 from plugins.sink.kcql import Kcql
 from plugins.source import captured
 from plugins.source.captured import CapturedTable
@@ -52,7 +51,6 @@ class SourceSettings:
     topic_prefix: str
     publication_name: str = source.PUBLICATION
     slot_name: str = source.SLOT
-    snapshot_mode: str = "initial"
     heartbeat_interval_ms: int = 10_000
     poll_interval_ms: int = 500
     retry_wait_ms: int = 10_000
@@ -101,7 +99,6 @@ class SinkSettings:
     flush_bytes: int | None = None
     partition_by: tuple[str, ...] = ()
     tasks_max: int = 1
-    session_timeout_ms: int = SHORTEST_SESSION_MS
     dead_letter_topic: str | None = None
     largest_event_bytes: int = LARGEST_EVENT_BYTES
     heap_bytes: int = LOCAL_HEAP_BYTES

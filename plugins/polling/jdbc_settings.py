@@ -6,10 +6,9 @@ is in docs/your-database/kafka-connect.md; the job's own JdbcSource loses none o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from contract.table_names import table_topic
 from plugins.polling import joined_query
 from plugins.record_steps import Step
@@ -18,7 +17,6 @@ from plugins.source.captured import CapturedTable
 AIVEN = "io.aiven.connect.jdbc.JdbcSourceConnector"
 CONFLUENT = "io.confluent.connect.jdbc.JdbcSourceConnector"
 CONNECTOR_CLASSES = (AIVEN, CONFLUENT)
-NUMERIC_MAPPINGS = ("none", "precision_only", "best_fit")
 DAY_MS = 86_400_000
 MOST_REPLICAS = 10
 MOST_TASKS = 1_000
@@ -138,30 +136,26 @@ class PolledQuery(Polled):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JdbcSourceSettings:
-    """One JDBC source. Raises ValueError naming what is wrong.
+class Polling:
+    """What the connectors of one database share. Raises ValueError naming the field that is wrong.
 
-    `polled` are tables of one schema with one key's and stamp's name, since a connector has one property for each, or
-    a query. A table's topic is `<topic_prefix>.<schema>.<table>`, a query's `<topic_prefix>.<its name>`.
-    A poll comes every `poll_interval_ms`, and takes rows whose stamp is `delay_ms` old: what transactions that are
-    open longer have stamped is missed. `with_schemas`: values tell their types, as Parquet needs it.
-    `retention_hours`: how long the topics keep records, None for ever.
+    `name` begins the connectors' names, `topic_prefix` the topics'. Objects land in `bucket` under `prefix`, as of
+    every S3 sink. A poll comes every `poll_interval_ms`, and takes rows whose stamp is `delay_ms` old: what
+    transactions that are open longer have stamped is missed.
     """
 
     name: str
     database: PolledDatabase
     topic_prefix: str
-    polled: tuple[PolledTable, ...] | PolledQuery
-    poll_interval_ms: int = 5_000
-    delay_ms: int = 5_000
+    bucket: str
+    prefix: str
+    region: str
+    endpoint: str | None = None
     tasks_max: int = 1
     replicas: int = 3
-    retention_hours: int | None = 168
-    numeric_mapping: str = "best_fit"
-    steps: tuple[Step, ...] = ()
-    with_schemas: bool = False
+    poll_interval_ms: int = 5_000
+    delay_ms: int = 5_000
     connector_class: str = AIVEN
-    largest_event_bytes: int = field(default=LARGEST_EVENT_BYTES)
 
     def __post_init__(self) -> None:
         _check_match(_NAME, "name", self.name)
@@ -170,9 +164,26 @@ class JdbcSourceSettings:
         _check_within("delay_ms", self.delay_ms, 0, DAY_MS)
         _check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
         _check_within("replicas", self.replicas, 1, MOST_REPLICAS)
-        _check_one_of("numeric_mapping", self.numeric_mapping, NUMERIC_MAPPINGS)
         _check_one_of("connector_class", self.connector_class, CONNECTOR_CLASSES)
-        SizeLimits(self.largest_event_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JdbcSourceSettings:
+    """One JDBC source. Raises ValueError naming what is wrong.
+
+    `polled` are tables of one schema with one key's and stamp's name, since a connector has one property for each, or
+    a query. A table's topic is `<topic_prefix>.<schema>.<table>`, a query's `<topic_prefix>.<its name>`.
+    `with_schemas`: values tell their types, as Parquet needs it.
+    """
+
+    name: str
+    polling: Polling
+    topic_prefix: str
+    polled: tuple[PolledTable, ...] | PolledQuery
+    steps: tuple[Step, ...] = ()
+    with_schemas: bool = False
+
+    def __post_init__(self) -> None:
         for problem in self._problems():
             raise ValueError(f"{self.name}: {problem}")
 

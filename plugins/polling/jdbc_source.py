@@ -7,7 +7,7 @@ Aiven's JDBC source 6, which Confluent's shares. docs/decisions/0096 says why ea
 from collections.abc import Iterable
 from itertools import groupby
 
-from contract.sizes import SizeLimits
+from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.connector_properties import converters, override
 from plugins.kafka.topics import EVENT_PARTITIONS, IN_SYNC, event_topic, in_sync_of
 from plugins.polling.jdbc_settings import JdbcSourceSettings, Polled, PolledQuery, PolledTable
@@ -15,16 +15,18 @@ from plugins.polling.joined_query import polled
 from plugins.record_steps import properties
 
 MODE = "timestamp+incrementing"
+# A week.
+RETENTION_HOURS = 168
 # A database that is away is waited for, as the S3 sink waits for S3: an hour.
 CONNECTION_ATTEMPTS, CONNECTION_BACKOFF_MS = 360, 10_000
 
 
 def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
     """Configure a JDBC source that goes on where it stopped, also amid rows that share a stamp."""
-    database = settings.database
+    polling, database = settings.polling, settings.polling.database
     return {
-        "connector.class": settings.connector_class,
-        "tasks.max": str(min(settings.tasks_max, len(settings.topics))),
+        "connector.class": polling.connector_class,
+        "tasks.max": str(min(polling.tasks_max, len(settings.topics))),
         "connection.url": database.url,
         "connection.user": database.user,
         "connection.password": database.password,
@@ -32,12 +34,12 @@ def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
         "connection.backoff.ms": str(CONNECTION_BACKOFF_MS),
         "db.timezone": database.time_zone,
         **_rows(settings),
-        "poll.interval.ms": str(settings.poll_interval_ms),
-        "timestamp.delay.interval.ms": str(settings.delay_ms),
-        "numeric.mapping": settings.numeric_mapping,
+        "poll.interval.ms": str(polling.poll_interval_ms),
+        "timestamp.delay.interval.ms": str(polling.delay_ms),
+        "numeric.mapping": "best_fit",
         **properties(settings.steps),
-        **_topic_creation(settings),
-        **override("producer", SizeLimits(settings.largest_event_bytes).producer),
+        **_topic_creation(polling.replicas),
+        **override("producer", SizeLimits().producer),
         # Rows hold customers' data: they stay out of the logs.
         "errors.log.enable": "true",
         "errors.log.include.messages": "false",
@@ -77,13 +79,13 @@ def pattern_of(schema: str) -> str:
     return schema.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%")
 
 
-def _topic_creation(settings: JdbcSourceSettings) -> dict[str, str]:
+def _topic_creation(replicas: int) -> dict[str, str]:
     """Let Connect make the topics: brokers don't for whoever asks. One partition keeps changes in their order."""
     config = {
-        **event_topic(settings.largest_event_bytes, settings.retention_hours),
-        IN_SYNC: str(in_sync_of(settings.replicas)),
+        **event_topic(LARGEST_EVENT_BYTES, RETENTION_HOURS),
+        IN_SYNC: str(in_sync_of(replicas)),
         "partitions": str(EVENT_PARTITIONS),
-        "replication.factor": str(settings.replicas),
+        "replication.factor": str(replicas),
     }
     return {f"topic.creation.default.{name}": value for name, value in config.items()}
 

@@ -5,12 +5,12 @@ own, and a query whose rows land as Parquet. A worker takes each configuration b
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 from plugins.connector_settings import SinkSettings
-from plugins.polling.jdbc_settings import AIVEN, JdbcSourceSettings, PolledDatabase, PolledQuery, PolledTable
+from plugins.polling.jdbc_settings import JdbcSourceSettings, PolledQuery, PolledTable, Polling
 from plugins.polling.jdbc_source import alike, jdbc_source
-from plugins.record_steps import Step, insert_topic, insert_values, key_of, rename
+from plugins.record_steps import insert_topic, insert_values, key_of, rename
 from plugins.sink.parquet_sink import parquet_sink
 from plugins.sink.sink_connector import sink_connector
 
@@ -23,73 +23,15 @@ KEYED = "keyed"
 QUERY = "query"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Polling:
-    """What the pairs of one database share. `name` begins the connectors' names, `topic_prefix` the topics'.
-
-    Objects land in `bucket` under `prefix`, as of every S3 sink.
-    """
-
-    name: str
-    database: PolledDatabase
-    topic_prefix: str
-    bucket: str
-    prefix: str
-    region: str
-    endpoint: str | None = None
-    tasks_max: int = 1
-    replicas: int = 3
-    poll_interval_ms: int = 5_000
-    delay_ms: int = 5_000
-    connector_class: str = field(default=AIVEN)
-
-    def source(
-        self,
-        name: str,
-        polled: tuple[PolledTable, ...] | PolledQuery,
-        *,
-        prefix: str,
-        steps: tuple[Step, ...] = (),
-        with_schemas: bool = False,
-    ) -> JdbcSourceSettings:
-        """Return the settings of one source. Raises ValueError for what it can't poll."""
-        return JdbcSourceSettings(
-            name=f"{self.name}-{name}-source",
-            database=self.database,
-            topic_prefix=prefix,
-            polled=polled,
-            steps=steps,
-            with_schemas=with_schemas,
-            tasks_max=self.tasks_max,
-            replicas=self.replicas,
-            poll_interval_ms=self.poll_interval_ms,
-            delay_ms=self.delay_ms,
-            connector_class=self.connector_class,
-        )
-
-    def sink(self, name: str, topics: Sequence[str]) -> SinkSettings:
-        """Return the settings of the sink of these topics, which it reads by their names."""
-        return SinkSettings(
-            name=f"{self.name}-{name}-sink",
-            topics=tuple(topics),
-            bucket=self.bucket,
-            prefix=self.prefix,
-            region=self.region,
-            endpoint=self.endpoint,
-            tasks_max=self.tasks_max,
-        )
-
-
 def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
     """Return sources of whole tables, and the one sink of their JSON lines.
 
     A connector has one key's name for all its tables: those of another one get a source of their own.
     """
     sources = [
-        polling.source(f"{group[0].schema}-{group[0].key}", group, prefix=polling.topic_prefix)
-        for group in alike(tables)
+        _source(polling, f"{group[0].schema}-{group[0].key}", group, polling.topic_prefix) for group in alike(tables)
     ]
-    sink = polling.sink("tables", [topic for source in sources for topic in source.topics])
+    sink = _sink(polling, "tables", [topic for source in sources for topic in source.topics])
     return {source.name: jdbc_source(source) for source in sources} | {sink.name: sink_connector(sink)}
 
 
@@ -101,8 +43,8 @@ def keyed_table(polling: Polling, table: PolledTable) -> Connectors:
         *insert_values({SOURCE_FIELD: polling.database.name}),
     )
     prefix = f"{polling.topic_prefix}.{KEYED}"
-    source = polling.source(f"{KEYED}-{table.table}", (table,), prefix=prefix, steps=steps)
-    sink = polling.sink(f"{KEYED}-{table.table}", source.topics)
+    source = _source(polling, f"{KEYED}-{table.table}", (table,), prefix, steps=steps)
+    sink = _sink(polling, f"{KEYED}-{table.table}", source.topics)
     return {source.name: jdbc_source(source), sink.name: sink_connector(sink)}
 
 
@@ -121,7 +63,27 @@ def joined_rows(
     """
     steps = (*key_of(query.key), insert_topic(TOPIC_FIELD))
     prefix = f"{polling.topic_prefix}.{QUERY}"
-    source = polling.source(f"{QUERY}-{query.name}", query, prefix=prefix, steps=steps, with_schemas=True)
-    sink = polling.sink(f"{QUERY}-{query.name}", source.topics)
+    source = _source(polling, f"{QUERY}-{query.name}", query, prefix, steps=steps, with_schemas=True)
+    sink = _sink(polling, f"{QUERY}-{query.name}", source.topics)
     changes = (*rename(renames or {}), *insert_values(values or {}))
     return {source.name: jdbc_source(source), sink.name: parquet_sink(sink, steps=changes, folder=folder)}
+
+
+def _source(
+    polling: Polling, name: str, polled: tuple[PolledTable, ...] | PolledQuery, topic_prefix: str, **more: Any
+) -> JdbcSourceSettings:
+    return JdbcSourceSettings(
+        name=f"{polling.name}-{name}-source", polling=polling, topic_prefix=topic_prefix, polled=polled, **more
+    )
+
+
+def _sink(polling: Polling, name: str, topics: Sequence[str]) -> SinkSettings:
+    return SinkSettings(
+        name=f"{polling.name}-{name}-sink",
+        topics=tuple(topics),
+        bucket=polling.bucket,
+        prefix=polling.prefix,
+        region=polling.region,
+        endpoint=polling.endpoint,
+        tasks_max=polling.tasks_max,
+    )

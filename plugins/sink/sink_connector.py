@@ -5,7 +5,7 @@ Lenses S3 sink 11.7.
 """
 
 from contract.sizes import SizeLimits
-from plugins.connector_properties import converters, override, session
+from plugins.connector_properties import SHORTEST_SESSION_MS, converters, override, session
 from plugins.connector_settings import SinkSettings
 from plugins.sink.kcql import build_all
 from plugins.sink.sink_properties import ASSIGNMENT, CONNECTOR_CLASS, ROUND_ROBIN
@@ -32,7 +32,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         # A misspelt topic stays missing, whatever the brokers make for whoever asks.
         "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.
-        **override("consumer", session(settings.session_timeout_ms)),
+        **override("consumer", session(SHORTEST_SESSION_MS)),
         **_assignment(settings),
         **converters(),
     }

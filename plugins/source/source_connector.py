@@ -40,7 +40,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_root_certificate(settings),
         "topic.prefix": settings.topic_prefix,
         **_tables(settings),
-        "snapshot.mode": settings.snapshot_mode,
+        "snapshot.mode": "initial",
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
         **_values(),

@@ -51,11 +51,10 @@ def test_the_heartbeat_calls_the_procedure_that_the_source_has_for_it() -> None:
 
 
 def test_what_an_environment_decides_arrives_in_the_source() -> None:
-    settings = replace(SOURCE, database_sslmode="verify-full", poll_interval_ms=50, snapshot_mode="no_data")
+    settings = replace(SOURCE, database_sslmode="verify-full", poll_interval_ms=50)
     config = source_connector(settings)
     assert config["database.sslmode"] == "verify-full"
     assert config["poll.interval.ms"] == "50"
-    assert config["snapshot.mode"] == "no_data"
 
 
 def test_a_root_certificate_is_found_by_the_class_loader() -> None:
@@ -163,6 +162,6 @@ def test_folders_by_field_are_for_one_topic() -> None:
 
 
 def test_the_consumers_heartbeat_fits_its_session_timeout() -> None:
-    config = sink_connector(replace(SINK, session_timeout_ms=9_000))
-    assert config["consumer.override.session.timeout.ms"] == "9000"
-    assert config["consumer.override.heartbeat.interval.ms"] == "3000"
+    config = sink_connector(SINK)
+    assert config["consumer.override.session.timeout.ms"] == "6000"
+    assert config["consumer.override.heartbeat.interval.ms"] == "2000"

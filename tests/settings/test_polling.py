@@ -10,7 +10,7 @@ from plugins.polling.pairs import Connectors
 from settings.load_pipeline import load_pipeline
 from settings.pipeline import Pipeline
 from settings.polling import polling_connectors
-from tests.plugins.polling.test_pairs import POLLING
+from tests.plugins.polling.test_jdbc_settings import POLLING
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database" / "kafka-connect.md"
 STAMPS = {"address_place": ("a.last_update", "c.last_update", "n.last_update")}

@@ -6,7 +6,7 @@ from plugins.polling.jdbc_rules import problems
 from plugins.polling.jdbc_settings import CONNECTOR_CLASSES
 from plugins.polling.jdbc_source import alike, jdbc_source, pattern_of
 from plugins.record_steps import key_of
-from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES, SETTINGS
+from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES, POLLING, SETTINGS
 
 STORE = replace(ADDRESS, table="store_address")
 
@@ -42,18 +42,19 @@ def test_a_query_has_no_tables_beside_it_and_its_topic_is_its_own() -> None:
 
 
 def test_no_more_tasks_than_tables_are_asked_for() -> None:
-    assert jdbc_source(replace(SETTINGS, tasks_max=4))["tasks.max"] == "1"
-    assert jdbc_source(replace(SETTINGS, tasks_max=4, polled=(ADDRESS, STORE)))["tasks.max"] == "2"
-    assert jdbc_source(replace(SETTINGS, tasks_max=4, polled=PLACES))["tasks.max"] == "1"
+    four = replace(SETTINGS, polling=replace(POLLING, tasks_max=4))
+    assert jdbc_source(four)["tasks.max"] == "1"
+    assert jdbc_source(replace(four, polled=(ADDRESS, STORE)))["tasks.max"] == "2"
+    assert jdbc_source(replace(four, polled=PLACES))["tasks.max"] == "1"
 
 
 def test_connect_makes_the_topics_because_brokers_do_not() -> None:
-    config = jdbc_source(replace(SETTINGS, replicas=3, retention_hours=None))
+    config = jdbc_source(SETTINGS)
     assert config["topic.creation.default.partitions"] == "1"
     assert config["topic.creation.default.replication.factor"] == "3"
     assert config["topic.creation.default.min.insync.replicas"] == "2"
     assert config["topic.creation.default.cleanup.policy"] == "delete"
-    assert config["topic.creation.default.retention.ms"] == "-1"
+    assert config["topic.creation.default.retention.ms"] == str(7 * 24 * 3_600_000)
 
 
 def test_the_password_is_a_reference_and_nowhere_else() -> None:
@@ -88,7 +89,8 @@ def test_values_tell_their_types_where_a_file_needs_them() -> None:
 @pytest.mark.parametrize("connector", CONNECTOR_CLASSES)
 @pytest.mark.parametrize("polled", [(ADDRESS,), PLACES])
 def test_nothing_is_said_that_loses_rows_or_that_no_connector_knows(connector: str, polled: object) -> None:
-    settings = replace(SETTINGS, polled=polled, connector_class=connector, steps=key_of("address_id"))  # type: ignore[arg-type]
+    polling = replace(POLLING, connector_class=connector)
+    settings = replace(SETTINGS, polling=polling, polled=polled, steps=key_of("address_id"))  # type: ignore[arg-type]
     config = jdbc_source(settings)
     assert not list(problems(config))
     assert "name" not in config

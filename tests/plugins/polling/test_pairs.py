@@ -1,13 +1,10 @@
 from dataclasses import replace
 
 from plugins.polling import jdbc_rules
-from plugins.polling.pairs import Polling, joined_rows, keyed_table, whole_tables
+from plugins.polling.pairs import joined_rows, keyed_table, whole_tables
 from plugins.sink import sink_properties
-from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES
+from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, PLACES, POLLING
 
-POLLING = Polling(
-    name="pagila", database=DATABASE, topic_prefix="pagila", bucket="landing", prefix="cdc", region="us-east-1"
-)
 COUNTRY = replace(CITY, table="country", key="country_id")
 
 
