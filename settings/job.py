@@ -220,7 +220,7 @@ def history_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPla
     )
 
 
-def made_of_others(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
-    """Return the jobs of a pipeline's derived tables and histories, which read the lake alone."""
+def derived_jobs(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
+    """Return the jobs of derived tables and histories, which read nothing but the lake."""
     histories = [history_job(pipeline, table, places, pace) for table in pipeline.with_history]
     return [derived_job(pipeline, table, places, pace) for table in pipeline.derived] + histories

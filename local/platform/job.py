@@ -10,7 +10,7 @@ from local.platform.tables import PLACES
 from local.services.processes import Command, Processes
 from local.services.s3 import ENVIRONMENT
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
-from settings.job import JobPace, JobPlaces, made_of_others, server, table_job
+from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
 from settings.load_pipeline import PIPELINES
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, submit
@@ -60,7 +60,7 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
             )
             for job in captured
         ]
-    return captured + made_of_others(pipeline, where, pace)
+    return captured + derived_jobs(pipeline, where, pace)
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:

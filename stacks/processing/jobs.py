@@ -7,7 +7,7 @@ from contract import stop_file
 from settings import emr_offers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
-from settings.job import JobPace, JobPlaces, made_of_others, table_job
+from settings.job import JobPace, JobPlaces, derived_jobs, table_job
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob, YarnSubmission
@@ -62,7 +62,7 @@ class Jobs:
 
     def _made_of_others(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
         pace = JobPace(configuration=pipeline.job.configuration)
-        return made_of_others(pipeline.as_deployed, self._places(pipeline), pace)
+        return derived_jobs(pipeline.as_deployed, self._places(pipeline), pace)
 
     def _places(self, pipeline: EnvironmentPipeline) -> JobPlaces:
         return JobPlaces(

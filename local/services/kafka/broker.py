@@ -21,7 +21,7 @@ from local.services.kafka.users import ADMIN, CONTROLLER, LISTENER, KafkaUsers
 from local.services.processes import Command
 from local.services.properties import render, write, write_secret
 from local.setup.ports import HOST, accepts_connections
-from plugins.kafka.topic_admin import TopicError, Unready, bring
+from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
 
 HEAP_MB = 512
@@ -151,7 +151,7 @@ class Kafka:
         deadline = time.monotonic() + TOPICS_TIMEOUT_S
         while True:
             try:
-                return bring(admin, topics, say=_quiet)
+                return apply_plan(admin, topics, say=_quiet)
             except TopicError as error:
                 raise PlatformError(str(error)) from error
             except Unready as reason:

@@ -3,7 +3,7 @@ import zipfile
 import pytest
 
 from local.setup.jars import jar_folder
-from plugins.record_steps import STANDARD, insert_topic, insert_values, key_of, problems, properties, rename, to_header
+from plugins.smt import STANDARD, insert_topic, insert_values, key_of, problems, properties, rename, to_header
 
 STEPS = (
     *key_of("address_id"),

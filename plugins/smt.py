@@ -11,7 +11,7 @@ _INSERTED = ("topic.field", "partition.field", "offset.field", "timestamp.field"
 
 
 @dataclass(frozen=True)
-class Step:
+class Transform:
     """A transformation by its name: its properties, and the predicate's name; `negate`: where that doesn't hold."""
 
     name: str
@@ -20,7 +20,7 @@ class Step:
     negate: bool = False
 
 
-def properties(steps: Sequence[Step]) -> dict[str, str]:
+def properties(steps: Sequence[Transform]) -> dict[str, str]:
     """Return the properties of a connector that takes these steps, in their order; none for no step."""
     result = {"transforms": ",".join(step.name for step in steps)} if steps else {}
     for step in steps:
@@ -30,23 +30,23 @@ def properties(steps: Sequence[Step]) -> dict[str, str]:
     return result
 
 
-def key_of(column: str) -> tuple[Step, ...]:
+def key_of(column: str) -> tuple[Transform, ...]:
     """Make a column of the value the record's key: its value alone, no structure."""
     return (
-        Step("createKey", {"type": f"{STANDARD}.ValueToKey", "fields": column}),
-        Step("extractKey", {"type": f"{STANDARD}.ExtractField$Key", "field": column}),
+        Transform("createKey", {"type": f"{STANDARD}.ValueToKey", "fields": column}),
+        Transform("extractKey", {"type": f"{STANDARD}.ExtractField$Key", "field": column}),
     )
 
 
-def insert_topic(field: str) -> Step:
+def insert_topic(field: str) -> Transform:
     """Write the topic's name into a field of the value."""
-    return Step("insertTopic", {"type": f"{STANDARD}.InsertField$Value", "topic.field": field})
+    return Transform("insertTopic", {"type": f"{STANDARD}.InsertField$Value", "topic.field": field})
 
 
-def insert_values(values: Mapping[str, str]) -> tuple[Step, ...]:
+def insert_values(values: Mapping[str, str]) -> tuple[Transform, ...]:
     """Write fixed texts into fields of the value, one step each."""
     return tuple(
-        Step(
+        Transform(
             f"insert_{field}",
             {"type": f"{STANDARD}.InsertField$Value", "static.field": field, "static.value": value},
         )
@@ -54,19 +54,19 @@ def insert_values(values: Mapping[str, str]) -> tuple[Step, ...]:
     )
 
 
-def rename(names: Mapping[str, str]) -> tuple[Step, ...]:
+def rename(names: Mapping[str, str]) -> tuple[Transform, ...]:
     """Give fields of the value other names; no step for none. Raises ValueError for what its list can't say."""
     if wrong := sorted(name for name in (*names, *names.values()) if not name or set(name) & set(",:")):
         raise ValueError(f"rename: {wrong[0]!r} can't stand in a list of names")
     if not names:
         return ()
     renames = ",".join(f"{old}:{new}" for old, new in names.items())
-    return (Step("rename", {"type": f"{STANDARD}.ReplaceField$Value", "renames": renames}),)
+    return (Transform("rename", {"type": f"{STANDARD}.ReplaceField$Value", "renames": renames}),)
 
 
-def to_header(field: str) -> Step:
+def to_header(field: str) -> Transform:
     """Move a field of the value to a header of that name: the value has it no more."""
-    return Step(
+    return Transform(
         "toHeader",
         {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"},
     )
