@@ -53,7 +53,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         (
             ("python", "requirements*.txt, as `make lock` does.", "cli.prepare:lock_python", ()),
             ("jars", "local/setup/jars.lock.", "local.setup.jars:lock", ()),
-            ("plugins", "plugins/versions.toml: the releases' sizes and hashes.", "plugins.lock", ()),
+            ("plugins", "plugins/releases/versions.toml: the releases' sizes and hashes.", "plugins.releases.lock", ()),
         ),
     ),
 }

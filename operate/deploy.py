@@ -14,7 +14,7 @@ from operate.outputs import QUICK, check_account, one_line
 from operate.pausing.deployed import check_runs
 from operate.review import find
 from operate.synth import CDK_OUT, synthesize
-from plugins.versions import load_versions
+from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from stacks.node import NODE
 from stacks.retention import keeps
@@ -37,9 +37,8 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """
     if unpinned := load_versions().unpinned:
         raise OperateError(
-            f"plugins/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, look at"
-            " what it "
-            "has written and commit it; what can't be verified isn't deployed"
+            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
+            "look at what it has written and commit it; what can't be verified isn't deployed"
         )
     session = check_account(environment)
     if not resumes:

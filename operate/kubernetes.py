@@ -5,7 +5,7 @@ from functools import partial
 import boto3
 
 from operate.outputs import QUICK
-from plugins.kubernetes_api import Cluster, Kubernetes, signed_token
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, signed_token
 from settings.environment import Environment
 from stacks.kubernetes.manifests import INSTANCE, NAMESPACE
 

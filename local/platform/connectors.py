@@ -31,9 +31,9 @@ from local.services.s3 import ENVIRONMENT, REGION
 from local.sink import held
 from local.sink.held import Held
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink_connector import sink_connector
-from plugins.source_connector import source_connector, with_salt
-from plugins.topics import planned_topics
+from plugins.kafka.topics import planned_topics
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import source_connector, with_salt
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 

@@ -33,7 +33,7 @@ from local.comparison.describe import Compared, describe
 from local.comparison.run import read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
-from plugins.failures import LOST_SLOT
+from plugins.source.failures import LOST_SLOT
 
 LOOK_S = 0.5
 # A connector that was started again may still say that it has failed.

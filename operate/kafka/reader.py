@@ -9,9 +9,9 @@ from contract.sizes import SizeLimits
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, check_reachable
 from operate.outputs import LOG_IN
-from plugins import msk_login
-from plugins.kafka_access import READER_GROUP
-from plugins.msk_login import MS_PER_S
+from plugins.kafka import msk_login
+from plugins.kafka.access import READER_GROUP
+from plugins.kafka.msk_login import MS_PER_S
 
 REQUEST_TIMEOUT_S = 10.0
 UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE)

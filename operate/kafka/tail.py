@@ -11,7 +11,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, TopicPartition
 from contract.events import DELETED, IS_DELETED
 from operate.kafka.reader import Reader
 from operate.kafka.topics import find_partitions
-from plugins.msk_login import MS_PER_S
+from plugins.kafka.msk_login import MS_PER_S
 
 Start = Literal["beginning", "end"]
 # Short, so that Ctrl-C counts at once.

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
 from operate.resnapshot.login import login
-from plugins.source_connector import not_following_slot
+from plugins.source.source_connector import not_following_slot
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

@@ -15,9 +15,9 @@ from operate.kubernetes import cluster_api, workers
 from operate.outputs import QUICK
 from operate.pausing.leftovers import LIMIT_S
 from operate.pausing.waiting import Waiter
-from plugins import worker_health
-from plugins.kubernetes_api import KubernetesError, UnreachableError
-from plugins.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
+from plugins.workers import worker_health
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.worker_health import DIMENSION, FOLLOWS_SLOT, RUNNING
 from settings.connectors import source_settings
 from settings.environment import Environment
 from stacks.kubernetes.manifests import NAMESPACE

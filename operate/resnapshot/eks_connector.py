@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import quote
 
 from local.errors import PlatformError
-from plugins import failures
-from plugins.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
-from plugins.source_connector import following_slot, not_following_slot
+from plugins.source import failures
+from plugins.source.source_connector import following_slot, not_following_slot
+from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
 from stacks.kubernetes.manifests import NAMESPACE
 
 LOOK_S = 2.0

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from local.errors import PlatformError
-from plugins.source_connector import following_slot, not_following_slot
+from plugins.source.source_connector import following_slot, not_following_slot
 
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient

@@ -27,9 +27,9 @@ from operate.resnapshot.lake import lake_table
 from operate.resnapshot.login import login
 from operate.resnapshot.outbox import newest_position
 from operate.resnapshot.stored_offsets import StoredOffsets
-from plugins import msk_login
 from plugins.connector_names import offset_topic
-from plugins.salted_connector import SALT_KEY
+from plugins.kafka import msk_login
+from plugins.source.source_connector import SALT_KEY
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

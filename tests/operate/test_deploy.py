@@ -14,9 +14,9 @@ from moto import mock_aws
 from contract.errors import CANNOT, NO
 from operate import deploy, source_cluster
 from operate.errors import OperateError
-from plugins.download import Digest
-from plugins.lock import pin
-from plugins.versions import VERSIONS_TOML, load_versions
+from plugins.releases.download import Digest
+from plugins.releases.lock import pin
+from plugins.releases.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment
 from settings.load import load
 from stacks import vpn

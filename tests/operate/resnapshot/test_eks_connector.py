@@ -7,8 +7,8 @@ import pytest
 
 from local.errors import PlatformError
 from operate.resnapshot.eks_connector import BUSY_S, EksConnector
-from plugins.kubernetes_api import KubernetesError, UnreachableError
-from plugins.source_connector import following_slot
+from plugins.source.source_connector import following_slot
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 
 NAME = "dev-cdc-lake-orders-source"
 DEPLOYED = {"name": NAME, "slot.name": "cdc_orders"}

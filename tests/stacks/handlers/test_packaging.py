@@ -17,7 +17,7 @@ def test_the_staged_handlers_can_be_called(tmp_path: Path) -> None:
     staged = handler_code.stage("plugins", staging=tmp_path)
     script = "\n".join(
         [
-            "import importlib, plugins.archive, plugins.download",
+            "import importlib, plugins.releases.archive, plugins.releases.download",
             "from stacks.handlers import connector_restarts",
             "assert callable(connector_restarts.handler)",
             f"for name in {MODULES}:",

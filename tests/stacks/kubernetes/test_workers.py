@@ -16,14 +16,14 @@ from local.services.kafka.users import ADMIN
 from local.services.postgres import ConnectionParameters
 from local.setup.ports import choose
 from operate.resnapshot.eks_connector import EksConnector
-from plugins.captured import CapturedTable
 from plugins.connector_names import heartbeat_topic
 from plugins.connector_settings import SourceSettings
-from plugins.kafka_access import own_worker_access, source_access
-from plugins.kubernetes_api import Cluster
-from plugins.source_connector import source_connector
-from plugins.topics import PlannedTopic
-from plugins.worker_health import PATH
+from plugins.kafka.access import own_worker_access, source_access
+from plugins.kafka.topics import PlannedTopic
+from plugins.source.captured import CapturedTable
+from plugins.source.source_connector import source_connector
+from plugins.workers.kubernetes_api import Cluster
+from plugins.workers.worker_health import PATH
 from settings.connectors import ROOT_CERTIFICATE
 from stacks.handlers import framework, journal, kubernetes_connector
 from stacks.kubernetes.manifests import objects
