@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 
 from capture.entry import Entry
-from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name
 from db.source.catalogue import Table
 

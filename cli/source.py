@@ -130,7 +130,7 @@ def load(
 
     Example: ./lake source load --host 127.0.0.1 --port 5432 --dbname shop --replace --yes
     """
-    from contract.capture_objects import CONNECTOR_ROLE
+    from contract.source import CONNECTOR_ROLE
     from db import command_line
     from db.loading import LoadOptions
 

@@ -2,8 +2,7 @@
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, PUBLICATION, SCHEMA
 from db.errors import LoadError
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from contract.source_tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
 from settings.environment import Environment
 

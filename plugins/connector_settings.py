@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 from contract import source
-from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES, SizeLimits
+from contract.source import CONNECTOR_ROLE
 from plugins import captured
 from plugins.captured import CapturedTable
 from plugins.connector_names import OUTBOX

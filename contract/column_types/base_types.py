@@ -136,9 +136,10 @@ def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
 
 
 _INFINITE_INSTANT = (
-    "infinity is a number in contract/times.py: year 294247 or -290308; other values after 294246 go to quarantine"
+    "infinity is a number in contract/special_values.py: year 294247 or -290308; other values after 294246 go to"
+    " quarantine"
 )
-_INFINITE_DATE = "infinity is a number in contract/times.py: year 5877611 or -5877611"
+_INFINITE_DATE = "infinity is a number in contract/special_values.py: year 5877611 or -5877611"
 AS_TEXT = Carried(
     wire="Base64", avro=avro("string", TEXT_AS_BYTES), lake="string", spelling=canonical.TEXT, note="as text"
 )

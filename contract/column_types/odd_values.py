@@ -34,7 +34,7 @@ _NULLS = OddValue(
     "cardinality({c}) > 0 AND NOT EXISTS (SELECT FROM unnest({c}) AS e (v) WHERE v IS DISTINCT FROM NULL)",
     f"an array of nothing but NULLs: {ASIDE}",
 )
-_INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number of its own (contract/times.py)")
+_INFINITE = OddValue("NOT isfinite({c})", "infinite: kept as a number (contract/special_values.py)")
 # Where 64 bits of microseconds end.
 _LATE = OddValue("isfinite({c}) AND {c} >= '294247-01-10 04:00:54+00'", f"after the year 294246: {ASIDE}")
 _NOT_NUMBER = "{c}::text IN ('NaN', 'Infinity', '-Infinity')"

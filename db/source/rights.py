@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from contract.capture_objects import quoted
+from contract.source import quoted
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.steps import Step, lines

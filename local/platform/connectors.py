@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg2
 
 from capture.odd_values import what_stops
-from contract.capture_objects import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from contract.lake import LANDING_PREFIX
+from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from db.connecting import connect
 from db.errors import LoadError
 from db.source.replication import OUTBOX, Published

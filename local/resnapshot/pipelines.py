@@ -10,7 +10,7 @@ import psycopg2
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.avro_names import SOURCE_NAME
-from contract.capture_objects import SIGNAL, own_schema
+from contract.source import SIGNAL, own_schema
 from db.connecting import connect
 from db.errors import LoadError, explain
 from db.source import settled

@@ -3,7 +3,7 @@
 import re
 
 from contract import source
-from contract.capture_objects import CONNECTOR_ROLE
+from contract.source import CONNECTOR_ROLE
 from db.outbox import SQL_FOLDER
 from db.tables import TABLES, copy_lines
 
