@@ -9,7 +9,8 @@ from dataclasses import replace
 from contract.avro_names import BITS_LENGTH, EXACT_NUMBER, HSTORE, PATH, TEXT_AS_BYTES, ZONED_TIME
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.carried import AvroType, Carried, CatalogueType, LeftOut, avro
+from contract.column_types.carried import AvroType, Carried, LeftOut, avro
+from contract.column_types.catalogue import ColumnType
 from contract.special_values import SPECIALS_COLUMN
 
 # atttypmod's own header, and where a numeric's precision begins.
@@ -226,7 +227,7 @@ LEFT_OUT = {
     "oidvector": "Debezium sends it empty",
     **dict.fromkeys(_OBJECT_NAMES, "its text depends on the reader's search_path"),
 }
-EXTENSIONS: Mapping[str, Callable[[CatalogueType, int], Carried | LeftOut]] = {
+EXTENSIONS: Mapping[str, Callable[[ColumnType, int], Carried | LeftOut]] = {
     "citext": lambda *_: _text(),
     "ltree": lambda *_: named("io.debezium.data.Ltree"),
     "isbn": lambda *_: _text(),

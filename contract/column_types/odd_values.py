@@ -7,8 +7,9 @@ conditions hold with pg_catalog alone on the search path.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from contract.column_types.carried import Carried, CatalogueType
-from contract.column_types.types import carried, without_domains
+from contract.column_types.carried import Carried
+from contract.column_types.catalogue import ColumnType, without_domains
+from contract.column_types.types import carried
 from contract.events import PLACEHOLDER
 from contract.special_values import SPECIALS_COLUMN
 
@@ -74,14 +75,14 @@ _EMPTY_KEY = OddValue("{c}::text = ''", f"an empty key: {ASIDE}")
 _EMPTY_BYTES_KEY = OddValue("octet_length({c}) = 0", f"an empty key: {ASIDE}")
 
 
-def odd_values(kind: CatalogueType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
+def odd_values(kind: ColumnType, modifier: int, *, key_columns: int, of_log: bool) -> Iterator[OddValue]:
     """Yield what to look for in a column of a type, which is one of `key_columns` of a key, 0 when of none."""
     for odd in _all_of(kind, modifier, key_columns):
         if of_log or not odd.of_log:
             yield odd
 
 
-def _all_of(kind: CatalogueType, modifier: int, key_columns: int) -> Iterator[OddValue]:
+def _all_of(kind: ColumnType, modifier: int, key_columns: int) -> Iterator[OddValue]:
     becomes = carried(kind, modifier)
     if not isinstance(becomes, Carried):
         return

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contract.column_types.catalogue import ColumnType
+from contract.column_types.catalogue import ColumnType, without_domains
 
 # pg_class.relkind, as far as it may hold what users call a table.
 Kind = Literal["table", "partitioned table", "view", "materialized view", "foreign table"]
@@ -85,10 +85,7 @@ class Column:
     @property
     def base_type(self) -> tuple[ColumnType, int]:
         """Its type and modifier, of a domain what that is made of."""
-        kind, modifier = self.type, self.modifier
-        while kind.kind == "domain":
-            [(_, kind, modifier)] = kind.parts
-        return kind, modifier
+        return without_domains(self.type, self.modifier)
 
     @property
     def is_text(self) -> bool:
