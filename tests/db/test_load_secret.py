@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from contract.errors import CANNOT
 from db import loading
-from db.command_line import DEFAULTS
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport
-from db.secret import connection_parameters
+from db.log_in import DEFAULTS, of_secret
 
 MASTER = {
     "engine": "postgres",
@@ -99,7 +98,7 @@ def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch:
 
 def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None:
     secrets.create_secret(Name="short", SecretString='{"username": "me", "password": "x", "host": ""}')
-    assert connection_parameters("short") == {"user": "me", "password": "x"}
+    assert of_secret("short") == {"user": "me", "password": "x"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_a_secret_that_isnt_there_is_named() -> None:
 def test_a_binary_secret_is_refused(secrets: Any) -> None:
     secrets.create_secret(Name="binary", SecretBinary=b"\0\1")
     with pytest.raises(LoadError, match="isn't a JSON object"):
-        connection_parameters("binary")
+        of_secret("binary")
 
 
 def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -145,7 +144,7 @@ def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(LoadError, match="no AWS region: set AWS_REGION"):
-        connection_parameters("master")
+        of_secret("master")
 
 
 def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +154,7 @@ def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Unreachable())
     with pytest.raises(LoadError, match="cannot read the secret master: Could not connect"):
-        connection_parameters("master")
+        of_secret("master")
 
 
 @pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from capture import dsn
+from db import log_in
 from db.errors import LoadError
 
 SECRET = "hunter2"
@@ -18,7 +18,7 @@ def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     "text", ["postgresql://me@db.example.com:5433/shop", "host=db.example.com port=5433 user=me dbname=shop"]
 )
 def test_a_dsn_is_a_url_or_words(text: str) -> None:
-    assert dsn.parameters(text) == {"host": "db.example.com", "port": "5433", "user": "me", "dbname": "shop"}
+    assert log_in.of_dsn(text) == {"host": "db.example.com", "port": "5433", "user": "me", "dbname": "shop"}
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,21 @@ def test_a_dsn_is_a_url_or_words(text: str) -> None:
 )
 def test_a_dsn_that_is_refused_is_one_line_without_what_it_may_hide(text: str, reason: str) -> None:
     with pytest.raises(LoadError) as raised:
-        dsn.parameters(text)
+        log_in.of_dsn(text)
     assert str(raised.value).startswith(reason)
     assert SECRET not in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 def test_tls_may_be_off_on_this_machine() -> None:
-    assert dsn.parameters("host=127.0.0.1 sslmode=disable")["sslmode"] == "disable"
+    assert log_in.of_dsn("host=127.0.0.1 sslmode=disable")["sslmode"] == "disable"
 
 
 def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "db.example.com")
-    assert dsn.parameters("dbname=shop") == {"host": "db.example.com", "dbname": "shop"}
+    assert log_in.of_dsn("dbname=shop") == {"host": "db.example.com", "dbname": "shop"}
     with pytest.raises(LoadError, match="over TLS"):
-        dsn.parameters("dbname=shop sslmode=allow")
+        log_in.of_dsn("dbname=shop sslmode=allow")
 
 
 def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
@@ -60,8 +60,8 @@ def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
     monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
     (tmp_path / "services").write_text("# ours\n[shop]\nhost=db.example.com\nsslmode=verify-full\nport=5433\n")
     expected = {"host": "db.example.com", "sslmode": "verify-full", "port": "5433", "dbname": "crm"}
-    assert dsn.parameters("service=shop dbname=crm") == expected
+    assert log_in.of_dsn("service=shop dbname=crm") == expected
     monkeypatch.setenv("PGSERVICE", "shop")
-    assert dsn.parameters("dbname=crm") == expected
+    assert log_in.of_dsn("dbname=crm") == expected
     with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
-        dsn.parameters("service=other")
+        log_in.of_dsn("service=other")
