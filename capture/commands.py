@@ -14,7 +14,7 @@ from capture import odd_values, pipeline_file, report
 from capture.objects import source_objects
 from capture.proposal import propose_all
 from capture.query_checks import UNSEEN, Checked, check
-from capture.query_tables import with_queries
+from capture.query_tables import add_query_columns
 from capture.selection import Patterns
 from db import log_in
 from db.errors import LoadError, explain
@@ -53,7 +53,7 @@ def make_pipeline(
         if known is None:
             written = _write(name, database, patterns, stage, queried=queried)
         else:
-            database = with_queries(connection, database, known)
+            database = add_query_columns(connection, database, known)
             written = _compare(known, database, patterns, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
@@ -170,10 +170,10 @@ def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
     with _connected(dsn_text, NOTHING_CHANGED) as (connection, _):
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
-        checked = check(connection, pipeline, with_queries(connection, database, pipeline))
+        checked = check(connection, pipeline, add_query_columns(connection, database, pipeline))
     _say_checked(checked)
     if checked.problems:
-        raise LoadError("the database isn't fit for it yet: see above")
+        raise LoadError("the database doesn't meet the pipeline's requirements: see above")
 
 
 def _check_database(found: str, pipeline: Pipeline) -> None:
@@ -185,11 +185,11 @@ def _check_database(found: str, pipeline: Pipeline) -> None:
 
 
 def _print_only(plan: Plan) -> None:
-    """The script alone on standard output, so that it can go to a file; all else beside it."""
+    """Print the script alone on standard output, so that it can go to a file, and all else on standard error."""
     for line in report.plan_lines(plan):
         typer.echo(line.strip(), err=True)
     if plan.problems:
-        raise LoadError("the database isn't fit for it yet: see above")
+        raise LoadError("the database doesn't meet the pipeline's requirements: see above")
     typer.echo(plan.script if plan.steps else "-- Nothing is to be done.\n", nl=False)
 
 

@@ -38,7 +38,7 @@ from db.loading import LoadOptions
 from db.log_in import of_secret
 from db.source import preparing as source_preparing
 from db.source.objects import SourceObjects, WantedTable
-from db.source.reading import ReadObjects, let_read, unreadable
+from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.slots import drop_slot
 from stacks.handlers import framework, preparation_record
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
@@ -214,11 +214,11 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
         _check_user(wanted, reader, "job reads")
         if secret := _secret_of_owner(wanted):
             with _login(wanted, secret) as owner:
-                let_read(owner, objects, password=str(reader["password"]))
+                grant_reader(owner, objects, password=str(reader["password"]))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
             try:
                 cursor.execute("SET search_path = pg_catalog")
-                lines = unreadable(cursor, objects)
+                lines = missing_privileges(cursor, objects)
             except psycopg2.Error as error:
                 raise LoadError(f"cannot read what the database has: {explain(error)}") from error
     if lines:

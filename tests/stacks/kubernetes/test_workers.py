@@ -287,5 +287,5 @@ def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnec
         connection.autocommit = True
         eventually(lambda: replication.renew_slot(cursor, "k8s"))
         connector.follow_slot()
-        eventually(lambda: replication.look(cursor, "k8s").active)
+        eventually(lambda: replication.read_state(cursor, "k8s").active)
     return connector
