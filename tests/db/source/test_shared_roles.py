@@ -17,7 +17,7 @@ from db.source.preparing import prepare
 from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.db.test_source_preparing import PASSWORD, ROLE, connector, forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
 
 pytestmark = pytest.mark.integration
 

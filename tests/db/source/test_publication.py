@@ -12,7 +12,7 @@ from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
-from tests.db.test_source_preparing import PASSWORD, ROLE, connector, cursor_of, forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of, forget
 
 pytestmark = pytest.mark.integration
 

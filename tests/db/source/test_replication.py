@@ -27,9 +27,7 @@ def cursor(shop: Shop) -> Iterator[Cursor]:
     try:
         yield cursor
     finally:
-        cursor.execute(
-            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [SLOT]
-        )
+        # The slot goes with the database, whose end waits for who reads it.
         cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
         cursor.execute("SELECT pg_reload_conf()")
         cursor.execute("ALTER ROLE cdc_connector LOGIN")
