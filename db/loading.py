@@ -14,8 +14,7 @@ from psycopg2 import sql
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import OUTBOX_TABLE, PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import data_set, outbox, preflight
 from db.connecting import connect
 from db.dump import read_dump

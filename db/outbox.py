@@ -11,8 +11,7 @@ from pathlib import Path
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import preflight
 from db.errors import LoadError
 

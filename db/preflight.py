@@ -2,8 +2,7 @@
 
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from contract.capture_objects import CONNECTOR_ROLE
-from contract.source import PUBLICATION, SCHEMA
+from contract.source import CONNECTOR_ROLE, PUBLICATION, SCHEMA
 from db.errors import LoadError
 
 
@@ -59,7 +58,7 @@ def _check_wal_level(cursor: Cursor) -> None:
 
 def _check_nothing_there(cursor: Cursor) -> None:
     if has_schema(cursor):
-        raise LoadError(f"the schema {SCHEMA} is already there: add --replace to drop it and load anew")
+        raise LoadError(f"the schema {SCHEMA} is already there: add --replace to drop it and load it again")
     if has_publication(cursor):
         raise LoadError(f"the publication {PUBLICATION} is already there: add --replace to take it over")
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from contract.source_tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
 from operate.stack_states import find_stack
 from settings.environment import Environment

@@ -18,7 +18,7 @@ from spark_jobs.table import checkpoint
 from spark_jobs.table.hudi_table import HudiTable
 
 CONF = Path(__file__).resolve().parents[2] / "spark_jobs" / "conf"
-# What bench.reconcile.source writes, as the lake has it.
+# What bench/reconcile/command.py writes, as the lake has it.
 COLUMNS = {
     "code": "concat('C', id % 9973)",
     "name": "if(id % 11 = 0, null, concat('name é ', md5(cast(id AS string))))",

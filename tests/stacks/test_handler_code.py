@@ -35,7 +35,7 @@ def changed(original: Path, tmp_path: Path, file: str, line: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/capture_objects.py", "db/connecting.py"])
+@pytest.mark.parametrize("file", [*WRITES_SQL, "contract/source.py", "db/connecting.py"])
 def test_other_code_that_writes_sql_prepares_a_pipelines_database_again(
     original: Path, tmp_path: Path, file: str
 ) -> None:
