@@ -15,7 +15,7 @@ from stacks.handler_code import ROOT, sql_hash, stage
 
 MODULE = "preparation"
 # What no preparation runs.
-OTHERS = {f"db/source/{name}.py" for name in ("drift", "replication", "settled", "signals")}
+OTHERS = {f"db/source/{name}.py" for name in ("deletes", "drift", "replication", "signals")}
 WRITES_SQL = sorted({path.relative_to(ROOT).as_posix() for path in (ROOT / "db" / "source").glob("[!_]*.py")} - OTHERS)
 
 
