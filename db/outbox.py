@@ -100,7 +100,7 @@ def wanted() -> Version:
 def check_whole(cursor: Cursor) -> None:
     """Raise LoadError unless the schema is an outbox that some version of this code has made."""
     missing = [f"the table {SCHEMA}.{name}" for name in RELATIONS if not _has_relation(cursor, name)]
-    if not preflight.has_publication(cursor):
+    if preflight.read(cursor).published is None:
         missing.append(f"the publication {PUBLICATION}")
     if missing:
         raise LoadError(

@@ -92,7 +92,7 @@ def job_arguments(
             keys.POLL_INTERVAL: "0.2",
         },
     )
-    return [argument for argument in submit.job_arguments(job) if argument != "--enable-sync"]
+    return submit.job_arguments(job)
 
 
 def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load, *, poll_seconds: float) -> Trial:
