@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("reconcile", "Seconds and memory of a large comparison.", "bench.reconcile.command", JARS),
             ("tables", "What many tables in one application cost.", "bench.tables.command", JARS),
             ("crowded", "How long a change waits while other tables load.", "bench.tables.crowded", JARS),
-            ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth.command", WHEELS),
+            ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth", WHEELS),
         ),
     ),
     "generate": (

@@ -50,7 +50,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
         for name in stack_states.clear_failed_creations(client, synthesis.templates):
-            print(f"{name}: its first creation failed, so that there is nothing in it; it is made anew", flush=True)
+            print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
@@ -64,7 +64,7 @@ def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
 
 
 def _missed(environment: Environment, session: boto3.Session) -> int:
-    """Say so when changes were made while nobody read them: neither slot nor offsets tell, and no alarm would."""
+    """Report changes that no connector has read: neither slot, offsets nor alarms show them."""
     with one_line(environment):
         since = source_cluster.missed_since(session.client("rds", config=QUICK), environment)
     if since is None:

@@ -1,4 +1,4 @@
-"""An environment's EKS cluster, called with the caller's own credentials from wherever its API is reached."""
+"""Calls an environment's EKS cluster with the caller's own credentials."""
 
 from functools import partial
 

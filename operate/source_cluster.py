@@ -1,10 +1,10 @@
-"""The source's cluster as it is deployed: what it misses, and what a deployment would make of it."""
+"""The deployed source cluster: which changes the lake may miss, and what a deployment would do to it."""
 
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from contract.source_tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT
 from operate.errors import OperateError
 from operate.stack_states import find_stack
 from settings.environment import Environment
@@ -33,7 +33,7 @@ def missed_since(rds: "RDSClient", environment: Environment) -> str | None:
 
 
 def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
-    """Note that lake and source were found equal after all rows were written anew."""
+    """Record that lake and source were equal after all rows had been written again."""
     if arn := _arn(rds, environment):
         rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
 
@@ -71,7 +71,7 @@ def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] |
     if find_stack(client, stack) is None:
         return None
     body: object = client.get_template(StackName=stack, TemplateStage="Original")["TemplateBody"]
-    # botocore reads what is JSON by itself, whatever its types say.
+    # botocore parses JSON by itself, although its types say text.
     return _cluster(json.loads(body if isinstance(body, str) else json.dumps(body)))
 
 

@@ -16,7 +16,7 @@ NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 
 
 def clear_failed_creations(client: "CloudFormationClient", names: Collection[str]) -> list[str]:
-    """Switch the protection of stacks off whose first creation failed, so that CDK can make them anew; return them.
+    """Unprotect stacks whose first creation failed, so that CDK can create them again; return their names.
 
     CDK protects a stack before its creation begins, and then can't delete it. Raises OperateError where CloudFormation
     couldn't remove what it had made: deleting the stack would leave it behind, and its names would block the next one.

@@ -6,9 +6,9 @@ Files are checked where they are read (settings/), and what is a platform's own 
 from dataclasses import dataclass
 
 from contract import source
-from contract.capture_objects import CONNECTOR_ROLE
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES
+from contract.source import CONNECTOR_ROLE
 from plugins.connector_names import OUTBOX
 from plugins.sink.kcql import Kcql
 from plugins.source import captured

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from contract import rds_ca
-from contract.capture_objects import SIGNAL, heartbeat_statement, own_schema
 from contract.sizes import MCU_HEAP_BYTES
+from contract.source import SIGNAL, heartbeat_statement, own_schema
 from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import PlannedTopic, planned_topics

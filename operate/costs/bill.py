@@ -34,7 +34,7 @@ class Item:
 
     @property
     def usd(self) -> float | None:
-        """USD a month, None when nobody knows the price."""
+        """USD a month; None for an unknown price."""
         if self.price is None:
             return None
         return self.quantity * self.price.usd * (self.hours if self.price.unit == HOUR else 1)

@@ -13,7 +13,7 @@ STEP = 10
 def budget_problem(environment: Environment, prices: Prices) -> str | None:
     """Say what is wrong with a budget, in one line; None where it covers what is always on.
 
-    Where nobody knows the prices, nobody can tell.
+    Without prices there is no answer.
     """
     try:
         usd = total(items(environment, prices))

@@ -25,7 +25,7 @@ class Hint:
 
 
 def hints(lines: list[Item]) -> list[Hint]:
-    """Return what could be off while nobody uses the environment, the dearest first."""
+    """Return the parts that a pause stops, the most expensive first."""
     found = [
         Hint(what=each.what, usd=_of(lines, each), to_know=_TO_KNOW[each]) for each in WHAT_STOPS if _of(lines, each)
     ]

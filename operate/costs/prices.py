@@ -48,7 +48,7 @@ class Family(Row):
 
 
 class Counts(BaseModel):
-    """How much of what the stacks make, whatever the settings; volumes in GiB each."""
+    """How many of each resource the stacks create, independent of the settings; volumes in GiB each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -63,7 +63,7 @@ def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence
 
 def of_environment(environment: Environment, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
     """Return a deployed environment's MSK cluster. Raises OperateError."""
-    # Before anything is asked for: a name that there isn't.
+    # Report an unknown name before asking AWS.
     topics = _topics(find_pipeline(environment, pipeline), tables)
     return Cluster(
         environment=environment.name,
@@ -133,6 +133,6 @@ def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Clus
 
 
 def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:
-    """Return the local broker as a person sees it who may read, and no more."""
+    """Return the local broker with the login of its read-only user."""
     login = kafka.users.login(READER)
     return Cluster(environment=LOCAL, bootstrap_servers=kafka.bootstrap_servers, topics=topics, only=only, login=login)

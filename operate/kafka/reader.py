@@ -23,7 +23,7 @@ NOT_ALLOWED = (
 
 
 class Problems:
-    """What librdkafka last had against the brokers: its error_cb, which it calls for every attempt to connect."""
+    """The last error that librdkafka reported about the brokers, through its error_cb."""
 
     def __init__(self) -> None:
         self.last: KafkaError | None = None
@@ -67,7 +67,7 @@ class Reader:
         """Return the next message, None when there is none in time. Raises when the brokers are gone or refuse."""
         message = self._consumer.poll(timeout_s)
         if message is None:
-            # librdkafka itself would try for ever, and say nothing.
+            # librdkafka itself would retry for ever without a word.
             if problem := self._problems.refusal or self._problems.gone:
                 raise KafkaException(problem)
             return None
@@ -83,7 +83,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
         "client.id": READER_GROUP,
         "group.id": READER_GROUP,
         "enable.auto.commit": False,
-        # A look leaves nothing behind, whatever the brokers make for whoever asks.
+        # Don't create a topic by asking for it.
         "allow.auto.create.topics": False,
         **SizeLimits(cluster.largest_event_bytes).consumer,
         "socket.timeout.ms": round(REQUEST_TIMEOUT_S * MS_PER_S),
@@ -97,7 +97,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
 
 @contextlib.contextmanager
 def connect(cluster: Cluster) -> Iterator[Reader]:
-    """Give a reader of the cluster; what Kafka refuses leaves as an OperateError, which says what to do."""
+    """Give a reader of the cluster. Kafka's refusals become an OperateError that says what to do."""
     if cluster.region is not None:
         _check_credentials(cluster.region)
     check_reachable(cluster)
@@ -107,7 +107,7 @@ def connect(cluster: Cluster) -> Iterator[Reader]:
         yield Reader(consumer, problems)
     except KafkaException as error:
         with contextlib.suppress(KafkaException):
-            consumer.poll(0)  # lets librdkafka hand over what it has against the brokers
+            consumer.poll(0)  # lets librdkafka report its errors
         raise OperateError(_explain(cluster, error.args[0], problems)) from None
     finally:
         consumer.close()

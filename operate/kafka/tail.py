@@ -1,4 +1,4 @@
-"""Reads a topic as it grows, without a group and without a trace."""
+"""Follows a topic without joining a group or committing an offset."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None
     shown = 0
     while count is None or shown < count:
         message = reader.poll(POLL_S)
-        # Not by its truth: a tombstone is false.
+        # Compare with None: a tombstone is false.
         if message is not None:
             yield line(message)
             shown += 1
@@ -81,7 +81,7 @@ def _decode(raw: bytes | str | None) -> object:
 
 
 def _json(value: object) -> str:
-    # One line, whatever it is, and nothing in it that a terminal would take for a command.
+    # Always one line, without control characters that a terminal would act on.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_CONTROLS)
 
 

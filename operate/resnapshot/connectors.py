@@ -1,4 +1,4 @@
-"""A pipeline's source connector, wherever it runs, as a re-snapshot tells it what to do."""
+"""Finds a pipeline's source connector, on MSK Connect or on EKS, for a re-snapshot."""
 
 import boto3
 
@@ -17,7 +17,7 @@ from stacks.pipeline_names import construct_id
 def source_of(
     environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, *, newest: int = 0
 ) -> Connector:
-    """Return it; `newest` is the highest log position that is known to have been read.
+    """Return the connector; `newest` is the highest log position known to be read.
 
     Raises OperateError where it isn't deployed, or paused, and botocore's errors.
     """

@@ -12,7 +12,7 @@ from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, Unreacha
 from stacks.kubernetes.manifests import NAMESPACE
 
 LOOK_S = 2.0
-# A worker that takes over a configuration, or moves tasks, answers that it can't now.
+# A worker that is taking over a configuration or moving tasks answers that it is busy.
 BUSY_S = 120.0
 _NOT_FOUND = 404
 
@@ -53,12 +53,12 @@ class EksConnector:
         self._configure(following_slot(self._configuration()))
 
     def restart(self) -> None:
-        """Start again what has failed, or what a run that was broken off has stopped."""
+        """Restart failed tasks, or resume what an interrupted run has stopped."""
         self._ask("PUT", "/resume")
         self._ask("POST", "/restart?includeTasks=true&onlyFailed=true")
 
     def settle(self) -> None:
-        """Run it as it was deployed, also when an earlier run was broken off."""
+        """Run it as deployed, also after an interrupted run."""
         self._configure(not_following_slot(self._configuration()))
 
     def _configuration(self) -> dict[str, str]:
@@ -69,7 +69,7 @@ class EksConnector:
         self.restart()
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask for the connector, again while nobody can answer. Raises PlatformError."""
+        """Send a request about the connector, and repeat it while the worker is busy. Raises PlatformError."""
         deadline = time.monotonic() + BUSY_S
         place = f"/connectors/{quote(self._name)}{path}"
         while True:

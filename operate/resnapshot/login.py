@@ -1,4 +1,4 @@
-"""How whoever runs an environment logs in to the database that a pipeline captures."""
+"""Logs an operator in to the database that a pipeline captures."""
 
 import contextlib
 import json

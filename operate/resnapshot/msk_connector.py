@@ -17,7 +17,7 @@ SETTLED = ("RUNNING", "FAILED", "PAUSED")
 
 
 class MskConnector:
-    """The connector of an ARN, which reads `slot`. Nothing can be stopped here: whoever wants the slot takes it away.
+    """The connector of an ARN, which reads `slot`. MSK Connect can't stop one; callers must take the slot from it.
 
     `newest`: the highest log position that is known to have been read.
     """
@@ -61,7 +61,7 @@ class MskConnector:
         self._settled()
 
     def settle(self) -> None:
-        """Run it as it was configured, also when an earlier run was broken off."""
+        """Run it as configured, also after an interrupted run."""
         self._update(not_following_slot(self._settled()["connectorConfiguration"]))
 
     def _update(self, configuration: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ import psycopg2
 from confluent_kafka import KafkaException
 from psycopg2.extensions import cursor as Cursor
 
-from contract import capture_objects as names
+from contract import source as names
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.resnapshot.connector import LocalConnector

@@ -279,5 +279,5 @@ def with_a_new_slot(rest: RealRest, database: ConnectionParameters) -> EksConnec
         connection.autocommit = True
         wait_until(lambda: replication.renew_slot(cursor, "k8s"))
         connector.follow_slot()
-        wait_until(lambda: replication.look(cursor, "k8s").active)
+        wait_until(lambda: replication.read_state(cursor, "k8s").active)
     return connector

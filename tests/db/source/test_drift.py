@@ -6,7 +6,7 @@ import psycopg2
 import pytest
 
 from db.source import objects as source_objects
-from db.source.drift import drift
+from db.source.drift import source_problems
 from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
@@ -51,7 +51,7 @@ def prepared(database: ConnectionParameters) -> ConnectionParameters:
 
 def found(database: ConnectionParameters) -> list[str]:
     with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
-        return drift(WANTED, source_objects.read(cursor, WANTED), "shop")
+        return source_problems(WANTED, source_objects.read(cursor, WANTED), "shop")
 
 
 def test_what_no_event_tells_is_said_until_it_is_mended(prepared: ConnectionParameters) -> None:

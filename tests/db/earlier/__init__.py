@@ -16,6 +16,6 @@ FOLDER = Path(__file__).parent
 def make_earlier(parameters: ConnectionParameters, mode: Mode = "transaction") -> None:
     """Take a loaded database back to the version before the last."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute((FOLDER / "earlier.sql").read_text(encoding="utf-8"))
+        cursor.execute((FOLDER / "transaction.sql").read_text(encoding="utf-8"))
         if mode == "statement":
-            cursor.execute((FOLDER / "earlier_statement.sql").read_text(encoding="utf-8"))
+            cursor.execute((FOLDER / "statement.sql").read_text(encoding="utf-8"))

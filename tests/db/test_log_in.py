@@ -1,7 +1,8 @@
-"""Where the loader takes its connection from: AWS Secrets Manager (moto's), the command line, or both."""
+"""How the user logs in: by a DSN, the command line, AWS Secrets Manager (moto's), or several of them."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -12,11 +13,72 @@ from typer.testing import CliRunner
 
 from cli.__main__ import app
 from contract.errors import CANNOT
-from db import loading
-from db.command_line import DEFAULTS
+from db import loading, log_in
 from db.errors import LoadError
 from db.loading import LoadOptions, LoadReport
-from db.secret import connection_parameters
+from db.log_in import DEFAULTS, of_secret
+
+SECRET = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSSLROOTCERT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    "text", ["postgresql://me@db.example.com:5433/shop", "host=db.example.com port=5433 user=me dbname=shop"]
+)
+def test_a_dsn_is_a_url_or_words(text: str) -> None:
+    assert log_in.of_dsn(text) == {"host": "db.example.com", "port": "5433", "user": "me", "dbname": "shop"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "DSN is missing: which database?"),
+        (f"postgresql://me:{SECRET}@db/shop", "DSN has a password, which all users of this machine can read"),
+        (f"host=db password={SECRET}", "DSN has a password"),
+        (f"host=db sslpassword={SECRET}", "DSN has a sslpassword"),
+        (f"postgres://me:{SECRET}@db:port/shop?x", "DSN isn't one that libpq understands"),
+        (f"{SECRET}", "DSN isn't one that libpq understands"),
+        ("host=db sslmode=prefer", "DSN has sslmode=prefer: a password only goes to another machine over TLS"),
+        ("host=localhost,db sslmode=disable", "DSN has sslmode=disable"),
+        ("host=db replication=database", "DSN asks for a replication connection"),
+    ],
+)
+def test_a_dsn_that_is_refused_is_one_line_without_what_it_may_hide(text: str, reason: str) -> None:
+    with pytest.raises(LoadError) as raised:
+        log_in.of_dsn(text)
+    assert str(raised.value).startswith(reason)
+    assert SECRET not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_tls_may_be_off_on_this_machine() -> None:
+    assert log_in.of_dsn("host=127.0.0.1 sslmode=disable")["sslmode"] == "disable"
+
+
+def test_a_host_that_the_environment_names_counts_as_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example.com")
+    assert log_in.of_dsn("dbname=shop") == {"host": "db.example.com", "dbname": "shop"}
+    with pytest.raises(LoadError, match="over TLS"):
+        log_in.of_dsn("dbname=shop sslmode=allow")
+
+
+def test_a_service_is_looked_up_since_its_host_decides_how_it_is_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    (tmp_path / "services").write_text("# ours\n[shop]\nhost=db.example.com\nsslmode=verify-full\nport=5433\n")
+    expected = {"host": "db.example.com", "sslmode": "verify-full", "port": "5433", "dbname": "crm"}
+    assert log_in.of_dsn("service=shop dbname=crm") == expected
+    monkeypatch.setenv("PGSERVICE", "shop")
+    assert log_in.of_dsn("dbname=crm") == expected
+    with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
+        log_in.of_dsn("service=other")
+
 
 MASTER = {
     "engine": "postgres",
@@ -99,7 +161,7 @@ def test_without_a_secret_nothing_is_asked_of_aws(loads: list[Any], monkeypatch:
 
 def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None:
     secrets.create_secret(Name="short", SecretString='{"username": "me", "password": "x", "host": ""}')
-    assert connection_parameters("short") == {"user": "me", "password": "x"}
+    assert of_secret("short") == {"user": "me", "password": "x"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +196,7 @@ def test_a_secret_that_isnt_there_is_named() -> None:
 def test_a_binary_secret_is_refused(secrets: Any) -> None:
     secrets.create_secret(Name="binary", SecretBinary=b"\0\1")
     with pytest.raises(LoadError, match="isn't a JSON object"):
-        connection_parameters("binary")
+        of_secret("binary")
 
 
 def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -145,7 +207,7 @@ def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(LoadError, match="no AWS region: set AWS_REGION"):
-        connection_parameters("master")
+        of_secret("master")
 
 
 def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +217,7 @@ def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Unreachable())
     with pytest.raises(LoadError, match="cannot read the secret master: Could not connect"):
-        connection_parameters("master")
+        of_secret("master")
 
 
 @pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])

@@ -10,7 +10,7 @@ import pytest
 from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import cursor as Cursor
 
-from contract.capture_objects import heartbeat_statement
+from contract.source import heartbeat_statement
 from db.errors import LaterError, LoadError
 from db.source import preparing as source_preparing
 from db.source.objects import SourceObjects, WantedTable

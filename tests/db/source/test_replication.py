@@ -36,7 +36,7 @@ def cursor(shop: Shop) -> Iterator[Cursor]:
 
 
 def problems(cursor: Cursor) -> list[str]:
-    return replication.look(cursor, SLOT).problems
+    return replication.read_state(cursor, SLOT).problems
 
 
 def changes(cursor: Cursor) -> int:
@@ -51,7 +51,7 @@ def changes(cursor: Cursor) -> int:
 
 def test_nothing_is_wrong_with_a_prepared_database(shop: Shop, cursor: Cursor) -> None:
     shop.run(CHANGE)
-    state = replication.look(cursor, SLOT)
+    state = replication.read_state(cursor, SLOT)
     assert (state.problems, state.slot_is_lost, state.publication_is_whole) == ([], False, True)
 
 
@@ -69,7 +69,7 @@ def test_a_slot_further_behind_than_the_server_allows(cursor: Cursor) -> None:
         cursor.execute("SELECT pg_logical_emit_message(FALSE, 'x', 'y'), pg_switch_wal()")
     cursor.execute("CHECKPOINT")
     assert "is lost: it was further behind than max_slot_wal_keep_size (1MB) allows" in "".join(problems(cursor))
-    assert replication.look(cursor, SLOT).slot_is_lost
+    assert replication.read_state(cursor, SLOT).slot_is_lost
     cursor.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
     cursor.execute("SELECT pg_reload_conf()")
     assert replication.renew_slot(cursor, SLOT)
@@ -97,7 +97,7 @@ def test_a_dropped_publication_is_made_again_as_it_was(cursor: Cursor) -> None:
     replication.restore_publication(cursor)
     cursor.execute(described)
     assert cursor.fetchall() == before
-    assert replication.look(cursor, SLOT).publication_is_whole
+    assert replication.read_state(cursor, SLOT).publication_is_whole
 
 
 def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
@@ -109,8 +109,8 @@ def test_a_publication_without_the_outbox(cursor: Cursor) -> None:
 
 def test_an_ordinary_pipelines_publication_is_prepared_before_the_lake_is_brought_back(cursor: Cursor) -> None:
     cursor.execute("DROP PUBLICATION IF EXISTS cdc_shop")
-    wanted = replication.Published(publication="cdc_shop", tables=frozenset({"public.customers"}), pipeline="shop")
-    line = "".join(replication.look(cursor, SLOT, wanted).problems)
+    wanted = replication.Expected(publication="cdc_shop", tables=frozenset({"public.customers"}), pipeline="shop")
+    line = "".join(replication.read_state(cursor, SLOT, wanted).problems)
     assert (
         "is gone: run `./lake source prepare shop --dsn …` (the example's: `./lake up -p shop`),"
         " and then `./lake resnapshot -p shop`" in line
@@ -124,7 +124,7 @@ def test_a_publication_that_was_made_again_after_the_slot_is_unreadable_until_th
     shop.run(CHANGE)
     replication.restore_publication(cursor)
     assert "can't be read: the publication cdc_publication was made again" in "".join(problems(cursor))
-    assert replication.look(cursor, SLOT).slot_is_lost
+    assert replication.read_state(cursor, SLOT).slot_is_lost
     assert replication.renew_slot(cursor, SLOT)
     shop.run(CHANGE)
     assert problems(cursor) == []

@@ -20,7 +20,7 @@ Name = tuple[str, str]
 Key = tuple[str, ...]
 
 
-def settled_position(cursor: Cursor, *, timeout_s: float) -> int:
+def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
     """Return a log position, once all transactions that may have written before it have ended.
 
     `cursor` commits by itself. Changes that a later statement doesn't see are behind the position, never at it. Raises
@@ -49,16 +49,16 @@ def _have_ended(cursor: Cursor, first_later: str) -> bool:
     return bool(ended)
 
 
-def absent(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
+def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
     """Return those of `keys`, each its columns' values as text, that the table has no row of."""
     wanted = list(keys)
     gone: list[Key] = []
     for start in range(0, len(wanted), KEYS_PER_LOOK):
-        gone += _absent(cursor, table, key, wanted[start : start + KEYS_PER_LOOK])
+        gone += _deleted_keys(cursor, table, key, wanted[start : start + KEYS_PER_LOOK])
     return gone
 
 
-def _absent(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Key]) -> list[Key]:
+def _deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Key]) -> list[Key]:
     if not keys:
         return []
     kinds = _types(cursor, table, key)

@@ -7,12 +7,12 @@ import pytest
 
 from db.source import objects as source_objects
 from db.source import plan as source_plan
-from db.source.drift import drift
+from db.source.drift import source_problems
 from db.source.objects import SourceObjects, WantedTable
 from db.source.preparing import prepare
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
-from tests.db.test_source_preparing import PASSWORD, ROLE, connector, cursor_of, forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of, forget
 
 pytestmark = pytest.mark.integration
 
@@ -116,7 +116,7 @@ def test_columns_that_are_not_published_as_the_file_says_are_told_until_it_is_pr
 
     def found() -> list[str]:
         with cursor_of(prepared) as cursor:
-            return drift(only, source_objects.read(cursor, only), "shop")
+            return source_problems(only, source_objects.read(cursor, only), "shop")
 
     assert found() == []
     execute(prepared, change)

@@ -1,4 +1,4 @@
--- Mode `statement`, after earlier.sql: each statement writes the orders that it touched.
+-- Mode `statement`, after transaction.sql: each statement writes the orders that it touched.
 CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
 LANGUAGE plpgsql
 AS $$

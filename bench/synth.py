@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 EMPTY = """
 import stacks.node
 import aws_cdk

@@ -14,10 +14,10 @@ from db.source import preparing as source_preparing
 from db.source import shared_roles
 from db.source.objects import SourceObjects
 from db.source.preparing import prepare
-from db.source.reading import ReadObjects, let_read
+from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.db.test_source_preparing import PASSWORD, ROLE, connector, forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -30,7 +30,7 @@ def capture(database: ConnectionParameters) -> None:
 
 
 def query(database: ConnectionParameters) -> None:
-    let_read(database, ReadObjects(role=ROLE, tables=(), queries={}), password=PASSWORD)
+    grant_reader(database, ReadObjects(role=ROLE, tables=(), queries={}), password=PASSWORD)
 
 
 @pytest.fixture
