@@ -8,7 +8,7 @@ from contract.column_types.types import carried
 from contract.table_names import clashes, lake_name
 from db.source.catalogue import HAS_ROWS, Table
 from plugins.source.captured import CapturedTable
-from settings import query_rules
+from settings.pipeline_rules import unlisted
 
 NAME_THE_KEY = 'name the columns that tell rows apart, by an entry of your own with how = "query" and key = […]'
 
@@ -53,7 +53,7 @@ def _of_queries(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]
         names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
     except ValueError as error:
         return f"{error}: write an entry with a query in its place"
-    return next((reason for _, reason in query_rules.unlisted(names)), None)
+    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
