@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.dashboard.changes import cut
-from local.look.quarantine import BUCKET, prefix
+from local.look.quarantine import BUCKET, OF_A_FILE, prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -15,7 +15,6 @@ LINE_CHARACTERS = 2_000
 REASON_CHARACTERS = 500
 # So much of a file's end is read: a thousand lines may be there, of 16 MiB each.
 MOST_BYTES = 4 * 1024 * 1024
-_OF_A_FILE = ".reason.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +40,7 @@ class Quarantine:
         """Return the newest lines, newest first. Raises boto3's errors."""
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=self._prefix)
         found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", [])}
-        wanted = [(key, one["ETag"]) for key, one in found.items() if f"{key}{_OF_A_FILE}" not in found]
+        wanted = [(key, one["ETag"]) for key, one in found.items() if f"{key}{OF_A_FILE}" not in found]
         for key, tag in wanted[-SHOWN:]:
             if (key, tag) not in self._read:
                 lines = last_lines(client, key, found[key]["Size"])

@@ -13,7 +13,7 @@ from local.errors import PlatformError
 from local.look.status import silent_services
 from local.platform.platform import Platform
 from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
-from local.query import formats, instants, landed, quarantined
+from local.query import formats, instants, json_tables
 from local.query.create import create, insert
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import FOLDER, Silver
@@ -82,8 +82,8 @@ def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
         database=GLUE_DATABASE,
         tables=tables,
         silver=Silver(platform.state_dir / FOLDER),
-        quarantine=lambda names: quarantined.batches(services.s3.client(), names),
-        landed=lambda topics: landed.batches(services.s3.client(), topics),
+        quarantine=lambda names: json_tables.quarantined(services.s3.client(), names),
+        landed=lambda topics: json_tables.landed(services.s3.client(), topics),
     )
 
 
