@@ -151,7 +151,7 @@ def reconcile(
     from rich.console import Console
 
     from local.comparison.command import REPORT
-    from local.comparison.platform_reconcile import reconcile as compare
+    from local.comparison.reconcile import reconcile as compare
     from local.console import console
     from local.platform.start_options import find_platform
 

@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
-from local.comparison.arrivals import Arrivals
 from local.comparison.lake import LakeLook
 from local.comparison.rows import CHUNK_BITS, Chosen, Sum, differing, join, split
 from local.comparison.source import PAGES, look
@@ -113,6 +112,13 @@ class Limits:
     tidied_rows: int = TIDIED_ROWS
     looked_up_rows: int = LOOKED_UP_ROWS
     pages: int = PAGES
+
+
+class Arrivals(Protocol):
+    """What knows how far the lake's table is."""
+
+    def has(self, position: str) -> bool:
+        """Tell whether the lake has all that the source had at this position of its log, such as 0/1A2B3C."""
 
 
 # Repairs the keys that are suspected. It may raise PlatformError.

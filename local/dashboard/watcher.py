@@ -8,8 +8,8 @@ from typing import Any
 
 from contract.states import CATALOGUE, LAKE, Word
 from contract.table_names import lake_name
-from local.comparison.arrivals import consumed
 from local.comparison.command import REPORT
+from local.comparison.platform_sides import consumed, lands_behind, offset_behind
 from local.dashboard.at_work import command_at_work
 from local.dashboard.changes import SHOWN, Change, Changes, date_columns
 from local.dashboard.charts import READ, Orders, read_orders
@@ -25,7 +25,7 @@ from local.look.lake import LakeError
 from local.look.status import DataStatus, ServiceStatus, Status, is_stopped, read_status
 from local.platform.platform import Platform
 from local.platform.restarts import read_restarts
-from local.platform.tables import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
+from local.platform.tables import GLUE_DATABASE, LocalDerived, LocalTable
 from settings.load_pipeline import PIPELINES
 
 PICTURE_S = 0.25
@@ -222,15 +222,12 @@ class Watcher:
     def _read_to(self, table: LocalTable, progress: str) -> int:
         """Return the offset after the last event that the lake has, by the objects that were landed."""
         name = consumed(progress)
-        offset = int(name.rpartition("/")[2].partition("_")[0]) + 1 if name else 0
+        offset = offset_behind(name) if name else 0
         landed = self._landed(table)
         if landed is None or landed <= offset:
             return offset
-        s3 = self._platform.services.s3.client()
-        prefix = table.landing_prefix
-        after = s3.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=prefix, StartAfter=prefix + name)
         # Not every event makes a line of an object: a tombstone doesn't.
-        return offset if any(entry["Key"].endswith(".json") for entry in after.get("Contents", [])) else landed
+        return offset if lands_behind(self._platform.services.s3.client(), table, name) else landed
 
     def _landed(self, table: LocalTable) -> int | None:
         status = self._status.value[0] if self._status.value else None

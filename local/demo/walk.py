@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from local.comparison.compare import TableComparison
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.demo.change import Change
 from local.demo.display import Display
 from local.demo.summary import Proof, StepResult, Summary

@@ -11,7 +11,8 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 
 from local.comparison.compare import same_rows
 from local.comparison.describe import describe
-from local.comparison.platform_tables import compare_platform, compared_tables
+from local.comparison.platform_sides import platform_sides
+from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
 from local.demo.arrival import Arrival, NotArrivedError, Row, Seen
 from local.demo.change import Change, Reached
@@ -55,8 +56,7 @@ class Watch:
 
     def arrives(self, reached: Reached, keys: list[int]) -> Callable[[], bool]:
         """Return the question whether the lake has these rows, in all their columns, or has them no more."""
-        name = self._table(reached).entry.name
-        [wanted] = [wanted for wanted in compared_tables(self._platform) if wanted.entry.name == name]
+        [wanted] = platform_sides(self._platform, [self._table(reached).entry.name]).tables
         table = describe(wanted, read_catalogue(self.parameters, [wanted]))
         return partial(same_rows, self.parameters, table, [str(key) for key in keys])
 

@@ -198,6 +198,14 @@ def truncate_problems(tables: Sequence[TableStatus]) -> list[str]:
     ]
 
 
+def require_answers(platform: Platform, *names: str) -> None:
+    """Raise PlatformError when one of these services doesn't run, or hangs."""
+    platform.require(*names)
+    if silent := sorted(silent_services(platform, set(names))):
+        logs = ", ".join(str(platform.processes.log_file(name)) for name in silent)
+        raise PlatformError(f"{', '.join(silent)} doesn't respond (stopped or hung): see {logs}")
+
+
 def silent_services(platform: Platform, running: set[str]) -> set[str]:
     """Name the services that hang: stopped by a signal, or without an answer within ANSWER_S."""
     stopped = {name for name in running if is_stopped(platform.pid(name))}

@@ -27,10 +27,9 @@ from db.errors import LoadError, explain
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Published, Replication
-from local.comparison.arrivals import Arrivals
 from local.comparison.compare import Limits, TableComparison, compare_table
-from local.comparison.describe import Compared, describe
-from local.comparison.run import read_catalogue
+from local.comparison.describe import describe
+from local.comparison.run import Sides, read_catalogue
 from local.errors import PlatformError
 from local.look.lake import Lake, LakeError
 from plugins.failures import LOST_SLOT
@@ -94,21 +93,16 @@ class Wanted:
 Say = Callable[[str], None]
 
 
-def resnapshot(
-    parameters: Mapping[str, Any],
-    outbox: Compared,
-    connector: Connector,
-    wanted: Wanted,
-    say: Say,
-    arrivals: Arrivals | None = None,
-) -> TableComparison:
-    """Do all of it and compare in the end; the comparison may differ while writers are faster than the lake.
+def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
+    """Re-snapshot the outbox, and compare it in the end: it may differ while writers are faster than the lake.
 
     Raises PlatformError with one line. What was done until then does no harm: run it again.
     """
+    parameters, [outbox] = sides.parameters, sides.tables
     try:
         _resnapshot(parameters, outbox.lake, connector, wanted, say)
         table = describe(outbox, read_catalogue(parameters, [outbox]))
+        arrivals = sides.arrivals(outbox) if sides.arrivals else None
         return compare_table(parameters, table, Limits(timeout_s=wanted.timeout_s), arrivals=arrivals)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error

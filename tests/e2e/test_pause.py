@@ -11,7 +11,7 @@ import psycopg2
 import pytest
 
 from contract.events import OPERATION, READ
-from local.comparison.platform_tables import compare_platform
+from local.comparison.reconcile import compare_platform
 from local.platform.platform import Platform
 from tests import conftest
 
