@@ -290,9 +290,8 @@ def demo(
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
     from local.console import console
-    from local.demo.orders import ORDERS_DEMO
-    from local.demo.places import places_demo
     from local.demo.walk import run
+    from local.demo.walks import ORDERS_DEMO, places_demo
     from local.platform.show_endpoints import option
 
     if what == "places" and jdbc is None:

@@ -10,8 +10,8 @@ from rich.table import Table
 from contract import events
 from local.comparison.compare import TableComparison
 from local.comparison.report import lines
-from local.demo.arrival import Arrival
 from local.demo.change import show
+from local.demo.watch import Arrival
 from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2

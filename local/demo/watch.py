@@ -2,8 +2,10 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import psycopg2
 import psycopg2.extras
@@ -14,13 +16,38 @@ from local.comparison.describe import describe
 from local.comparison.platform_sides import platform_sides
 from local.comparison.reconcile import compare_platform
 from local.comparison.run import read_catalogue
-from local.demo.arrival import Arrival, NotArrivedError, Row, Seen
 from local.demo.change import Change, Reached
+from local.errors import PlatformError
+from local.look.topic import Event
 from local.platform.platform import Platform
 from local.platform.tables import LocalTable
 
+Row = Mapping[str, Any]
 # A look takes 0.1 s of CPU on its own and at the S3 endpoint, which the job could use.
 POLL_S = 0.3
+
+
+class NotArrivedError(PlatformError):
+    """A change did not show in the lake in time; the message names the rows and the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Rows that have arrived: their keys, and what source, topic (where there is one) and lake have of the first."""
+
+    reached: Reached
+    keys: list[int]
+    source: Row | None
+    lake: Row | None
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    """A change that has arrived, and the seconds it took."""
+
+    seen: tuple[Seen, ...]
+    seconds: float
 
 
 class Watch:
